@@ -1,0 +1,69 @@
+# One checkout, one environment. `make help` lists what can be done here.
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo test test-deep test-release check format map bench bench-full lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+setup: .venv/.service ## create .venv from the lock files, with the service in it
+
+run: setup ## run the registry on http://127.0.0.1:8000
+	@exec $(BIN)/hansa serve
+
+demo: setup ## the honest path end to end, against a registry in a temporary directory
+	@$(BIN)/hansa demo
+
+test: .venv/.test ## every test, on the embedded database
+	$(PYTEST) tests
+
+test-deep: .venv/.test ## the same tests with larger numbers (about an hour)
+	HANSA_TEST_TIER=1 $(PYTEST) tests
+
+test-release: .venv/.test ## the same tests before a release (a night)
+	HANSA_TEST_TIER=2 $(PYTEST) tests
+
+check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
+	$(BIN)/ruff format --check src tests bench migrations
+	$(BIN)/ruff check src tests bench migrations
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/vulture
+	$(PYTEST) -q tests/house
+
+format: .venv/.test ## rewrite the code in the house format
+	$(BIN)/ruff format src tests bench migrations
+	$(BIN)/ruff check --fix src tests bench migrations
+
+map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reacts
+	$(BIN)/hansa map --write docs/map.md
+
+bench: .venv/.test ## the small benches, each beside its baseline
+	$(BIN)/python -m bench
+
+bench-full: .venv/.test ## the same benches at their large sizes
+	$(BIN)/python -m bench --full
+
+lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
+	cd requirements && for f in service build test; do \
+	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
+
+clean: ## remove the environment and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Hansa needs Python 3.11 or later; $(PYTHON) is older. Set PYTHON=python3.x."; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.service: .venv/bin/python requirements/service.txt requirements/build.txt pyproject.toml
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/service.txt -r requirements/build.txt
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.test: .venv/.service requirements/test.txt
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.txt
+	@touch $@

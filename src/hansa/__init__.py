@@ -1,0 +1,3 @@
+"""Hansa: a federated registry and ledger for AI agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The HTTP door: app assembly, guards, problem documents, OpenAPI, status."""

@@ -1,0 +1,1 @@
+"""What every room stands on and which knows no room: words, events, plumbing."""

@@ -1,0 +1,26 @@
+"""The vocabulary of past facts: one frozen dataclass per event type, one file per emitting room.
+
+A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
+"""
+
+from hansa.foundation.events.agents import AgentOnboarded
+from hansa.foundation.events.base import Event, event_data, event_types
+from hansa.foundation.events.ledger import (
+    Entry,
+    LedgerBalanceChanged,
+    TokensIssued,
+    TokensTransferred,
+    TransactionFeeCollected,
+)
+
+__all__ = [
+    "AgentOnboarded",
+    "Entry",
+    "Event",
+    "LedgerBalanceChanged",
+    "TokensIssued",
+    "TokensTransferred",
+    "TransactionFeeCollected",
+    "event_data",
+    "event_types",
+]

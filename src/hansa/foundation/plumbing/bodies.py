@@ -1,0 +1,188 @@
+"""The body guard: what every JSON or form body must be before any route sees it.
+
+- Size is capped while reading; depth at 64; no duplicate keys, NaN, infinities, NUL, lone surrogates or numbers of
+  thousands of digits; UTF-8 without a byte order mark. Anything else is a 413, 415 or 422 with one sentence.
+- The body is parsed once; the route gets the same object.
+"""
+
+import json
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from fastapi import Request, params
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope
+
+from hansa.foundation.words.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
+
+BODY_MAX_BYTES = 1 << 20
+CARD_BODY_MAX_BYTES = 2 << 20
+DEPTH_MAX = 64
+NUMBER_MAX_DIGITS = 64
+FORM = "application/x-www-form-urlencoded"
+
+# A string matches even unclosed, so that no input makes the scan start over.
+_STRING_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+
+
+class BodyInvalid(Invalid):
+    """The body is not acceptable JSON or form data."""
+
+    code = "BODY_INVALID"
+
+
+class GuardedRequest(Request):
+    """A request whose body has passed the guard."""
+
+    def __init__(self, scope: Scope, receive: Receive, body: bytes, parsed: Any) -> None:
+        super().__init__(scope, receive)
+        self._body = body
+        self._json = parsed
+
+
+class GuardedRoute(APIRoute):
+    """A route behind the body guard; one that takes cards is marked with `takes_cards`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer = super().get_route_handler()
+        expects_form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
+        size_max = getattr(self.endpoint, "body_max_bytes", BODY_MAX_BYTES)
+
+        async def guarded(request: Request) -> Response:
+            if self.body_field is None:
+                return await answer(request)
+            body = await read_within(request, size_max)
+            if not body:
+                return await answer(GuardedRequest(request.scope, request.receive, body, None))
+            _require_media_type(request, expects_form=expects_form)
+            if expects_form:
+                _require_clean_form(body)
+                return await answer(GuardedRequest(request.scope, _replay(body), body, None))
+            return await answer(GuardedRequest(request.scope, request.receive, body, parse_json(body)))
+
+        return guarded
+
+
+def takes_cards(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark an endpoint whose body may be as large as a card."""
+    endpoint.body_max_bytes = CARD_BODY_MAX_BYTES  # type: ignore[attr-defined]
+    return endpoint
+
+
+async def read_within(request: Request, size_max: int) -> bytes:
+    """The whole body. Raises: PayloadTooLarge as soon as the limit is passed."""
+    declared = request.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > size_max:
+        raise PayloadTooLarge(f"The body is larger than {size_max} bytes.")
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > size_max:
+            raise PayloadTooLarge(f"The body is larger than {size_max} bytes.")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a JSON text that passes the guard. Raises: BodyInvalid."""
+    _require_shallow(body)
+    try:
+        text = body.decode("utf-8")
+        value = json.loads(
+            text,
+            object_pairs_hook=_object_without_twins,
+            parse_constant=_refuse_constant,
+            parse_int=_bounded_int,
+            parse_float=_bounded_float,
+        )
+    except UnicodeDecodeError:
+        raise BodyInvalid("The body is not valid UTF-8.") from None
+    except json.JSONDecodeError as trouble:
+        raise BodyInvalid(f"The body is not valid JSON: {trouble.msg} at character {trouble.pos}.") from None
+    if "\\u" in text:
+        _require_storable(value)
+    return value
+
+
+def _require_media_type(request: Request, *, expects_form: bool) -> None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if expects_form and media_type != FORM:
+        raise UnsupportedMediaType(f"This route takes a form body ({FORM}).")
+    if not expects_form and not (
+        media_type == "application/json"
+        or (media_type.startswith("application/") and media_type.endswith("+json"))
+    ):
+        raise UnsupportedMediaType("This route takes a JSON body (application/json).")
+
+
+def _require_clean_form(body: bytes) -> None:
+    if b"%00" in body or b"\x00" in body:
+        raise BodyInvalid("The form holds a NUL character.")
+    try:
+        body.decode("ascii")
+    except UnicodeDecodeError:
+        raise BodyInvalid("The form is not percent-encoded ASCII.") from None
+
+
+def _require_shallow(body: bytes) -> None:
+    # Brackets inside strings count too here; only a body with many of them is looked at closely.
+    if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
+        return
+    depth = 0
+    for mark in _STRING_OR_BRACKET.findall(body):
+        if mark in b"[{":
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise BodyInvalid(f"The body is nested deeper than {DEPTH_MAX} levels.")
+        elif mark in b"]}":
+            depth -= 1
+
+
+def _object_without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise BodyInvalid("The body holds the same member twice in one object.")
+    return members
+
+
+def _refuse_constant(name: str) -> Any:
+    raise BodyInvalid(f"The body holds {name}, which is not JSON.")
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > NUMBER_MAX_DIGITS:
+        raise BodyInvalid(f"The body holds a number of more than {NUMBER_MAX_DIGITS} digits.")
+    return int(digits)
+
+
+def _bounded_float(text: str) -> float:
+    value = float(text)
+    if len(text) > NUMBER_MAX_DIGITS or value in {float("inf"), float("-inf")}:
+        raise BodyInvalid("The body holds a number that is out of range.")
+    return value
+
+
+def _require_storable(value: Any) -> None:
+    """Escapes can smuggle in what plain UTF-8 cannot: NUL and lone surrogates."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise BodyInvalid("The body holds a NUL character.")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise BodyInvalid("The body holds half of a surrogate pair.")
+    elif isinstance(value, Mapping):
+        for name, member in value.items():
+            _require_storable(name)
+            _require_storable(member)
+    elif isinstance(value, list):
+        for member in value:
+            _require_storable(member)
+
+
+def _replay(body: bytes) -> Receive:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive

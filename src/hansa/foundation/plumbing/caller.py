@@ -1,0 +1,111 @@
+"""Who is asking. The parameter type in a route's signature is the policy.
+
+- `Public`: anyone. `CurrentDeveloper`: a person, by developer token. `CurrentAgent` or `agent_holding(permission)`: one
+  agent, by agent token. The wrong kind of credential is a 401, a missing right a 403.
+- How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.words.errors import Forbidden, Unauthorized
+
+
+@dataclass(frozen=True)
+class Developer:
+    """A person, by developer token."""
+
+    id: int
+    email: str
+    session: str
+    is_verified: bool
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One agent, by agent token; active at the moment it was asked."""
+
+    did: str
+    developer_id: int
+    roles: tuple[str, ...]
+    permissions: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The checks of credentials, supplied at assembly. Each raises Unauthorized or Forbidden."""
+
+    developer: Callable[[Runtime, str], Awaitable[Developer]]
+    agent: Callable[[Runtime, str], Awaitable[Agent]]
+
+
+class PermissionMissing(Forbidden):
+    """The agent holds no role that gives the permission this route needs."""
+
+    code = "PERMISSION_MISSING"
+    sentence = "The agent's roles do not give the permission that this route needs."
+
+
+_DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
+_AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
+
+
+def anyone() -> None:
+    """The route is public."""
+
+
+async def developer_caller(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
+    """The person asking. Raises: Unauthorized."""
+    gate: Gate = request.app.state.gate
+    return await gate.developer(runtime_of(request), bearer_token(request))
+
+
+async def developer_caller_if_any(
+    request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
+) -> Developer | None:
+    """The person asking, or None without an Authorization header; a wrong credential is refused all the same."""
+    if "authorization" not in request.headers:
+        return None
+    gate: Gate = request.app.state.gate
+    return await gate.developer(runtime_of(request), bearer_token(request))
+
+
+async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
+    """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
+    gate: Gate = request.app.state.gate
+    return await gate.agent(runtime_of(request), bearer_token(request))
+
+
+def agent_holding(permission: str) -> Any:
+    """A dependency: the agent asking, which holds `permission` where roles are enforced."""
+
+    async def agent_with_permission(
+        request: Request, agent: Annotated[Agent, Depends(agent_caller)]
+    ) -> Agent:
+        enforced = runtime_of(request).settings.agent_rbac_mode == "enforce"
+        if enforced and permission not in agent.permissions:
+            raise PermissionMissing(context={"permission": permission})
+        return agent
+
+    agent_with_permission.permission = permission  # type: ignore[attr-defined]
+    return Depends(agent_with_permission)
+
+
+def bearer_token(request: Request) -> str:
+    """The token of `Authorization: Bearer <token>`. Raises: Unauthorized."""
+    values = request.headers.getlist("authorization")
+    scheme, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+    return token.strip()
+
+
+Public = Annotated[None, Depends(anyone)]
+CurrentDeveloper = Annotated[Developer, Depends(developer_caller)]
+MaybeDeveloper = Annotated[Developer | None, Depends(developer_caller_if_any)]
+CurrentAgent = Annotated[Agent, Depends(agent_caller)]

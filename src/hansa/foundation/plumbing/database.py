@@ -1,0 +1,124 @@
+"""The database: one pool, whole transactions, retried whole when PostgreSQL asks for it.
+
+- A use case takes a `Tx` and never commits; the edge calls `act`, which commits before it returns.
+- Serialization failures and deadlocks repeat the whole transaction; a database out of reach is a 503.
+- Server timeouts are set on every connection: the defaults are all "never".
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeAlias, TypeVar
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from hansa.foundation.words.errors import Invalid, Unavailable
+
+Tx: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+Result = TypeVar("Result")
+
+TRIES = 12
+ACQUIRE_SECONDS = 5.0
+SERVER_SETTINGS = {
+    "application_name": "hansa",
+    "timezone": "UTC",
+    "jit": "off",
+    "lock_timeout": "5s",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "30s",
+}
+RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+OUT_OF_REACH = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    ConnectionError,
+    OSError,
+    TimeoutError,
+)
+
+
+class Database:
+    """A pool of connections to one PostgreSQL database."""
+
+    def __init__(self, dsn: str, *, pool_size: int = 16) -> None:
+        self.dsn = dsn
+        self._pool_size = pool_size
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+
+    async def open(self) -> None:
+        """Connect. Raises: Unavailable."""
+        try:
+            self._pool = await asyncpg.create_pool(
+                self.dsn,
+                min_size=1,
+                max_size=self._pool_size,
+                timeout=ACQUIRE_SECONDS,
+                command_timeout=40,
+                max_inactive_connection_lifetime=0,
+                server_settings=SERVER_SETTINGS,
+                # Every transaction ends before its connection returns and only SET LOCAL is used: nothing to reset.
+                reset=_nothing_to_reset,
+            )
+        except OUT_OF_REACH as trouble:
+            raise Unavailable(f"The database cannot be reached: {type(trouble).__name__}.") from trouble
+
+    async def close(self) -> None:
+        """Wait for transactions under way, then disconnect."""
+        if self._pool is not None:
+            try:
+                async with asyncio.timeout(5):
+                    await self._pool.close()
+            except TimeoutError:
+                self._pool.terminate()
+            self._pool = None
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """Run `use_case` in one transaction and commit it; the answer is durable when this returns.
+
+        Raises: whatever the use case raises (rolled back), Unavailable when the database cannot be reached: a commit
+        may then have happened, which an idempotency key settles.
+        """
+        for attempt in range(1, TRIES + 1):
+            try:
+                async with self._connection() as connection, connection.transaction():
+                    return await use_case(connection)
+            except RETRIED:
+                if attempt == TRIES:
+                    raise Unavailable(retry_after=1) from None
+                await asyncio.sleep(random.uniform(0, 0.002 * 2**attempt))  # noqa: S311
+            except OUT_OF_REACH as trouble:
+                raise Unavailable(retry_after=1) from trouble
+            except asyncpg.DataError as trouble:
+                # The guards stop hostile text at the door; what slips past them is still the sender's mistake.
+                raise Invalid("A value is not one that the database can hold.") from trouble
+        raise AssertionError("unreachable")
+
+    async def read(self, query: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """Run `query` on one consistent snapshot; nothing is written."""
+        try:
+            async with (
+                self._connection() as connection,
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
+                return await query(connection)
+        except OUT_OF_REACH as trouble:
+            raise Unavailable(retry_after=1) from trouble
+        except asyncpg.DataError as trouble:
+            raise Invalid("A value is not one that the database can hold.") from trouble
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Tx]:
+        if self._pool is None:
+            raise Unavailable(retry_after=1)
+        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+            yield connection
+
+
+async def _nothing_to_reset(connection: object) -> None:
+    del connection

@@ -1,0 +1,18 @@
+"""The PostgreSQL that a registry runs inside its own data directory.
+
+- One service per data directory, enforced by a file lock that ends with the process.
+- The server listens on a Unix socket only and never runs as root.
+- A killed service leaves its server running; the next start adopts it.
+- A killed server is started again by `watch`; nothing acknowledged is lost.
+"""
+
+from .errors import DataDirectoryInUse, EmbeddedPostgresFailed, EmbeddedPostgresNotRunning
+from .server import EmbeddedPostgres, running_dsn
+
+__all__ = [
+    "DataDirectoryInUse",
+    "EmbeddedPostgres",
+    "EmbeddedPostgresFailed",
+    "EmbeddedPostgresNotRunning",
+    "running_dsn",
+]

@@ -1,0 +1,90 @@
+"""The server's settings, written afresh at every start and included last from postgresql.conf."""
+
+import os
+import secrets
+from pathlib import Path
+
+from .account import ServerAccount
+from .layout import PORT
+
+FILE_NAME = "hansa.conf"
+INCLUDE = f"\ninclude = '{FILE_NAME}'\n"
+
+SETTINGS = f"""\
+# Unix socket only.
+listen_addresses = ''
+port = {PORT}
+unix_socket_permissions = 0700
+password_encryption = 'scram-sha-256'
+
+# An acknowledged commit is on the disk.
+fsync = on
+synchronous_commit = on
+full_page_writes = on
+restart_after_crash = on
+wal_level = replica
+# The binaries know no lz4; this is their own method.
+wal_compression = pglz
+max_wal_size = 2GB
+min_wal_size = 128MB
+checkpoint_timeout = 15min
+checkpoint_completion_target = 0.9
+
+# Modest memory: short transactions on a working set that the page cache holds anyway.
+max_connections = 120
+shared_buffers = 64MB
+effective_cache_size = 512MB
+work_mem = 8MB
+maintenance_work_mem = 64MB
+# Without helper processes for reading; they gain nothing on such a working set.
+io_method = sync
+max_parallel_workers_per_gather = 0
+jit = off
+random_page_cost = 1.1
+
+# A limit on everything; long work such as migrations raises them for its own session.
+lock_timeout = 10s
+statement_timeout = 60s
+idle_in_transaction_session_timeout = 60s
+client_connection_check_interval = 5s
+
+# The log goes to standard error, a file of the service. It shows neither statements nor values:
+# both may hold secrets or personal data.
+log_destination = 'stderr'
+logging_collector = off
+log_min_duration_statement = -1
+log_statement = 'none'
+log_min_error_statement = panic
+log_error_verbosity = terse
+log_line_prefix = '%m [%p] '
+lc_messages = 'C'
+timezone = 'UTC'
+log_timezone = 'UTC'
+"""
+
+
+def render(socket_directory: Path, binaries_version: str) -> bytes:
+    """The file's content; any difference to the one on disk means that a running server is out of date."""
+    listed = os.fsencode(socket_directory).replace(b'"', b'""').replace(b"'", b"''")
+    heading = f"# Written at every start; edit postgresql.conf's other lines instead. {binaries_version}\n"
+    return b"".join(
+        (heading.encode(), SETTINGS.encode(), b"unix_socket_directories = '\"", listed, b"\"'\n")
+    )
+
+
+def is_current(cluster: Path, content: bytes) -> bool:
+    try:
+        return (cluster / FILE_NAME).read_bytes() == content
+    except FileNotFoundError:
+        return False
+
+
+def write(cluster: Path, content: bytes, account: ServerAccount) -> None:
+    """Replace the file at once, so that a start cut short leaves the old one whole."""
+    fresh = cluster / f"{FILE_NAME}.{secrets.token_hex(4)}"
+    with open(fresh, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    account.take_over(fresh)
+    fresh.replace(cluster / FILE_NAME)

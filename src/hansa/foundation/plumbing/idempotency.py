@@ -1,0 +1,127 @@
+"""A repeated request with the same Idempotency-Key gets the first answer and changes nothing.
+
+- The scope is (caller, route, key); the record is written in the transaction of the effect.
+- Another body under the same key, or a repeat while the first is under way, is a 422.
+- A refused request leaves no record: its key is free again. After 24 hours a key is free as well.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Header
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.words.canonical import digest
+from hansa.foundation.words.errors import Invalid
+
+WINDOW_HOURS = 24
+KEY_PATTERN = r"^[\x21-\x7e]{1,255}$"
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=KEY_PATTERN,
+        description="1 to 255 printable ASCII characters; a repeat within 24 hours returns the first answer.",
+    ),
+]
+
+
+class KeyReused(Invalid):
+    """The Idempotency-Key was used for another request body."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
+    sentence = "This Idempotency-Key was already used with a different body."
+
+
+class KeyInProgress(Invalid):
+    """The first request with this Idempotency-Key is still under way."""
+
+    code = "IDEMPOTENCY_KEY_IN_PROGRESS"
+    sentence = "The first request with this Idempotency-Key is still in progress."
+
+
+@dataclass(frozen=True)
+class Repeatable:
+    """A request that may come again. `body` is JSON-ready."""
+
+    caller: str
+    route: str
+    key: str
+    body: object
+
+
+async def once(
+    database: Database, request: Repeatable | None, use_case: Callable[[Tx], Awaitable[BaseModel]]
+) -> Response:
+    """Carry out `use_case`, or repeat its answer with `Idempotent-Replayed: true`.
+
+    Raises: KeyReused, KeyInProgress, and what the use case raises.
+    """
+
+    async def recalled_or_done(tx: Tx) -> tuple[str, bool]:
+        if request is not None and (answer := await recall(tx, request)) is not None:
+            return answer, True
+        answer = (await use_case(tx)).model_dump_json()
+        if request is not None:
+            await remember(tx, request, answer)
+        return answer, False
+
+    answer, replayed = await database.act(recalled_or_done)
+    headers = {"Idempotent-Replayed": "true"} if replayed else None
+    return Response(answer, media_type="application/json", headers=headers)
+
+
+async def recall(tx: Tx, request: Repeatable) -> str | None:
+    """The remembered answer, or None when the request is new; holds the key until the transaction ends.
+
+    Raises: KeyReused, KeyInProgress.
+    """
+    scope = f"{request.caller}\n{request.route}\n{request.key}"
+    if not await tx.fetchval("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))", scope):
+        raise KeyInProgress
+    row = await tx.fetchrow(
+        "SELECT body_digest, answer FROM plumbing_idempotency"
+        " WHERE caller = $1 AND route = $2 AND key = $3 AND created_at > now() - make_interval(hours => $4)",
+        request.caller,
+        request.route,
+        request.key,
+        WINDOW_HOURS,
+    )
+    if row is None:
+        return None
+    if row["body_digest"] != digest(request.body):
+        raise KeyReused
+    answer: str = row["answer"]
+    return answer
+
+
+async def remember(tx: Tx, request: Repeatable, answer: str) -> None:
+    """Keep the answer beside the effect; a record older than the window gives way."""
+    written = await tx.fetchval(
+        "INSERT INTO plumbing_idempotency (caller, route, key, body_digest, answer) VALUES ($1, $2, $3, $4, $5)"
+        " ON CONFLICT (caller, route, key) DO UPDATE"
+        " SET body_digest = excluded.body_digest, answer = excluded.answer, created_at = now()"
+        " WHERE plumbing_idempotency.created_at <= now() - make_interval(hours => $6) RETURNING true",
+        request.caller,
+        request.route,
+        request.key,
+        digest(request.body),
+        answer,
+        WINDOW_HOURS,
+    )
+    if not written:
+        raise KeyInProgress
+
+
+async def forget_expired(tx: Tx) -> int:
+    """Delete a batch of records past the window; returns how many."""
+    rows = await tx.fetch(
+        "DELETE FROM plumbing_idempotency WHERE ctid IN (SELECT ctid FROM plumbing_idempotency"
+        " WHERE created_at <= now() - make_interval(hours => $1) LIMIT 10000) RETURNING 1",
+        WINDOW_HOURS,
+    )
+    return len(rows)

@@ -1,0 +1,128 @@
+"""Rate limits: sliding windows shared by all processes through the database.
+
+- A strict limit (`Limit`) keeps the times of its last requests in one row and admits or refuses in one statement.
+- Public reads are counted in the process against permits leased in blocks, so that most cost no statement.
+- A client is an address: the right-most one not of a named proxy; IPv6 by its /64.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+
+from fastapi import Request
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.words.errors import TooManyRequests
+
+READ_WINDOW_SECONDS = 60
+READ_BLOCKS_PER_WINDOW = 60
+CLIENTS_KEPT = 20_000
+
+_ADMIT = """
+INSERT INTO plumbing_rate_limit AS l (bucket, admitted) VALUES ($1, ARRAY[clock_timestamp()])
+ON CONFLICT (bucket) DO UPDATE SET admitted = CASE
+  WHEN (SELECT count(*) FROM unnest(l.admitted) t WHERE t > clock_timestamp() - $3 * interval '1 second') < $2
+  THEN ARRAY(SELECT t FROM unnest(l.admitted) t WHERE t > clock_timestamp() - $3 * interval '1 second')
+       || clock_timestamp()
+  ELSE l.admitted END,
+  refused = (SELECT count(*) FROM unnest(l.admitted) t WHERE t > clock_timestamp() - $3 * interval '1 second') >= $2
+RETURNING refused,
+  ceil(extract(epoch FROM admitted[1] + $3 * interval '1 second' - clock_timestamp()))::int AS wait_seconds
+"""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most `count` requests in any `seconds`, for each key of the limit called `name`."""
+
+    name: str
+    count: int
+    seconds: int = 60
+
+
+async def admit(database: Database, limit: Limit, key: str) -> None:
+    """Count one request. Raises: TooManyRequests."""
+    row = await database.act(
+        lambda tx: tx.fetchrow(_ADMIT, f"{limit.name}:{key}", limit.count, float(limit.seconds))
+    )
+    assert row is not None
+    if row["refused"]:
+        raise _refusal(limit.count, limit.seconds, max(1, row["wait_seconds"]))
+
+
+def limited(limit: Limit) -> Callable[[Request], Awaitable[None]]:
+    """A dependency that holds a route to `limit` for each client address."""
+
+    async def within_limit(request: Request) -> None:
+        await admit(runtime_of(request).database, limit, client_address(request))
+
+    return within_limit
+
+
+class ReadLimiter:
+    """Public reads of one process, against blocks of permits leased from the shared bucket."""
+
+    def __init__(self, database: Database, per_minute: int) -> None:
+        self._database = database
+        self._per_minute = per_minute
+        self._block = max(1, per_minute // READ_BLOCKS_PER_WINDOW)
+        self._leases: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    async def admit(self, client: str) -> None:
+        """Count one read. Raises: TooManyRequests."""
+        if self._per_minute == 0:
+            return
+        left, until = self._leases.get(client, (0, 0.0))
+        if left == 0 or until < time.monotonic():
+            blocks = Limit("reads", max(1, self._per_minute // self._block), READ_WINDOW_SECONDS)
+            await admit(self._database, blocks, client)
+            left, until = self._block, time.monotonic() + READ_WINDOW_SECONDS
+        self._leases[client] = (left - 1, until)
+        self._leases.move_to_end(client)
+        if len(self._leases) > CLIENTS_KEPT:
+            self._leases.popitem(last=False)
+
+
+async def within_read_limit(request: Request) -> None:
+    """A dependency that holds a public read to RATE_LIMIT_READS."""
+    limiter: ReadLimiter = request.app.state.read_limiter
+    await limiter.admit(client_address(request))
+
+
+def client_address(request: Request) -> str:
+    """The address that limits count: nobody's header is believed except a named proxy's."""
+    proxies = runtime_of(request).settings.trusted_proxies
+    address = request.client.host if request.client else "unknown"
+    hops = [hop.strip() for value in request.headers.getlist("x-forwarded-for") for hop in value.split(",")]
+    while address in proxies and hops:
+        address = hops.pop()
+    return _network_of(address)
+
+
+def _network_of(address: str) -> str:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, IPv6Address):
+        if parsed.ipv4_mapped:
+            return str(parsed.ipv4_mapped)
+        return str(IPv6Address(int(parsed) >> 64 << 64)) + "/64"
+    return str(parsed)
+
+
+def _refusal(count: int, seconds: int, wait: int) -> TooManyRequests:
+    headers = {
+        "RateLimit-Limit": str(count),
+        "RateLimit-Remaining": "0",
+        "RateLimit-Reset": str(wait),
+        "RateLimit-Policy": f"{count};w={seconds}",
+    }
+    return TooManyRequests(
+        f"More than {count} requests in {seconds} seconds; come back in {wait} seconds.",
+        retry_after=wait,
+        headers=headers,
+    )

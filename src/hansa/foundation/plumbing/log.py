@@ -1,0 +1,51 @@
+"""Structured logs on standard error: one event per line, with the request's id, never a secret."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+
+SECRET_WORDS = ("password", "secret", "token", "authorization", "private_key", "recovery", "api_key")
+HIDDEN = "[hidden]"
+
+
+def configure_logs(level: str, form: str) -> None:
+    """Set up the process's logging; `form` is `console` or `json`."""
+    render: Any = (
+        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        hide_secrets,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.format_exc_info, render]
+            if form == "json"
+            else [structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for noisy in ("uvicorn.access", "asyncio", "alembic"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def hide_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Drop the value of any member whose name speaks of a secret."""
+    for name in event:
+        if any(word in name.lower() for word in SECRET_WORDS):
+            event[name] = HIDDEN
+    return event

@@ -1,0 +1,63 @@
+"""Outgoing mail: by SMTP where SMTP_URL is set, else as `.eml` files in DIR/outbox."""
+
+from email.message import EmailMessage
+from pathlib import Path
+from time import time_ns
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+import aiosmtplib
+
+SMTP_TIMEOUT_SECONDS = 10
+
+
+class Mailbox(Protocol):
+    """Somewhere mail can be put."""
+
+    async def send(self, *, to: str, subject: str, text: str) -> None:
+        """Hand the mail over; raises OSError or aiosmtplib.SMTPException when it is not taken."""
+
+
+class OutboxMail:
+    """Mail as files, for a registry without a mail server and for tests."""
+
+    def __init__(self, directory: Path, sender: str) -> None:
+        self._directory = directory
+        self._sender = sender
+
+    async def send(self, *, to: str, subject: str, text: str) -> None:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._directory / f"{time_ns()}.eml"
+        path.write_bytes(bytes(_letter(self._sender, to, subject, text)))
+
+
+class SmtpMail:
+    """Mail by SMTP, with STARTTLS where the server offers it, or TLS from the start with smtps."""
+
+    def __init__(self, url: str, sender: str) -> None:
+        self._server = urlsplit(url)
+        self._sender = sender
+
+    async def send(self, *, to: str, subject: str, text: str) -> None:
+        tls = self._server.scheme == "smtps"
+        await aiosmtplib.send(
+            _letter(self._sender, to, subject, text),
+            hostname=self._server.hostname,
+            port=self._server.port or (465 if tls else 25),
+            username=unquote(self._server.username) if self._server.username else None,
+            password=unquote(self._server.password) if self._server.password else None,
+            use_tls=tls,
+            timeout=SMTP_TIMEOUT_SECONDS,
+        )
+
+
+def mailbox(smtp_url: str | None, sender: str, data_dir: Path) -> Mailbox:
+    """The mailbox that the settings ask for."""
+    return SmtpMail(smtp_url, sender) if smtp_url else OutboxMail(data_dir / "outbox", sender)
+
+
+def _letter(sender: str, to: str, subject: str, text: str) -> EmailMessage:
+    letter = EmailMessage()
+    letter["From"], letter["To"], letter["Subject"] = sender, to, subject
+    letter.set_content(text)
+    return letter

@@ -1,0 +1,13 @@
+"""Counters and timings of this process, in Prometheus form."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+requests_total = Counter("hansa_http_requests", "Requests answered.", ["method", "route", "status"])
+request_seconds = Histogram(
+    "hansa_http_request_seconds", "Time to answer.", ["method", "route"], buckets=LATENCY_BUCKETS
+)
+requests_under_way = Gauge("hansa_http_requests_under_way", "Requests being answered now.")
+supply_delta = Gauge("hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units.")
+postings_total = Counter("hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"])

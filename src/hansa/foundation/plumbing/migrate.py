@@ -1,0 +1,65 @@
+"""Schema migrations: forward only, applied at start, under a lock, so that several processes may start together."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+import hansa
+
+LOCK = 0x68616E7361  # "hansa"
+LOCK_TIMEOUT = "10s"
+
+
+async def migrate(dsn: str) -> None:
+    """Bring the schema of the database to this version; quick when it is there already."""
+    if await _present(dsn) != _newest():
+        await asyncio.to_thread(_upgrade, dsn)
+
+
+def migrations_directory() -> Path:
+    """Where the revisions lie: in the package, or beside it in a checkout."""
+    inside = Path(hansa.__file__).parent / "migrations"
+    return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
+
+
+def _newest() -> str:
+    return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
+
+
+async def _present(dsn: str) -> str | None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+            return None
+        version: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+        return version
+    finally:
+        await connection.close()
+
+
+def _upgrade(dsn: str) -> None:
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.runtime.migration import RevisionStep
+    from alembic.script import ScriptDirectory
+    from sqlalchemy import NullPool, create_engine
+
+    directory = migrations_directory()
+    script = ScriptDirectory(str(directory), version_locations=[str(directory)])
+
+    def to_head(revision: object, _: object) -> Sequence[RevisionStep]:
+        return script._upgrade_revs("head", revision)  # type: ignore[arg-type]  # noqa: SLF001
+
+    url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.connect() as connection, EnvironmentContext(Config(), script, fn=to_head) as environment:
+        connection.exec_driver_sql(f"SELECT pg_advisory_lock({LOCK})")
+        connection.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        connection.commit()
+        environment.configure(connection=connection, transaction_per_migration=True)
+        environment.run_migrations()
+        connection.commit()
+    engine.dispose()

@@ -1,0 +1,49 @@
+"""What one serving process holds, and how a route asks for it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.mail import Mailbox
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.tokens import TokenDesk
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The settings, the database and the desks of one process."""
+
+    settings: Settings
+    database: Database
+    tokens: TokenDesk
+    mail: Mailbox
+
+
+def runtime_of(request: Request) -> Runtime:
+    """The runtime of the process that serves this request."""
+    runtime: Runtime = request.app.state.runtime
+    return runtime
+
+
+def _database_of(request: Request) -> Database:
+    return runtime_of(request).database
+
+
+def _settings_of(request: Request) -> Settings:
+    return runtime_of(request).settings
+
+
+def _tokens_of(request: Request) -> TokenDesk:
+    return runtime_of(request).tokens
+
+
+def _mail_of(request: Request) -> Mailbox:
+    return runtime_of(request).mail
+
+
+Db = Annotated[Database, Depends(_database_of)]
+Config = Annotated[Settings, Depends(_settings_of)]
+Tokens = Annotated[TokenDesk, Depends(_tokens_of)]
+Mail = Annotated[Mailbox, Depends(_mail_of)]

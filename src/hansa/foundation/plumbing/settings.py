@@ -1,0 +1,165 @@
+"""The settings of a registry: environment variables, each with a working default.
+
+A bad value stops the start with one line that names the variable, the value and what is allowed.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from hansa.foundation.words.did import RESERVED_NAMESPACES
+from hansa.foundation.words.money import NotAnAmount, parse_amount
+
+SUPPLY_MAX_UNITS = 9 * 10**10
+CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
+
+_DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
+
+
+class BadSetting(Exception):
+    """A setting that stops the start; the message is one line."""
+
+
+def _domain(value: str) -> str:
+    if not _DOMAIN.fullmatch(value) or value in RESERVED_NAMESPACES:
+        raise ValueError("3 to 253 lower-case letters, digits, dots and hyphens, not a reserved word")
+    return value
+
+
+def _base_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError("an http or https address without query")
+    return value.rstrip("/")
+
+
+def _database_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"postgresql", "postgres"}:
+        raise ValueError("postgresql://user:password@host:port/name")
+    return value
+
+
+def _smtp_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ValueError("smtp://user:password@host:port")
+    return value
+
+
+def _decimal(value: str) -> str:
+    try:
+        parse_amount(value)
+    except NotAnAmount as trouble:
+        raise ValueError(str(trouble)) from None
+    return value
+
+
+def _supply(value: str) -> str:
+    if not re.fullmatch(r"[0-9]{1,11}", value, re.ASCII) or int(value) > SUPPLY_MAX_UNITS:
+        raise ValueError(f"a whole number of units, at most {SUPPLY_MAX_UNITS}")
+    return value
+
+
+def _words(value: object) -> object:
+    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+
+
+def _reads_limit(value: object) -> object:
+    return 0 if value == "off" else value
+
+
+Domain = Annotated[str, AfterValidator(_domain)]
+Url = Annotated[str, AfterValidator(_base_url)]
+Decimals = Annotated[str, AfterValidator(_decimal)]
+Words = Annotated[list[str], BeforeValidator(_words)]
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set. Variable names are the upper-case member names."""
+
+    model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, env_ignore_empty=False)
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    data_dir: Path = Field(
+        default_factory=lambda: Path.home() / ".local/share/hansa", validation_alias="HANSA_DATA_DIR"
+    )
+    database_url: Annotated[str, AfterValidator(_database_url)] | None = None
+    database_pool_size: int = Field(default=16, ge=2, le=1000)
+
+    public_base_url: Url | None = None
+    registry_name: str = Field(default="hansa", min_length=1, max_length=128)
+    trust_domain: Domain = "hansa.local"
+    did_method: str = Field(default="hansa", pattern=r"^[a-z0-9]+$")
+    did_namespace: str | None = None
+    extension_base: Url = "https://hansa.dev"
+    settlement_currency: str = Field(default="AVT", pattern=r"^[A-Z]{2,8}$")
+
+    genesis_supply: Annotated[str, AfterValidator(_supply)] = "1000000"
+    genesis_grant_enabled: bool = True
+    genesis_grant_amount: Decimals = "100"
+
+    email_verification_required: bool = False
+    beta_invite_required: bool = False
+    tos_consent_required: bool = True
+    tos_version: str = "1.0"
+    documents_version: str = "1.0"
+    smtp_url: Annotated[str, AfterValidator(_smtp_url)] | None = None
+    mail_from: str = "registry@localhost"
+
+    access_token_expire_minutes: int = Field(default=90, ge=1, le=24 * 60)
+    bootstrap_token_lifetime: int = Field(default=300, ge=1, le=24 * 3600)
+    agent_rbac_mode: CAUTIOUS_MODE = "enforce"
+    agent_rbac_default_roles: Words = ["trader", "client"]
+    staking_enabled: bool = True
+    staking_rewards_enabled: bool = False
+
+    trusted_proxies: Words = []
+    rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
+    recent_events_ring: int = Field(default=400, ge=1, le=100_000)
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["console", "json"] = "console"
+
+    @model_validator(mode="after")
+    def _namespace_is_the_trust_domain(self) -> "Settings":
+        if self.did_namespace not in {None, "", self.trust_domain}:
+            raise ValueError(
+                f"DID_NAMESPACE={self.did_namespace!r} is refused: it is empty or equal to TRUST_DOMAIN ({self.trust_domain})"
+            )
+        return self
+
+    @property
+    def issuer(self) -> str:
+        """The issuer part of new DIDs; empty where the registry mints without one."""
+        return self.trust_domain if self.did_namespace is None else self.did_namespace
+
+    @property
+    def base_url(self) -> str:
+        """What the registry calls itself, without a trailing slash."""
+        return self.public_base_url or f"http://{self.host}:{self.port}"
+
+
+def read_settings(**overrides: object) -> Settings:
+    """The settings of the environment; `overrides` (from the command line) win.
+
+    Raises: BadSetting, one line.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as trouble:
+        raise BadSetting(_one_line(trouble.errors()[0])) from None
+
+
+def _one_line(error: ErrorDetails) -> str:
+    if not error["loc"]:
+        return error["msg"].removeprefix("Value error, ")
+    name = str(error["loc"][0])
+    variable = name if name.isupper() else name.upper()
+    return f"{variable}={error['input']!r} is refused: {error['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,35 @@
+"""Decentralised identifiers: `did:<method>:<issuer>:<uuid4>`, or without the issuer where a registry has none.
+
+A DID is opaque: compare it whole. System accounts have fixed readable ones.
+"""
+
+from enum import StrEnum
+from uuid import UUID
+
+RESERVED_NAMESPACES = frozenset(
+    "operator cloud org agora-gateway developer api-tester system teg treasury gateway fx fee fee_collector admin "
+    "registry frame template".split(),
+)
+
+
+class SystemAccount(StrEnum):
+    """The registry's own accounts; the value is the last part of the DID."""
+
+    TREASURY = "treasury"
+    FEE_COLLECTOR = "fee_collector"
+
+
+def mint_did(method: str, issuer: str, unique: UUID) -> str:
+    """The DID of a new agent; `issuer` may be empty."""
+    return f"did:{method}:{issuer}:{unique}" if issuer else f"did:{method}:{unique}"
+
+
+def system_did(method: str, account: SystemAccount) -> str:
+    """The fixed DID of a system account."""
+    return f"did:{method}:system:{account.value}"
+
+
+def is_system_did(did: str) -> bool:
+    """Whether the DID names a registry's own account."""
+    parts = did.split(":")
+    return len(parts) == 4 and parts[0] == "did" and parts[2] == "system"  # noqa: PLR2004

@@ -1,0 +1,73 @@
+"""Amounts of units.
+
+- On the wire an amount is a plain ASCII decimal string; inside it is a whole number of minor units, 10^-8 of a unit.
+- An amount that moves value is greater than zero and at most 10^10 units.
+- Nothing here rounds silently: `share` is the only place that rounds, half to even.
+"""
+
+import re
+from fractions import Fraction
+from typing import Annotated, NewType
+
+from pydantic import AfterValidator, Field
+
+Minor = NewType("Minor", int)
+
+DECIMALS = 8
+UNIT = 10**DECIMALS
+AMOUNT_MAX_UNITS = 10**10
+AMOUNT_PATTERN = r"^[0-9]{1,11}(\.[0-9]{1,8})?$"
+
+_AMOUNT = re.compile(AMOUNT_PATTERN, re.ASCII)
+
+
+class NotAnAmount(ValueError):
+    """The text is not a plain decimal of the accepted range."""
+
+
+def parse_amount(text: str) -> Minor:
+    """Minor units of a decimal string that may be zero.
+
+    Raises: NotAnAmount for a sign, an exponent, non-ASCII digits, more than 8 fraction digits or more than 10^10.
+    """
+    if not _AMOUNT.match(text) or text.endswith("\n"):
+        raise NotAnAmount("an amount is a plain decimal string with at most 8 fraction digits")
+    whole, _, fraction = text.partition(".")
+    minor = int(whole) * UNIT + int(fraction.ljust(DECIMALS, "0"))
+    if minor > AMOUNT_MAX_UNITS * UNIT:
+        raise NotAnAmount("an amount is at most 10000000000")
+    return Minor(minor)
+
+
+def parse_positive(text: str) -> Minor:
+    """As `parse_amount`, and greater than zero."""
+    minor = parse_amount(text)
+    if minor == 0:
+        raise NotAnAmount("an amount that moves value is greater than zero")
+    return minor
+
+
+def format_amount(minor: int) -> str:
+    """A plain decimal: no exponent, no trailing zeros, a sign only where a delta is negative."""
+    sign = "-" if minor < 0 else ""
+    whole, fraction = divmod(abs(minor), UNIT)
+    digits = f"{fraction:0{DECIMALS}d}".rstrip("0")
+    return f"{sign}{whole}.{digits}" if digits else f"{sign}{whole}"
+
+
+def share(amount: int, rate: Fraction) -> Minor:
+    """`amount` times `rate`, rounded half to even to whole minor units."""
+    return Minor(round(amount * rate))
+
+
+def _checked_positive(text: str) -> str:
+    parse_positive(text)
+    return text
+
+
+PositiveAmount = Annotated[
+    str,
+    Field(strict=True, pattern=AMOUNT_PATTERN, examples=["12.5"]),
+    AfterValidator(_checked_positive),
+]
+"""A request member: a decimal string greater than zero. A JSON number is refused."""

@@ -1,0 +1,1 @@
+"""The business, from the ground up."""
