@@ -33,6 +33,8 @@ RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 OUT_OF_REACH = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # What a connection answers that was told of the death of its server while it lay idle.
+    asyncpg.InternalClientError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.LockNotAvailableError,

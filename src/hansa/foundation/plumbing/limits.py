@@ -13,7 +13,7 @@ from ipaddress import IPv6Address, ip_address
 
 from fastapi import Request
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.words.errors import TooManyRequests
 
@@ -125,4 +125,11 @@ def _refusal(count: int, seconds: int, wait: int) -> TooManyRequests:
         f"More than {count} requests in {seconds} seconds; come back in {wait} seconds.",
         retry_after=wait,
         headers=headers,
+    )
+
+
+async def forget_idle_buckets(tx: Tx) -> None:
+    """Delete buckets that no window reaches any more."""
+    await tx.execute(
+        "DELETE FROM plumbing_rate_limit WHERE admitted[cardinality(admitted)] < now() - interval '1 day'"
     )

@@ -82,7 +82,7 @@ Words = Annotated[list[str], BeforeValidator(_words)]
 class Settings(BaseSettings):
     """Everything an operator can set. Variable names are the upper-case member names."""
 
-    model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, env_ignore_empty=False)
+    model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)

@@ -99,7 +99,7 @@ def _write_private(path: Path, content: str) -> None:
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w") as file:
         file.write(content)
         file.flush()
         os.fsync(descriptor)
@@ -118,7 +118,7 @@ def _fresh_staging(layout: Layout, account: ServerAccount) -> Path:
 
 
 def _move_into_place(staging: Path, layout: Layout) -> None:
-    with open(staging / "cluster" / "postgresql.conf", "a") as settings:
+    with (staging / "cluster" / "postgresql.conf").open("a") as settings:
         settings.write(configuration.INCLUDE)
         settings.flush()
         os.fsync(settings.fileno())

@@ -36,8 +36,9 @@ shared_buffers = 64MB
 effective_cache_size = 512MB
 work_mem = 8MB
 maintenance_work_mem = 64MB
-# Without helper processes for reading; they gain nothing on such a working set.
+# Without helper processes for reading and replication; they gain nothing here.
 io_method = sync
+max_logical_replication_workers = 0
 max_parallel_workers_per_gather = 0
 jit = off
 random_page_cost = 1.1
@@ -67,9 +68,7 @@ def render(socket_directory: Path, binaries_version: str) -> bytes:
     """The file's content; any difference to the one on disk means that a running server is out of date."""
     listed = os.fsencode(socket_directory).replace(b'"', b'""').replace(b"'", b"''")
     heading = f"# Written at every start; edit postgresql.conf's other lines instead. {binaries_version}\n"
-    return b"".join(
-        (heading.encode(), SETTINGS.encode(), b"unix_socket_directories = '\"", listed, b"\"'\n")
-    )
+    return b"".join((heading.encode(), SETTINGS.encode(), b"unix_socket_directories = '\"", listed, b"\"'\n"))
 
 
 def is_current(cluster: Path, content: bytes) -> bool:
@@ -82,7 +81,7 @@ def is_current(cluster: Path, content: bytes) -> bool:
 def write(cluster: Path, content: bytes, account: ServerAccount) -> None:
     """Replace the file at once, so that a start cut short leaves the old one whole."""
     fresh = cluster / f"{FILE_NAME}.{secrets.token_hex(4)}"
-    with open(fresh, "xb") as file:
+    with fresh.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

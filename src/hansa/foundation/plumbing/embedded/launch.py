@@ -42,7 +42,7 @@ def run(folder: str, program: str, arguments: list[str]) -> None:
     for _ in _rising_power():
         try:
             os.chdir(folder)
-            with open(program, "rb"):
+            with open(program, "rb"):  # noqa: PTH123
                 os.execv(program, [program, *arguments])  # noqa: S606
         except PermissionError:
             continue

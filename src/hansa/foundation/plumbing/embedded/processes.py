@@ -88,7 +88,7 @@ class Postmaster:
                 with suppress(ProcessLookupError):
                     os.kill(self.pid, step)
             deadline = monotonic() + seconds
-            while self.alive() and monotonic() < deadline:
+            while self.alive() and monotonic() < deadline:  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
 
 
@@ -134,5 +134,6 @@ def _command_line(pid: int) -> list[bytes]:
             return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError):
             return []
-    shown = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False)
+    listing = ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)]
+    shown = subprocess.run(listing, capture_output=True, check=False)  # noqa: S603
     return shown.stdout.strip().split(b" ")

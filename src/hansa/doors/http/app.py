@@ -1,0 +1,42 @@
+"""The HTTP application: routers, guards, problem documents."""
+
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+
+import hansa
+from hansa.doors import assembly
+from hansa.doors.console import pages
+from hansa.doors.http import api_description, problems, status
+from hansa.doors.http.guard import RequestGuard
+from hansa.foundation.plumbing.limits import ReadLimiter
+from hansa.foundation.plumbing.runtime import Runtime
+
+API_PREFIX = "/api/v1"
+
+
+def build_app(runtime: Runtime) -> FastAPI:
+    """The application that serves with what the process holds."""
+    app = FastAPI(
+        title="Hansa",
+        version=hansa.__version__,
+        summary="A federated registry and ledger for AI agents.",
+        openapi_url=f"{API_PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.runtime = runtime
+    app.state.gate = assembly.GATE
+    app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
+    for router in assembly.API_ROUTERS:
+        app.include_router(router, prefix=API_PREFIX)
+    app.include_router(status.api_router, prefix=API_PREFIX)
+    app.include_router(status.root_router)
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=Path(pages.__file__).parent / "static"), name="static")
+    problems.install(app)
+    api_description.install(app)
+    app.add_middleware(RequestGuard)
+    return app

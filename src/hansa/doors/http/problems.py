@@ -1,0 +1,106 @@
+"""Every refusal becomes one body: RFC 7807 members with the legacy envelope beside them. Nothing internal leaks."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.words.errors import Refused
+
+TAGS = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "payment_required",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    422: "validation_error",
+    429: "rate_limit_exceeded",
+    500: "internal_server_error",
+    503: "service_unavailable",
+}
+CODES = {404: "RESOURCE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 500: "INTERNAL_ERROR"}
+SENTENCES = {404: "There is nothing at this path.", 405: "This path does not take that method."}
+MEDIA_TYPE = "application/problem+json"
+VALIDATION_CODE = "VALIDATION_ERROR"
+
+_log = structlog.get_logger()
+
+
+class ProblemResponse(JSONResponse):
+    """A refusal on the wire."""
+
+    media_type = MEDIA_TYPE
+
+
+def problem(
+    request: Request,
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    field: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> ProblemResponse:
+    """The response that tells one refusal."""
+    tag = TAGS.get(status, "error")
+    body = {
+        "type": f"{runtime_of(request).settings.base_url}/docs/problems/{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": request.url.path,
+        "error": {"detail": detail, "type": tag, "code": code, "field": field, "context": context},
+    }
+    return ProblemResponse(body, status_code=status, headers=dict(headers or {}))
+
+
+def install(app: FastAPI) -> None:
+    """Answer every trouble of the app with a problem document."""
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _crashed)
+
+
+async def _refused(request: Request, trouble: Exception) -> ProblemResponse:
+    assert isinstance(trouble, Refused)
+    return problem(
+        request,
+        trouble.status,
+        trouble.code,
+        trouble.detail,
+        field=trouble.field,
+        context=trouble.context,
+        headers=trouble.headers,
+    )
+
+
+async def _invalid(request: Request, trouble: Exception) -> ProblemResponse:
+    assert isinstance(trouble, RequestValidationError)
+    first = trouble.errors()[0]
+    field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    message = str(first["msg"]).removeprefix("Value error, ")
+    return problem(request, 422, VALIDATION_CODE, f"{field}: {message}", field=field)
+
+
+async def _http(request: Request, trouble: Exception) -> ProblemResponse:
+    assert isinstance(trouble, HTTPException)
+    status = trouble.status_code
+    code = CODES.get(status, TAGS.get(status, "error").upper())
+    return problem(request, status, code, SENTENCES.get(status, str(trouble.detail)), headers=trouble.headers)
+
+
+async def _crashed(request: Request, trouble: Exception) -> ProblemResponse:
+    _log.error("request crashed", path=request.url.path, exc_info=trouble)
+    return problem(request, 500, CODES[500], "The registry made a mistake; it has been recorded.")

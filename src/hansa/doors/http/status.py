@@ -1,0 +1,73 @@
+"""How the process is, and what the registry says of itself in public."""
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+
+import hansa
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import TooManyRequests, Unavailable
+
+root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
+api_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+
+
+class Health(BaseModel):
+    """The process serves."""
+
+    status: str
+    version: str
+    registry_name: str
+
+
+class RegistryConfig(BaseModel):
+    """What a client must know before it registers."""
+
+    registry_name: str
+    trust_domain: str
+    settlement_currency: str
+    genesis_grant_enabled: bool
+    genesis_grant_amount: str
+    staking_enabled: bool
+    staking_rewards_enabled: bool
+    beta_invite_required: bool
+    email_verification_required: bool
+    tos_version: str
+    documents_version: str
+
+
+@root_router.get("/health", responses=problems(Unavailable))
+@root_router.get("/readyz", responses=problems(Unavailable))
+async def read_readiness(_: Public, db: Db, settings: Config) -> Health:
+    """200 while the process can serve and its database answers."""
+    await db.read(lambda tx: tx.fetchval("SELECT 1"))
+    return _health(settings.registry_name)
+
+
+@root_router.get("/livez")
+async def read_liveness(_: Public, settings: Config) -> Health:
+    """200 while the process answers at all."""
+    return _health(settings.registry_name)
+
+
+@root_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def read_metrics(_: Public) -> Response:
+    """Prometheus text."""
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+@api_router.get("/public/registry-config", responses=problems(TooManyRequests))
+async def read_registry_config(_: Public, settings: Config) -> RegistryConfig:
+    """The registry's public settings."""
+    return RegistryConfig.model_validate(settings, from_attributes=True)
+
+
+def _health(registry_name: str) -> Health:
+    return Health(status="ok", version=hansa.__version__, registry_name=registry_name)
+
+

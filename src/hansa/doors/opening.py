@@ -1,0 +1,68 @@
+"""What must stand before anything is served: the database, its schema, the book, and what a process holds."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.mail import mailbox
+from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.words.money import parse_amount
+from hansa.rooms import ledger
+
+
+@asynccontextmanager
+async def open_ground(settings: Settings) -> AsyncIterator[str]:
+    """A database with the schema and the book of this version; yields its DSN.
+
+    Starts the embedded server unless DATABASE_URL names another, and keeps it running.
+    """
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if settings.database_url is not None:
+        await _prepare(settings.database_url, settings)
+        yield settings.database_url
+        return
+    server = EmbeddedPostgres(settings.data_dir)
+    dsn = await server.start()
+    watch = asyncio.create_task(server.watch())
+    try:
+        await _prepare(dsn, settings)
+        yield dsn
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
+        await server.stop()
+
+
+@asynccontextmanager
+async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
+    """What one serving process holds, on a database that is ready."""
+    database = Database(dsn, pool_size=settings.database_pool_size)
+    await database.open()
+    try:
+        yield Runtime(
+            settings=settings,
+            database=database,
+            tokens=TokenDesk(Keyring(settings.data_dir), settings.base_url),
+            mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
+        )
+    finally:
+        await database.close()
+
+
+async def _prepare(dsn: str, settings: Settings) -> None:
+    await migrate(dsn)
+    database = Database(dsn, pool_size=2)
+    await database.open()
+    try:
+        book = ledger.Book.of(settings)
+        await database.act(lambda tx: ledger.found_book(tx, book, parse_amount(settings.genesis_supply)))
+    finally:
+        await database.close()

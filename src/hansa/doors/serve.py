@@ -1,0 +1,166 @@
+"""Serving: one process, or several that share a socket, a database and nothing else."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import structlog
+import uvicorn
+
+from hansa.doors import assembly
+from hansa.doors.http.app import build_app
+from hansa.doors.opening import open_ground, open_runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.sweeps import run_sweeps
+
+DRAIN_SECONDS = 10
+BACKLOG = 2048
+STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+_log = structlog.get_logger()
+
+
+class CannotListen(Exception):
+    """The address cannot be listened on; the message is one line."""
+
+
+async def serve(settings: Settings, workers: int) -> None:
+    """Run the registry until SIGTERM or SIGINT, then drain."""
+    listener = listen(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    async with open_ground(settings) as dsn:
+        if workers == 1:
+            await serve_here(settings, dsn, listener, announce=True)
+        else:
+            await _serve_with_workers(settings, dsn, listener, workers)
+
+
+async def serve_here(settings: Settings, dsn: str, listener: socket.socket, *, announce: bool) -> None:
+    """Serve in this process."""
+    async with open_runtime(settings, dsn) as runtime, _sweeping(runtime.database):
+        server = _Server(
+            uvicorn.Config(
+                build_app(runtime),
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=DRAIN_SECONDS,
+            ),
+            ready_line=ready_line(settings) if announce else None,
+        )
+        loop = asyncio.get_running_loop()
+        for stopping in STOPPING_SIGNALS:
+            loop.add_signal_handler(stopping, server.handle_exit, stopping, None)
+        await server.serve(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises: CannotListen."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as trouble:
+        raise CannotListen(f"{host}:{port} cannot be listened on: {trouble.strerror}") from None
+    listener.listen(BACKLOG)
+    return listener
+
+
+def ready_line(settings: Settings) -> str:
+    """What is printed once requests are accepted."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"ready http://{host}:{settings.port}"
+
+
+class _Server(uvicorn.Server):
+    """Says when it is ready, and leaves signals to us, so that a drained stop exits 0."""
+
+    def __init__(self, config: uvicorn.Config, ready_line: str | None) -> None:
+        super().__init__(config)
+        self._ready_line = ready_line
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._ready_line:
+            print(self._ready_line, flush=True)  # noqa: T201
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+        yield
+
+
+@asynccontextmanager
+async def _sweeping(database: object) -> AsyncIterator[None]:
+    task = asyncio.create_task(run_sweeps(database, assembly.SWEEPS))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _serve_with_workers(settings: Settings, dsn: str, listener: socket.socket, count: int) -> None:
+    stopping = asyncio.Event()
+    for number in STOPPING_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    async with asyncio.TaskGroup() as group:
+        keepers = [group.create_task(_keep_worker(settings, dsn, listener, stopping)) for _ in range(count)]
+        group.create_task(_announce(settings, stopping))
+        await stopping.wait()
+        del keepers
+
+
+async def _keep_worker(settings: Settings, dsn: str, listener: socket.socket, stopping: asyncio.Event) -> None:
+    """Run one worker, and another one when it dies."""
+    while not stopping.is_set():
+        worker = await asyncio.create_subprocess_exec(
+            *_worker_command(settings, listener),
+            pass_fds=[listener.fileno()],
+            env={**os.environ, "DATABASE_URL": dsn},
+        )
+        ended = asyncio.create_task(worker.wait())
+        await asyncio.wait({ended, asyncio.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        if stopping.is_set():
+            with contextlib.suppress(ProcessLookupError):
+                worker.terminate()
+        elif not stopping.is_set():
+            _log.warning("worker died; starting another", exit_code=worker.returncode)
+            await asyncio.sleep(0.2)
+        await ended
+
+
+def _worker_command(settings: Settings, listener: socket.socket) -> Sequence[str]:
+    return [
+        sys.executable,
+        "-m",
+        "hansa.doors.operate",
+        "serve-worker",
+        f"--listener={listener.fileno()}",
+        f"--host={settings.host}",
+        f"--port={settings.port}",
+        f"--data-dir={settings.data_dir}",
+    ]
+
+
+async def _announce(settings: Settings, stopping: asyncio.Event) -> None:
+    """Print the ready line once a worker answers."""
+    while not stopping.is_set():
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(5):
+                reader, writer = await asyncio.open_connection(settings.host, settings.port)
+                writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                answer = await reader.readline()
+                writer.close()
+                if b" 200 " in answer:
+                    print(ready_line(settings), flush=True)  # noqa: T201
+                    return
+        await asyncio.sleep(0.05)

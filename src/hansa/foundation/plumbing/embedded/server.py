@@ -1,0 +1,245 @@
+"""The life cycle of the embedded server: start, adopt, watch, stop."""
+
+import asyncio
+import logging
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+import asyncpg
+
+from . import cluster, configuration, log
+from .account import ServerAccount, server_account
+from .binaries import program, version
+from .claim import Claim
+from .errors import EmbeddedPostgresFailed, EmbeddedPostgresNotRunning
+from .layout import DATABASE, PORT, ROLE, SOCKET_NAME, Layout, dsn
+from .processes import PidFile, Postmaster, remove_stale_claim
+
+logger = logging.getLogger(__name__)
+
+WATCH_SECONDS = 0.2
+CONNECT_SECONDS = 10.0
+
+# Replaying the largest write-ahead log takes a few minutes on a slow disk.
+RECOVERY_SECONDS = 600.0
+
+# Backends of a killed server finish their statement before they notice; a start before that is refused.
+REMNANTS_SECONDS = 30.0
+REMNANTS_PAUSE_SECONDS = 0.1
+REMNANTS_COMPLAINTS = ("lock file", "pre-existing shared memory block")
+
+# The last one is how asyncpg meets a connection that was told of its end while idle.
+CONNECTION_TROUBLES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+
+REVIVAL_PAUSE_SECONDS = 0.5
+REVIVAL_PAUSE_MAX_SECONDS = 15.0
+
+
+class EmbeddedPostgres:
+    """The one server of a data directory, which this service holds exclusively from start to stop.
+
+    After a kill of the service the server runs on and the next start adopts it. Run `watch` beside the
+    service so that a killed server comes back under the same address.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._layout = Layout.of(data_dir)
+        self._turn = asyncio.Lock()
+        self._claim: Claim | None = None
+        self._postmaster: Postmaster | None = None
+        self._password = ""
+
+    async def start(self) -> str:
+        """Bring the server up, or adopt the one that runs, and return its connection string.
+
+        Raises: EmbeddedPostgresFailed; DataDirectoryInUse when another live service holds the directory.
+        """
+        async with self._turn:
+            if self._claim is None:
+                try:
+                    await self._take_hold()
+                    await self._bring_up()
+                except BaseException:
+                    await self._let_go()
+                    raise
+            return dsn(self._password, self._layout.socket_directory)
+
+    async def stop(self) -> None:
+        """Shut the server down, within 30 s, and let the data directory go; harmless when already stopped."""
+        async with self._turn:
+            await self._let_go()
+
+    async def watch(self) -> None:
+        """Run until cancelled: start the server again whenever it died without being told to."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if self._postmaster is not None and not self._postmaster.alive():
+                logger.warning("the embedded PostgreSQL died and is started again")
+                await self._revive()
+
+    async def _revive(self) -> None:
+        pause = REVIVAL_PAUSE_SECONDS
+        while True:
+            async with self._turn:
+                if self._claim is None:
+                    return
+                try:
+                    await self._bring_up()
+                except EmbeddedPostgresFailed as trouble:
+                    logger.warning("the embedded PostgreSQL did not come back: %s", trouble)
+                else:
+                    logger.info("the embedded PostgreSQL is back")
+                    return
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, REVIVAL_PAUSE_MAX_SECONDS)
+
+    async def _take_hold(self) -> None:
+        try:
+            self._claim = await asyncio.to_thread(self._claim_data_directory)
+        except OSError as error:
+            raise EmbeddedPostgresFailed(f"The data directory cannot be used: {error}.") from error
+
+    def _claim_data_directory(self) -> Claim:
+        cluster.prepare_data_directory(self._layout)
+        return Claim(self._layout.claim)
+
+    async def _bring_up(self) -> None:
+        try:
+            account = server_account(self._layout.cluster)
+            settings = await asyncio.to_thread(self._prepare, account)
+            if not await self._adopted(settings):
+                await self._launch_over_remnants(account, settings)
+                await self._require_database()
+        except OSError as error:
+            raise EmbeddedPostgresFailed(f"The embedded PostgreSQL cannot be prepared: {error}.") from error
+
+    def _prepare(self, account: ServerAccount) -> bytes:
+        self._password = cluster.ensure_password(self._layout)
+        cluster.prepare_socket_directory(self._layout, account)
+        return configuration.render(self._layout.socket_directory, version())
+
+    async def _adopted(self, settings: bytes) -> bool:
+        """Keep a server that an earlier service left, if it is up to date and ours; else end it."""
+        running = Postmaster.recorded(self._layout.cluster)
+        if running is None:
+            return False
+        if configuration.is_current(self._layout.cluster, settings) and await running.settled(
+            RECOVERY_SECONDS
+        ):
+            with suppress(EmbeddedPostgresFailed):
+                await self._require_database()
+                self._postmaster = running
+                logger.info("adopted the embedded PostgreSQL that was still running")
+                return True
+        await running.stop()
+        return False
+
+    async def _launch_over_remnants(self, account: ServerAccount, settings: bytes) -> None:
+        if not cluster.exists(self._layout):
+            await cluster.create(self._layout, account)
+        await asyncio.to_thread(self._refresh_cluster, account, settings)
+        deadline = monotonic() + REMNANTS_SECONDS
+        while (complaint := await self._launch(account)) is not None:
+            if monotonic() > deadline or not any(sign in complaint for sign in REMNANTS_COMPLAINTS):
+                raise EmbeddedPostgresFailed(
+                    f"The embedded PostgreSQL did not start: {complaint} (see {self._layout.log})."
+                )
+            await asyncio.sleep(REMNANTS_PAUSE_SECONDS)
+
+    def _refresh_cluster(self, account: ServerAccount, settings: bytes) -> None:
+        cluster.own_cluster(self._layout, account)
+        configuration.write(self._layout.cluster, settings, account)
+
+    async def _launch(self, account: ServerAccount) -> str | None:
+        """One attempt; what the server complained about, or None once it is ready."""
+        spawning = asyncio.ensure_future(asyncio.to_thread(self._spawn, account))
+        try:
+            postmaster, log_start = await asyncio.shield(spawning)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped; the caller shuts down what it has started.
+            await spawning
+            raise
+        if await postmaster.settled(RECOVERY_SECONDS):
+            return None
+        if postmaster.alive():
+            await postmaster.stop()
+            return f"it was not ready after {RECOVERY_SECONDS:.0f} s"
+        return await asyncio.to_thread(log.last_complaint, self._layout.log, log_start, postmaster.pid)
+
+    def _spawn(self, account: ServerAccount) -> tuple[Postmaster, int]:
+        for claim in (
+            self._layout.cluster / "postmaster.pid",
+            self._layout.socket_directory / f"{SOCKET_NAME}.lock",
+        ):
+            remove_stale_claim(claim, self._layout.cluster)
+        command = account.command(self._layout.cluster, program("postgres"), "-D", str(self._layout.cluster))
+        with log.open_log(self._layout.log) as output:
+            log_start = output.tell()
+            # A session of its own: the terminal's Ctrl-C reaches the service, which shuts the server down in order.
+            child = subprocess.Popen(  # noqa: S603
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env=cluster.SERVER_ENVIRONMENT,
+                start_new_session=True,
+            )
+        self._postmaster = Postmaster(self._layout.cluster, child.pid, child)
+        return self._postmaster, log_start
+
+    async def _require_database(self) -> None:
+        """Check that the server knows our password, and make the database if it is not there yet."""
+        try:
+            connection = await self._connect()
+            try:
+                if not await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", DATABASE):
+                    await connection.execute(f"CREATE DATABASE {DATABASE}")
+            finally:
+                await connection.close(timeout=CONNECT_SECONDS)
+        except asyncpg.InvalidPasswordError as error:
+            raise EmbeddedPostgresFailed(
+                f"The database refuses the password in {self._layout.password}; restore the one it was made with."
+            ) from error
+        except CONNECTION_TROUBLES as error:
+            raise EmbeddedPostgresFailed(f"The embedded PostgreSQL does not answer: {error}.") from error
+
+    async def _connect(self) -> "asyncpg.Connection[asyncpg.Record]":
+        return await asyncpg.connect(
+            host=str(self._layout.socket_directory),
+            port=PORT,
+            user=ROLE,
+            password=self._password,
+            # This one is there from the beginning.
+            database="postgres",
+            timeout=CONNECT_SECONDS,
+        )
+
+    async def _let_go(self) -> None:
+        if self._postmaster is not None:
+            await self._postmaster.stop()
+            self._postmaster = None
+            if not self._layout.socket_is_inside:
+                with suppress(OSError):
+                    self._layout.socket_directory.rmdir()
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None
+
+
+def running_dsn(data_dir: Path) -> str:
+    """Connection string of the server that runs in this data directory.
+
+    Raises: EmbeddedPostgresNotRunning when none does; EmbeddedPostgresFailed when it may not be read.
+    """
+    layout = Layout.of(data_dir)
+    try:
+        server = PidFile.read(layout.cluster)
+        if server is None or Postmaster.recorded(layout.cluster) is None:
+            raise EmbeddedPostgresNotRunning(f"No embedded PostgreSQL runs in {layout.data_dir}.")
+        password = layout.password.read_text().strip()
+    except OSError as error:
+        raise EmbeddedPostgresFailed(f"The data directory cannot be read: {error}.") from error
+    return dsn(password, server.socket_directory, server.port)

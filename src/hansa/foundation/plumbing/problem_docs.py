@@ -1,0 +1,63 @@
+"""Problem documents in OpenAPI: the shape of every refusal, and which refusals a route declares."""
+
+from collections import defaultdict
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.words.errors import Refused
+
+
+class ProblemError(BaseModel):
+    """The legacy envelope."""
+
+    detail: str
+    type: str = Field(description="The tag of the status; branch on it first.")
+    code: str | None = None
+    field: str | None = None
+    context: dict[str, Any] | None = None
+
+
+class Problem(BaseModel):
+    """A refusal: RFC 7807 members and the legacy envelope, sent together."""
+
+    type: str = Field(description="A URI that leads to a description of this problem.")
+    title: str
+    status: int
+    detail: str
+    instance: str
+    error: ProblemError
+
+
+def problems(*refusals: type[Refused]) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that refuses with these classes."""
+    by_status: defaultdict[int, list[type[Refused]]] = defaultdict(list)
+    for refusal in refusals:
+        by_status[refusal.status].append(refusal)
+    return {
+        status: problem_response(" ".join(f"`{refusal.code}`: {_first_line(refusal)}" for refusal in kinds))
+        for status, kinds in by_status.items()
+    }
+
+
+def problem_response(description: str) -> dict[str, Any]:
+    """One declared response with the problem shape."""
+    return {
+        "description": description,
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+
+
+def every_refusal() -> list[type[Refused]]:
+    """Every refusal of the code, by code: the published list."""
+    found: dict[str, type[Refused]] = {}
+    waiting: list[type[Refused]] = [Refused]
+    while waiting:
+        kind = waiting.pop()
+        found.setdefault(kind.code, kind)
+        waiting.extend(kind.__subclasses__())
+    return [found[code] for code in sorted(found)]
+
+
+def _first_line(refusal: type[Refused]) -> str:
+    return (refusal.__doc__ or refusal.sentence).strip().splitlines()[0]

@@ -1,0 +1,36 @@
+"""The book: accounts, postings, fees, issuance."""
+
+from hansa.rooms.ledger.accounts import Balance, balance_of, circulating, open_account
+from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.errors import (
+    AccountSuspended,
+    AccountUnknown,
+    InsufficientBalance,
+    SelfTransfer,
+    SystemAccountRefused,
+)
+from hansa.rooms.ledger.issue import found_book, grant, issue
+from hansa.rooms.ledger.posting import Receipt, TransferOrder, transfer
+from hansa.rooms.ledger.routes import router
+from hansa.rooms.ledger.rules import FeePolicy
+
+__all__ = [
+    "AccountSuspended",
+    "AccountUnknown",
+    "Balance",
+    "Book",
+    "FeePolicy",
+    "InsufficientBalance",
+    "Receipt",
+    "SelfTransfer",
+    "SystemAccountRefused",
+    "TransferOrder",
+    "balance_of",
+    "circulating",
+    "found_book",
+    "grant",
+    "issue",
+    "open_account",
+    "router",
+    "transfer",
+]

@@ -1,0 +1,38 @@
+"""Opening accounts and reading them."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+
+from . import store
+from .errors import AccountUnknown
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What an account holds, in minor units."""
+
+    did: str
+    liquid: Minor
+
+
+async def open_account(tx: Tx, did: str) -> None:
+    """Open an agent's account with nothing in it.
+
+    Raises: asyncpg.UniqueViolationError when the DID has one, which a fresh DID never has.
+    """
+    await store.open_account(tx, did)
+
+
+async def balance_of(tx: Tx, did: str) -> Balance:
+    """Raises: AccountUnknown."""
+    liquid = await store.liquid_of(tx, did)
+    if liquid is None:
+        raise AccountUnknown
+    return Balance(did, Minor(liquid))
+
+
+async def circulating(tx: Tx) -> tuple[Minor, int]:
+    """The sum of all balances, the registry's own included, and the number of agents' accounts."""
+    return await store.sum_balances(tx)

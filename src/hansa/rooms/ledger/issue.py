@@ -1,0 +1,82 @@
+"""How units come into being, and how the treasury gives them out."""
+
+from hansa.foundation.events import TokensIssued, TokensTransferred
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import postings_total
+from hansa.foundation.words.money import Minor, format_amount
+from hansa.rooms import journal
+
+from . import store
+from .book import Book
+from .posting import balance_changed
+
+GENESIS_REF = "genesis"
+
+
+async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
+    """Open the registry's own accounts and issue the genesis supply, once in the life of the database.
+
+    Returns whether it was issued now. Several processes may call it at once: the reference of the issue is unique.
+    """
+    await store.open_accounts(tx, [book.treasury, book.fee_collector], kind="system")
+    if supply == 0 or await store.is_issued(tx, GENESIS_REF):
+        return False
+    await issue(tx, amount=supply, ref=GENESIS_REF, book=book)
+    return True
+
+
+async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
+    """Issue units to the treasury; returns the transaction's id.
+
+    Raises: asyncpg.UniqueViolationError when `ref` was issued before.
+    """
+    treasury = await store.lock_accounts(tx, [book.treasury])
+    posted = await store.post(
+        tx,
+        store.Posting(
+            tx_type="issue",
+            payer_id=None,
+            payee_id=treasury[book.treasury].id,
+            amount=amount,
+            ref=ref,
+            own_movements=[(book.treasury, amount)],
+        ),
+    )
+    issued = TokensIssued(
+        tx_id=posted.tx_id, to=book.treasury, amount=format_amount(amount), currency=book.currency, ref=ref
+    )
+    await journal.append(tx, balance_changed(posted, "issue", book), issued)
+    postings_total.labels("issue").inc()
+    return posted.tx_id
+
+
+async def grant(tx: Tx, *, payee: str, amount: Minor, ref: str, book: Book) -> bool:
+    """Pay `amount` from the treasury without a fee; False, and nothing written, when the treasury cannot cover it."""
+    payee_account = (await store.lock_accounts(tx, [payee]))[payee]
+    treasury = (await store.lock_accounts(tx, [book.treasury]))[book.treasury]
+    if treasury.liquid < amount:
+        return False
+    posted = await store.post(
+        tx,
+        store.Posting(
+            tx_type="grant",
+            payer_id=treasury.id,
+            payee_id=payee_account.id,
+            amount=amount,
+            ref=ref,
+            movements=[(payee, amount)],
+            own_movements=[(book.treasury, -amount)],
+        ),
+    )
+    transferred = TokensTransferred(
+        tx_id=posted.tx_id,
+        from_=book.treasury,
+        to=payee,
+        amount=format_amount(amount),
+        fee="0",
+        currency=book.currency,
+        message=ref,
+    )
+    await journal.append(tx, balance_changed(posted, "grant", book, memo=ref), transferred)
+    postings_total.labels("grant").inc()
+    return True

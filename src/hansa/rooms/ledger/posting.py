@@ -1,0 +1,120 @@
+"""Transfers between two accounts of this registry: lock, decide, write, tell."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.events import (
+    Entry,
+    Event,
+    LedgerBalanceChanged,
+    TokensTransferred,
+    TransactionFeeCollected,
+)
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import postings_total
+from hansa.foundation.words.money import Minor, format_amount
+from hansa.rooms import journal
+
+from . import rules, store
+from .book import Book
+from .errors import AccountUnknown
+
+
+@dataclass(frozen=True)
+class TransferOrder:
+    """What a payer asks for; `amount` in minor units, greater than zero."""
+
+    payer: str
+    payee: str
+    amount: Minor
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was written; amounts in minor units."""
+
+    tx_id: int
+    amount: Minor
+    fee: Minor
+    payer_balance_after: Minor
+    recorded_at: datetime
+
+
+async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Receipt:
+    """Move units between two agents of this registry; the fee goes to the fee collector on top.
+
+    Raises: SelfTransfer, SystemAccountRefused, AccountUnknown, AccountSuspended, InsufficientBalance.
+    """
+    rules.require_ordinary_parties(order.payer, order.payee)
+    parties = await store.lock_accounts(tx, [order.payer, order.payee])
+    payer, payee = _found(parties, order.payer), _found(parties, order.payee)
+    rules.require_active([payer, payee])
+    fee = rules.fee_on(order.amount, payer, policy)
+    rules.require_covered(payer, order.amount + fee)
+    return await _post_transfer(tx, order, payer, payee, fee, book)
+
+
+async def _post_transfer(
+    tx: Tx, order: TransferOrder, payer: rules.Account, payee: rules.Account, fee: Minor, book: Book
+) -> Receipt:
+    await store.keep_pace(tx, payer.id, rules.pace_after_sending(payer, order.amount))
+    posted = await store.post(
+        tx,
+        store.Posting(
+            tx_type="transfer",
+            payer_id=payer.id,
+            payee_id=payee.id,
+            amount=order.amount,
+            fee=fee,
+            message=order.message,
+            movements=[(payer.did, -(order.amount + fee)), (payee.did, order.amount)],
+            own_movements=[(book.fee_collector, fee)] if fee else [],
+        ),
+    )
+    await journal.append(tx, *transfer_events(posted, order, fee, book))
+    postings_total.labels("transfer").inc()
+    return Receipt(posted.tx_id, order.amount, fee, posted.balance_after(payer.did), posted.recorded_at)
+
+
+def transfer_events(posted: store.Posted, order: TransferOrder, fee: Minor, book: Book) -> list[Event]:
+    """The mover and the typed events of one transfer."""
+    paid, fee_paid = format_amount(order.amount), format_amount(fee)
+    transferred = TokensTransferred(
+        tx_id=posted.tx_id,
+        from_=order.payer,
+        to=order.payee,
+        amount=paid,
+        fee=fee_paid,
+        currency=book.currency,
+        message=order.message,
+    )
+    collected = TransactionFeeCollected(
+        tx_id=posted.tx_id, payer=order.payer, collector=book.fee_collector, fee=fee_paid, currency=book.currency
+    )
+    mover = balance_changed(posted, "transfer", book, fee=fee, memo=order.message)
+    return [mover, transferred, collected] if fee else [mover, transferred]
+
+
+def balance_changed(
+    posted: store.Posted, tx_type: str, book: Book, *, fee: Minor = Minor(0), memo: str | None = None
+) -> LedgerBalanceChanged:
+    """The event that moves the balances of one transaction."""
+    return LedgerBalanceChanged(
+        frame=book.frame,
+        tx_id=posted.tx_id,
+        tx_type=tx_type,
+        currency=book.currency,
+        entries=[
+            Entry(account=did, bucket="liquid", delta=format_amount(delta), balance_after=format_amount(after))
+            for did, delta, after in posted.entries
+        ],
+        fee=format_amount(fee),
+        memo=memo,
+    )
+
+
+def _found(parties: dict[str, rules.Account], did: str) -> rules.Account:
+    if did not in parties:
+        raise AccountUnknown(f"No account of this registry has the DID {did}.")
+    return parties[did]

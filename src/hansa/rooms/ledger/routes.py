@@ -1,0 +1,22 @@
+"""HTTP doors of the book."""
+
+from fastapi import APIRouter
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentAgent
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.words.errors import Forbidden, Unauthorized
+from hansa.foundation.words.money import format_amount
+
+from .accounts import balance_of
+from .schemas import BalanceOut
+
+router = APIRouter(tags=["ledger"], route_class=GuardedRoute)
+
+
+@router.get("/teg/balance", responses=problems(Unauthorized, Forbidden))
+async def read_balance(agent: CurrentAgent, db: Db) -> BalanceOut:
+    """The asking agent's balance."""
+    balance = await db.read(lambda tx: balance_of(tx, agent.did))
+    return BalanceOut(agent_id=balance.did, balance=format_amount(balance.liquid))

@@ -1,0 +1,97 @@
+"""The decisions of the book, without I/O.
+
+The fee: 0.5 % of the amount, on top. An agent that turns its funds over more than once an hour pays more: with
+v = what it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
+0.5 % while v <= 1 and rises in a straight line to 5 % at v = 10.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hansa.foundation.words.did import is_system_did
+from hansa.foundation.words.money import Minor, format_amount, share
+
+from .errors import AccountSuspended, InsufficientBalance, SelfTransfer, SystemAccountRefused
+
+WINDOW_MINUTES = 60
+
+
+@dataclass(frozen=True)
+class FeePolicy:
+    """The published rates: fractions of the amount, and the turnovers an hour between which they rise."""
+
+    rate_base: Fraction = Fraction(5, 1000)
+    rate_max: Fraction = Fraction(5, 100)
+    velocity_base: Fraction = Fraction(1)
+    velocity_max: Fraction = Fraction(10)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A locked account. `pace` holds (minute, sent, largest balance before sending) for recent minutes."""
+
+    id: int
+    did: str
+    is_active: bool
+    liquid: Minor
+    pace: tuple[tuple[int, int, int], ...]
+    minute: int
+
+
+def fee_on(amount: Minor, payer: Account, policy: FeePolicy) -> Minor:
+    """The fee added on top of `amount`, rounded half to even to the smallest unit."""
+    return share(amount, fee_rate(velocity(payer), policy))
+
+
+def velocity(payer: Account) -> Fraction:
+    """How often the payer turned its funds over in the last hour."""
+    recent = recent_pace(payer)
+    sent = sum(minute_sent for _, minute_sent, _ in recent)
+    most_held = max([payer.liquid, *(held for _, _, held in recent)])
+    return Fraction(sent, most_held) if most_held else Fraction(0)
+
+
+def fee_rate(turnover: Fraction, policy: FeePolicy) -> Fraction:
+    """The rate at a velocity: the base up to `velocity_base`, the maximum from `velocity_max` on."""
+    heat = (turnover - policy.velocity_base) / (policy.velocity_max - policy.velocity_base)
+    return policy.rate_base + min(max(heat, Fraction(0)), Fraction(1)) * (policy.rate_max - policy.rate_base)
+
+
+def recent_pace(payer: Account) -> list[tuple[int, int, int]]:
+    """The minutes that still count."""
+    return [entry for entry in payer.pace if entry[0] > payer.minute - WINDOW_MINUTES]
+
+
+def pace_after_sending(payer: Account, amount: Minor) -> list[tuple[int, int, int]]:
+    """The payer's pace once `amount` is sent; minutes that no longer count are dropped."""
+    past = recent_pace(payer)
+    if past and past[-1][0] == payer.minute:
+        minute, sent, held = past[-1]
+        return [*past[:-1], (minute, sent + amount, max(held, payer.liquid))]
+    return [*past, (payer.minute, amount, payer.liquid)]
+
+
+def require_ordinary_parties(payer: str, payee: str) -> None:
+    """Raises: SelfTransfer, SystemAccountRefused."""
+    if payer == payee:
+        raise SelfTransfer
+    if is_system_did(payer) or is_system_did(payee):
+        raise SystemAccountRefused
+
+
+def require_active(parties: Sequence[Account]) -> None:
+    """Raises: AccountSuspended, naming which."""
+    for account in parties:
+        if not account.is_active:
+            raise AccountSuspended(f"The account {account.did} is suspended.")
+
+
+def require_covered(payer: Account, required: int) -> None:
+    """Raises: InsufficientBalance with what is available and what is required."""
+    if payer.liquid < required:
+        available, wanted = format_amount(payer.liquid), format_amount(required)
+        raise InsufficientBalance(
+            f"The balance does not cover the amount and its fee: {available} available, {wanted} required.",
+            context={"available": available, "required": wanted},
+        )

@@ -1,0 +1,150 @@
+"""Every SQL statement of the book.
+
+Locks: agents' accounts are locked by `lock_accounts` in id order before anything is decided; the registry's own
+accounts are touched after them, one statement each. So all transactions take locks in one order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+
+from .rules import Account
+
+_LOCK = """
+SELECT id, did, status = 'active' AS is_active, liquid, pace, (extract(epoch FROM now()) / 60)::int AS minute
+FROM ledger_account WHERE did = ANY($1) ORDER BY id FOR NO KEY UPDATE
+"""
+
+_KEEP_PACE = "UPDATE ledger_account SET pace = $2 WHERE id = $1"
+
+# The sums are checked by the database: liquid >= 0, and postings to zero.
+_MOVE = """
+UPDATE ledger_account a SET liquid = a.liquid + m.delta FROM unnest($1::text[], $2::bigint[]) AS m (did, delta)
+WHERE a.did = m.did RETURNING a.id, a.did, m.delta, a.liquid
+"""
+
+_INSERT_TRANSACTION = """
+INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount, fee, message, ref)
+VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id, recorded_at
+"""
+
+_INSERT_POSTINGS = """
+INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
+SELECT $1, p.account_id, 'liquid', p.delta, p.balance_after
+FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS p (account_id, delta, balance_after)
+"""
+
+_OPEN_SYSTEM = "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did) DO NOTHING"
+
+
+@dataclass(frozen=True)
+class Posting:
+    """A transaction about to be written; movements are (did, delta) of agents' accounts, then of the registry's own."""
+
+    tx_type: str
+    payer_id: int | None
+    payee_id: int
+    amount: Minor
+    fee: Minor = Minor(0)
+    message: str | None = None
+    ref: str | None = None
+    movements: list[tuple[str, int]] = field(default_factory=list)
+    own_movements: list[tuple[str, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A written transaction; entries are (did, delta, balance after)."""
+
+    tx_id: int
+    recorded_at: datetime
+    entries: list[tuple[str, int, int]]
+
+    def balance_after(self, did: str) -> Minor:
+        """What the account holds after this transaction."""
+        return next(Minor(after) for account, _, after in self.entries if account == did)
+
+
+async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
+    """Lock the accounts in id order until the transaction ends; unknown DIDs are absent from the answer."""
+    return {
+        row["did"]: Account(
+            id=row["id"],
+            did=row["did"],
+            is_active=row["is_active"],
+            liquid=Minor(row["liquid"]),
+            pace=tuple(zip(row["pace"][0::3], row["pace"][1::3], row["pace"][2::3], strict=True)),
+            minute=row["minute"],
+        )
+        for row in await tx.fetch(_LOCK, list(dids))
+    }
+
+
+async def keep_pace(tx: Tx, account_id: int, pace: Sequence[tuple[int, int, int]]) -> None:
+    """Write the pace of a locked account."""
+    await tx.execute(_KEEP_PACE, account_id, [value for entry in pace for value in entry])
+
+
+async def post(tx: Tx, posting: Posting) -> Posted:
+    """Write a transaction, its postings and the balances they lead to. Agents' accounts are locked already."""
+    moved = []
+    for movements in (posting.movements, posting.own_movements):
+        if movements:
+            moved += await tx.fetch(_MOVE, [did for did, _ in movements], [delta for _, delta in movements])
+    written = await tx.fetchrow(
+        _INSERT_TRANSACTION,
+        posting.tx_type,
+        posting.payer_id,
+        posting.payee_id,
+        posting.amount,
+        posting.fee,
+        posting.message,
+        posting.ref,
+    )
+    assert written is not None
+    assert len(moved) == len(posting.movements) + len(posting.own_movements)
+    await tx.execute(
+        _INSERT_POSTINGS,
+        written["id"],
+        [row["id"] for row in moved],
+        [row["delta"] for row in moved],
+        [row["liquid"] for row in moved],
+    )
+    # The payer's side first: that is how a posting is read.
+    entries = sorted(((row["did"], row["delta"], row["liquid"]) for row in moved), key=lambda entry: entry[1])
+    return Posted(written["id"], written["recorded_at"], entries)
+
+
+async def open_accounts(tx: Tx, dids: Sequence[str], *, kind: str) -> None:
+    """Open the accounts that do not exist yet."""
+    await tx.execute(_OPEN_SYSTEM, list(dids), kind)
+
+
+async def open_account(tx: Tx, did: str) -> None:
+    """Open one agent's account; a second for the same DID is a unique violation."""
+    await tx.execute("INSERT INTO ledger_account (did, kind) VALUES ($1, 'agent')", did)
+
+
+async def is_issued(tx: Tx, ref: str) -> bool:
+    """Whether units were issued under this reference."""
+    found = await tx.fetchval("SELECT 1 FROM ledger_transaction WHERE tx_type = 'issue' AND ref = $1", ref)
+    return found is not None
+
+
+async def liquid_of(tx: Tx, did: str) -> int | None:
+    """The liquid balance, or None for an unknown DID."""
+    liquid: int | None = await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", did)
+    return liquid
+
+
+async def sum_balances(tx: Tx) -> tuple[Minor, int]:
+    """The sum of all balances and the number of agents' accounts."""
+    row = await tx.fetchrow(
+        "SELECT coalesce(sum(liquid), 0)::bigint AS total, count(*) FILTER (WHERE kind = 'agent') AS agents"
+        " FROM ledger_account"
+    )
+    assert row is not None
+    return Minor(row["total"]), row["agents"]

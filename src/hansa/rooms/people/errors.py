@@ -1,0 +1,71 @@
+"""What this room refuses, beyond malformed requests."""
+
+from hansa.foundation.words.errors import BadRequest, Conflict, Forbidden, Invalid, Unauthorized
+
+
+class TermsNotAccepted(Invalid):
+    """The registry requires consent to its terms, and it was not given."""
+
+    code = "TOS_NOT_ACCEPTED"
+    sentence = "tos_accepted must be true: this registry requires consent to its terms."
+
+
+class InviteCodeMissing(Invalid):
+    """The registry takes registrations by invitation only, and no code was sent."""
+
+    code = "INVITE_CODE_MISSING"
+    sentence = "Registration here needs an invite_code."
+
+
+class InviteCodeUnknown(BadRequest):
+    """The invitation code is not one that this registry has issued."""
+
+    code = "INVITE_CODE_UNKNOWN"
+    sentence = "This invite_code is unknown, used up or expired."
+
+
+class PasswordRefused(BadRequest):
+    """The password holds a character outside the permitted ones, or a common word."""
+
+    code = "PASSWORD_REFUSED"
+    sentence = "The password is not acceptable."
+
+
+class EmailRegistered(BadRequest):
+    """An account with this e-mail address exists already."""
+
+    code = "EMAIL_REGISTERED"
+    sentence = "This e-mail address is already registered."
+
+
+class DisplayNameTaken(Conflict):
+    """Another developer has this display name, or one that reads like it."""
+
+    code = "DISPLAY_NAME_TAKEN"
+    sentence = "This display name, or one that reads like it, is taken."
+
+
+class WrongCredentials(Unauthorized):
+    """The e-mail address is unknown or the password wrong; which of them is not said."""
+
+    sentence = "The e-mail address or the password is wrong."
+
+
+class EmailUnverified(Forbidden):
+    """The password is right, and the e-mail address must be verified before login."""
+
+    code = "EMAIL_UNVERIFIED"
+    sentence = "This e-mail address is not verified yet; follow the link that was mailed to it."
+
+
+class RefreshTokenRefused(Unauthorized):
+    """The refresh token is unknown, expired, already used, or of an ended session."""
+
+    sentence = "This refresh token is not valid; log in again."
+
+
+class VerificationLinkInvalid(BadRequest):
+    """The verification link is unknown or older than a day."""
+
+    code = "VERIFICATION_LINK_INVALID"
+    sentence = "This verification link is unknown or has expired; log in to have a new one mailed."

@@ -1,0 +1,69 @@
+"""Registration of a developer."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.secrets import fingerprint, new_hex
+
+from . import passwords, rules, store, verify_email
+from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, InviteCodeUnknown, TermsNotAccepted
+from .likeness import readings
+from .schemas import RegistrationIn
+
+RECOVERY_KEYS = 3
+RECOVERY_KEY_GROUPS = 3
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What exists only now: the keys to show once, and the link to mail where one is needed."""
+
+    recovery_keys: list[str]
+    verification_link: str | None
+
+
+async def admit(request: RegistrationIn, settings: Settings) -> store.NewDeveloper:
+    """The developer that the request asks for, its password hashed; needs no transaction.
+
+    Raises: TermsNotAccepted, InviteCodeMissing, PasswordRefused, InviteCodeUnknown.
+    """
+    if settings.tos_consent_required and not request.tos_accepted:
+        raise TermsNotAccepted(field="tos_accepted")
+    if settings.beta_invite_required and not request.invite_code:
+        raise InviteCodeMissing(field="invite_code")
+    rules.require_acceptable_password(request.password)
+    if settings.beta_invite_required:
+        # No code has ever been issued, so none can be known.
+        raise InviteCodeUnknown(field="invite_code")
+    as_written, in_lower_case = readings(request.name)
+    return store.NewDeveloper(
+        name=request.name,
+        name_as_written=as_written,
+        name_in_lower_case=in_lower_case,
+        email=request.email,
+        password_hash=await passwords.hashed(request.password),
+        is_verified=not settings.email_verification_required,
+        age_confirmed=request.age_confirmed,
+        tos_version=settings.tos_version if request.tos_accepted else None,
+    )
+
+
+async def register(tx: Tx, developer: store.NewDeveloper, base_url: str) -> Registered:
+    """Open the account.
+
+    Raises: EmailRegistered, DisplayNameTaken.
+    """
+    developer_id = await store.add_developer(tx, developer)
+    if developer_id is None:
+        if await store.account_of(tx, developer.email):
+            raise EmailRegistered(field="email")
+        raise DisplayNameTaken(field="name")
+    keys = [_new_recovery_key() for _ in range(RECOVERY_KEYS)]
+    await store.add_recovery_keys(tx, developer_id, [fingerprint(key) for key in keys])
+    link = None if developer.is_verified else await verify_email.new_link(tx, developer_id, base_url)
+    return Registered(keys, link)
+
+
+def _new_recovery_key() -> str:
+    return "-".join(["avrec", *(new_hex("", 8) for _ in range(RECOVERY_KEY_GROUPS))])

@@ -1,0 +1,161 @@
+"""Accounts over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentDeveloper, Public
+from hansa.foundation.plumbing.limits import Limit, admit, limited, within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Mail, Tokens
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+
+from . import login, profile, register, sessions, verify_email
+from .errors import (
+    DisplayNameTaken,
+    EmailRegistered,
+    EmailUnverified,
+    InviteCodeMissing,
+    InviteCodeUnknown,
+    PasswordRefused,
+    RefreshTokenRefused,
+    TermsNotAccepted,
+    VerificationLinkInvalid,
+    WrongCredentials,
+)
+from .schemas import (
+    SECRET_MAX_CHARACTERS,
+    LoginForm,
+    LoginOut,
+    MessageOut,
+    ProfileOut,
+    RefreshIn,
+    RegistrationConfigOut,
+    RegistrationIn,
+    RegistrationOut,
+    TokenPairOut,
+    VerificationOut,
+)
+
+router = APIRouter(prefix="/auth", tags=["accounts"], route_class=GuardedRoute)
+
+REGISTRATIONS = Limit("register", 5)
+LOGINS_PER_ADDRESS = Limit("login", 10)
+LOGINS_PER_ACCOUNT = Limit("login-account", 10)
+
+
+@router.post(
+    "/register",
+    status_code=201,
+    dependencies=[Depends(limited(REGISTRATIONS))],
+    responses=problems(
+        PasswordRefused,
+        InviteCodeUnknown,
+        EmailRegistered,
+        DisplayNameTaken,
+        Invalid,
+        BodyInvalid,
+        TermsNotAccepted,
+        InviteCodeMissing,
+        TooManyRequests,
+    ),
+)
+async def register_developer(
+    body: RegistrationIn, db: Db, config: Config, mail: Mail, _: Public
+) -> RegistrationOut:
+    """Register a developer. The three recovery keys are shown this once."""
+    developer = await register.admit(body, config)
+    registered = await db.act(lambda tx: register.register(tx, developer, config.base_url))
+    if registered.verification_link is None:
+        return RegistrationOut(message="Registered.", recovery_keys=registered.recovery_keys)
+    await verify_email.mail_link(
+        mail, to=developer.email, name=developer.name, link=registered.verification_link
+    )
+    return RegistrationOut(
+        message="Registered. Follow the link that was mailed to you, then log in.",
+        recovery_keys=registered.recovery_keys,
+    )
+
+
+@router.get(
+    "/registration-config",
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(TooManyRequests),
+)
+async def registration_config(config: Config, _: Public) -> RegistrationConfigOut:
+    """What a registration form needs to know."""
+    return RegistrationConfigOut(
+        beta_invite_required=config.beta_invite_required,
+        email_verification_required=config.email_verification_required,
+        tos_version=config.tos_version,
+        documents_version=config.documents_version,
+    )
+
+
+@router.post(
+    "/login",
+    dependencies=[Depends(limited(LOGINS_PER_ADDRESS))],
+    responses=problems(WrongCredentials, EmailUnverified, Invalid, BodyInvalid, TooManyRequests),
+)
+async def log_in(
+    form: Annotated[LoginForm, Form()], db: Db, config: Config, tokens: Tokens, mail: Mail, _: Public
+) -> LoginOut:
+    """Log in with e-mail address and password."""
+    await admit(db, LOGINS_PER_ACCOUNT, login.account_key(form.username))
+    found = await db.read(lambda tx: login.find_account(tx, form.username))
+    account = await login.require_right_password(found, form.password)
+    if config.email_verification_required and not account.is_verified:
+        link = await db.act(lambda tx: verify_email.new_link_if_due(tx, account.id, config.base_url))
+        if link:
+            await verify_email.mail_link(mail, to=account.email, name=account.name, link=link)
+        raise EmailUnverified
+    opened = await db.act(lambda tx: login.log_in(tx, account))
+    return LoginOut(
+        access_token=opened.access_token(tokens, config.access_token_expire_minutes),
+        expires_in=config.access_token_expire_minutes * 60,
+        refresh_token=opened.refresh_token,
+        requires_2fa=False,
+        message="Logged in.",
+        partial_token=None,
+    )
+
+
+@router.post("/refresh", responses=problems(RefreshTokenRefused, Invalid, BodyInvalid))
+async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Public) -> TokenPairOut:
+    """Exchange a refresh token for a new pair. A token used twice ends its session."""
+    opened = await db.act(lambda tx: sessions.refresh(tx, body.refresh_token))
+    if opened is None:
+        raise RefreshTokenRefused
+    return TokenPairOut(
+        access_token=opened.access_token(tokens, config.access_token_expire_minutes),
+        expires_in=config.access_token_expire_minutes * 60,
+        refresh_token=opened.refresh_token,
+    )
+
+
+@router.post("/logout", responses=problems(Unauthorized))
+async def log_out(developer: CurrentDeveloper, db: Db) -> MessageOut:
+    """End every developer token of the account, refresh tokens included."""
+    await db.act(lambda tx: sessions.log_out(tx, developer))
+    return MessageOut(message="Logged out everywhere.")
+
+
+@router.get("/profile", responses=problems(Unauthorized))
+async def own_profile(developer: CurrentDeveloper, db: Db, config: Config) -> ProfileOut:
+    """The developer's own account."""
+    return await db.read(lambda tx: profile.own_profile(tx, developer, config))
+
+
+@router.get(
+    "/verify-email",
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(VerificationLinkInvalid, Invalid, TooManyRequests),
+)
+async def visit_verification_link(
+    token: Annotated[str, Query(min_length=1, max_length=SECRET_MAX_CHARACTERS)], db: Db, _: Public
+) -> VerificationOut:
+    """The link in the verification mail. It logs nobody in."""
+    if await db.act(lambda tx: verify_email.verify_email(tx, token)):
+        return VerificationOut(message="The e-mail address is verified; you can log in.", status="verified")
+    return VerificationOut(message="The e-mail address was already verified.", status="already_verified")

@@ -1,0 +1,129 @@
+"""Shapes of requests and answers."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, StrictBool
+
+from . import rules
+
+PASSWORD_MIN_CHARACTERS = 12
+PASSWORD_MAX_CHARACTERS = 128
+SECRET_MAX_CHARACTERS = 256
+
+
+def _email(text: str) -> str:
+    if not rules.is_email(text):
+        raise ValueError("must be an e-mail address, such as name@example.org")
+    return text
+
+
+def _password(text: str) -> str:
+    if missing := rules.missing_class(text):
+        raise ValueError(f"must hold {missing}")
+    return text
+
+
+DisplayName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(rules.display_name)]
+Email = Annotated[str, Field(max_length=rules.EMAIL_MAX_CHARACTERS), AfterValidator(_email)]
+NewPassword = Annotated[
+    str,
+    Field(min_length=PASSWORD_MIN_CHARACTERS, max_length=PASSWORD_MAX_CHARACTERS, repr=False),
+    AfterValidator(_password),
+]
+Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
+
+
+class RegistrationIn(BaseModel):
+    """A person who wants an account."""
+
+    name: DisplayName = Field(
+        description="Display name, at most 64 characters; unique, look-alikes included."
+    )
+    email: Email
+    password: NewPassword = Field(
+        description=f"All four classes: upper case, lower case, digit, and one of {rules.SPECIAL_CHARACTERS}"
+    )
+    tos_accepted: StrictBool = Field(default=False, description="Must be true where consent is required.")
+    age_confirmed: StrictBool
+    invite_code: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="Required where registration is by invitation."
+    )
+
+
+class RegistrationOut(BaseModel):
+    """A new account. The recovery keys are shown this once."""
+
+    message: str
+    recovery_keys: list[str]
+
+
+class RegistrationConfigOut(BaseModel):
+    """What a registration form needs to know."""
+
+    beta_invite_required: bool
+    email_verification_required: bool
+    tos_version: str
+    documents_version: str
+
+
+class LoginForm(BaseModel):
+    """A login."""
+
+    username: Annotated[str, Field(min_length=1, max_length=rules.EMAIL_MAX_CHARACTERS)] = Field(
+        description="The e-mail address."
+    )
+    password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
+    grant_type: Literal["password"] | None = None
+    totp_code: Annotated[str, Field(max_length=16, repr=False)] | None = Field(
+        default=None, description="Not looked at for an account without two-factor login."
+    )
+
+
+class TokenPairOut(BaseModel):
+    """A developer token (`expires_in` in seconds), and the refresh token that works once."""
+
+    access_token: str
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105
+    expires_in: int
+    refresh_token: str
+
+
+class LoginOut(TokenPairOut):
+    """An open session."""
+
+    requires_2fa: bool
+    message: str
+    partial_token: str | None
+
+
+class RefreshIn(BaseModel):
+    """A refresh token."""
+
+    refresh_token: Secret
+
+
+class MessageOut(BaseModel):
+    """What was done, in a sentence."""
+
+    message: str
+
+
+class VerificationOut(BaseModel):
+    """How the address stands after the visit."""
+
+    message: str
+    status: Literal["verified", "already_verified"]
+
+
+class ProfileOut(BaseModel):
+    """A developer, as shown to themselves."""
+
+    id: int
+    name: str
+    email: str
+    role: Literal["developer"]
+    is_verified: bool
+    is_admin: bool
+    created_at: datetime
+    tos_reconsent_required: bool

@@ -1,0 +1,75 @@
+"""Sessions: refreshed by a token that works once, ended by logout or by the second use of such a token."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.words.secrets import fingerprint, new_hex
+
+from . import store
+
+REFRESH_DAYS = 7
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """A session with the refresh token that continues it, shown once."""
+
+    session: store.Session
+    refresh_token: str
+
+    def access_token(self, tokens: TokenDesk, lifetime_minutes: int) -> str:
+        """A developer token of this session."""
+        return tokens.issue(
+            TokenKind.DEVELOPER,
+            str(self.session.developer_id),
+            session=str(self.session.id),
+            now=self.session.now,
+            lifetime=timedelta(minutes=lifetime_minutes),
+        )
+
+
+async def continue_session(tx: Tx, session: store.Session) -> OpenSession:
+    """Give the session its next refresh token."""
+    refresh_token = new_hex("hrt_")
+    await store.add_refresh_token(tx, session.id, fingerprint(refresh_token), REFRESH_DAYS)
+    return OpenSession(session, refresh_token)
+
+
+async def refresh(tx: Tx, refresh_token: str) -> OpenSession | None:
+    """Exchange a refresh token for the next one.
+
+    None when it is not good. The caller refuses after the commit, because a second use has ended the session.
+    """
+    token_hash = fingerprint(refresh_token)
+    session = await store.use_refresh_token(tx, token_hash)
+    if session is None:
+        await store.end_session_of_used_token(tx, token_hash)
+        return None
+    return await continue_session(tx, session)
+
+
+async def log_out(tx: Tx, developer: Developer) -> None:
+    """End every session of the account, and with them its developer and refresh tokens."""
+    await store.end_sessions(tx, developer.id)
+
+
+async def check_developer(runtime: Runtime, token: str) -> Developer:
+    """The developer who holds this token.
+
+    Raises: Unauthorized when it is not genuine, has expired by the database's clock, or its session has ended.
+    """
+    claims = runtime.tokens.verify(TokenKind.DEVELOPER, token)
+    developer = await runtime.database.read(
+        lambda tx: store.developer_in_session(
+            tx, int(claims.subject), UUID(claims.session), claims.expires_at
+        )
+    )
+    if developer is None:
+        raise Unauthorized
+    return developer

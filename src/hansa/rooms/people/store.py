@@ -1,0 +1,216 @@
+"""Every statement on people_* tables.
+
+Only single rows are locked, by the conditional updates themselves; refresh locks its token before its session, and
+nothing locks them in the other order.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+
+
+@dataclass(frozen=True)
+class NewDeveloper:
+    """What is written of a developer at registration."""
+
+    name: str
+    name_as_written: bytes
+    name_in_lower_case: bytes
+    email: str
+    password_hash: str = field(repr=False)
+    is_verified: bool
+    age_confirmed: bool
+    tos_version: str | None
+
+
+@dataclass(frozen=True)
+class Account:
+    """What login needs to know of a developer."""
+
+    id: int
+    email: str
+    name: str
+    password_hash: str = field(repr=False)
+    is_verified: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a developer is shown of themselves."""
+
+    id: int
+    name: str
+    email: str
+    is_verified: bool
+    tos_version: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class VerificationLink:
+    """A link that was mailed, and how its account stands."""
+
+    developer_id: int
+    is_verified: bool
+
+
+@dataclass(frozen=True)
+class Session:
+    """A login that lasts. `now` is the database's time."""
+
+    id: UUID
+    developer_id: int
+    now: datetime
+
+
+async def add_developer(tx: Tx, new: NewDeveloper) -> int | None:
+    """The new id, or None when a unique key is taken: waits for a rival registration to commit or fail."""
+    developer_id: int | None = await tx.fetchval(
+        "INSERT INTO people_developer (name, name_as_written, name_in_lower_case, email, password_hash, is_verified,"
+        " age_confirmed, tos_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id",
+        new.name,
+        new.name_as_written,
+        new.name_in_lower_case,
+        new.email,
+        new.password_hash,
+        new.is_verified,
+        new.age_confirmed,
+        new.tos_version,
+    )
+    return developer_id
+
+
+async def add_recovery_keys(tx: Tx, developer_id: int, key_hashes: list[bytes]) -> None:
+    await tx.execute(
+        "INSERT INTO people_recovery_key (key_hash, developer_id) SELECT unnest($2::bytea[]), $1",
+        developer_id,
+        key_hashes,
+    )
+
+
+async def account_of(tx: Tx, email: str) -> Account | None:
+    """The account with this address, whatever its case; by the unique index."""
+    row = await tx.fetchrow(
+        "SELECT id, email, name, password_hash, is_verified FROM people_developer"
+        ' WHERE lower(email COLLATE "C") = $1',
+        email.lower(),
+    )
+    return Account(**row) if row else None
+
+
+async def profile_of(tx: Tx, developer_id: int) -> Profile:
+    row = await tx.fetchrow(
+        "SELECT id, name, email, is_verified, tos_version, created_at FROM people_developer WHERE id = $1",
+        developer_id,
+    )
+    assert row is not None
+    return Profile(**row)
+
+
+async def add_verification_link(tx: Tx, developer_id: int, token_hash: bytes, lifetime_hours: int) -> None:
+    await tx.execute(
+        "INSERT INTO people_verification_link (token_hash, developer_id, expires_at)"
+        " VALUES ($1, $2, now() + make_interval(hours => $3))",
+        token_hash,
+        developer_id,
+        lifetime_hours,
+    )
+
+
+async def claim_resend(tx: Tx, developer_id: int, pause_minutes: int) -> bool:
+    """Whether another verification mail is due; of several askers at once only one is told so."""
+    claimed = await tx.fetchval(
+        "UPDATE people_developer SET verification_resent_at = now() WHERE id = $1"
+        " AND (verification_resent_at IS NULL"
+        " OR verification_resent_at <= now() - make_interval(mins => $2)) RETURNING true",
+        developer_id,
+        pause_minutes,
+    )
+    return claimed is not None
+
+
+async def verification_link(tx: Tx, token_hash: bytes) -> VerificationLink | None:
+    row = await tx.fetchrow(
+        "SELECT d.id AS developer_id, d.is_verified FROM people_verification_link l"
+        " JOIN people_developer d ON d.id = l.developer_id WHERE l.token_hash = $1",
+        token_hash,
+    )
+    return VerificationLink(**row) if row else None
+
+
+async def consume_verification_link(tx: Tx, token_hash: bytes) -> bool:
+    """Clear the link's expiry; True for the one visit that finds it set."""
+    consumed = await tx.fetchval(
+        "UPDATE people_verification_link SET expires_at = NULL"
+        " WHERE token_hash = $1 AND expires_at > clock_timestamp() RETURNING true",
+        token_hash,
+    )
+    return consumed is not None
+
+
+async def mark_verified(tx: Tx, developer_id: int) -> None:
+    await tx.execute("UPDATE people_developer SET is_verified = true WHERE id = $1", developer_id)
+
+
+async def open_session(tx: Tx, developer_id: int) -> Session:
+    row = await tx.fetchrow(
+        "INSERT INTO people_session (developer_id) VALUES ($1) RETURNING id, developer_id, opened_at AS now",
+        developer_id,
+    )
+    assert row is not None
+    return Session(**row)
+
+
+async def end_sessions(tx: Tx, developer_id: int) -> None:
+    """End every open session of the developer."""
+    await tx.execute(
+        "UPDATE people_session SET ended_at = now() WHERE developer_id = $1 AND ended_at IS NULL",
+        developer_id,
+    )
+
+
+async def add_refresh_token(tx: Tx, session_id: UUID, token_hash: bytes, lifetime_days: int) -> None:
+    await tx.execute(
+        "INSERT INTO people_refresh_token (token_hash, session_id, expires_at)"
+        " VALUES ($1, $2, now() + make_interval(days => $3))",
+        token_hash,
+        session_id,
+        lifetime_days,
+    )
+
+
+async def use_refresh_token(tx: Tx, token_hash: bytes) -> Session | None:
+    """Burn an unused token of an open session; a rival waits on the row and then finds it used."""
+    row = await tx.fetchrow(
+        "UPDATE people_refresh_token r SET used_at = now() FROM people_session s"
+        " WHERE r.token_hash = $1 AND r.used_at IS NULL AND r.expires_at > clock_timestamp()"
+        " AND s.id = r.session_id AND s.ended_at IS NULL RETURNING s.id, s.developer_id, now() AS now",
+        token_hash,
+    )
+    return Session(**row) if row else None
+
+
+async def end_session_of_used_token(tx: Tx, token_hash: bytes) -> None:
+    await tx.execute(
+        "UPDATE people_session s SET ended_at = now() FROM people_refresh_token r"
+        " WHERE r.token_hash = $1 AND r.used_at IS NOT NULL AND s.id = r.session_id AND s.ended_at IS NULL",
+        token_hash,
+    )
+
+
+async def developer_in_session(
+    tx: Tx, developer_id: int, session_id: UUID, expires_at: int
+) -> Developer | None:
+    """The developer, while the session is open and its token (epoch seconds) has not expired."""
+    row = await tx.fetchrow(
+        "SELECT d.id, d.email, s.id::text AS session, d.is_verified"
+        " FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
+        " WHERE s.id = $2 AND d.id = $1 AND s.ended_at IS NULL AND to_timestamp($3::bigint) > clock_timestamp()",
+        developer_id,
+        session_id,
+        expires_at,
+    )
+    return Developer(**row) if row else None

@@ -1,0 +1,5 @@
+"""The ways units move: so far, between two agents of this registry."""
+
+from hansa.rooms.transfers.routes import router
+
+__all__ = ["router"]

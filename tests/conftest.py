@@ -1,0 +1,58 @@
+"""Fixtures: a real PostgreSQL for the whole run, a fresh registry for each test that asks for one."""
+
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.settings import read_settings
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
+
+for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
+    if name != "DATABASE_URL":
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+async def postgres() -> AsyncIterator[str]:
+    """The DSN of a server with rights to create databases: DATABASE_URL where set, else an embedded one."""
+    given = os.environ.pop("DATABASE_URL", None)
+    if given:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="hansa-test-") as directory:
+        server = EmbeddedPostgres(Path(directory))
+        yield await server.start()
+        await server.stop()
+
+
+@pytest.fixture(scope="session")
+async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
+    """Makes fresh migrated databases quickly, from a template."""
+    farm = DatabaseFarm(postgres)
+    await farm.prepare()
+    yield farm
+    await farm.clear()
+
+
+@pytest.fixture
+async def start_registry(database_farm: DatabaseFarm, tmp_path: Path) -> AsyncIterator[StartRegistry]:
+    """Start a registry in process with these settings, on a fresh database: `await start_registry(name=value)`."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**settings: object) -> TestRegistry:
+            dsn = await database_farm.fresh()
+            directory = tmp_path / dsn.rpartition("/")[2].partition("?")[0]
+            return await stack.enter_async_context(open_registry(dsn, directory, **settings))
+
+        yield start
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry) -> TestRegistry:
+    """A freshly migrated registry in process, with the usual settings."""
+    return await start_registry()

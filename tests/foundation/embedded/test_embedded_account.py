@@ -1,0 +1,93 @@
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import asyncpg
+import pytest
+from running_server import server_pid
+
+from hansa.foundation.plumbing.embedded import account, cluster
+from hansa.foundation.plumbing.embedded.layout import Layout
+
+AS_ROOT = os.geteuid() == 0
+
+
+def open_folder(tmp_path: Path) -> Path:
+    """A folder that every account can reach, whatever the modes above the test's own folder."""
+    folder = Path("/tmp") / f"hansa-test-{os.getpid()}-{tmp_path.name}"
+    folder.mkdir()
+    return folder
+
+
+async def test_a_parent_directory_closed_to_others_is_no_obstacle_and_stays_as_it_was(embedded, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    connection = await asyncpg.connect(await embedded(closed / "data").start())
+    await connection.execute("CREATE EXTENSION pg_trgm")
+    await connection.close()
+    assert stat.S_IMODE(closed.stat().st_mode) == 0o700
+    assert closed.stat().st_uid == os.geteuid()
+    account_uid = server_uid(closed / "data")
+    assert (account_uid != 0) if AS_ROOT else (account_uid == os.geteuid())
+
+
+def server_uid(data_dir: Path) -> int:
+    return Path(f"/proc/{server_pid(data_dir)}").stat().st_uid
+
+
+def test_the_server_gets_no_power_beyond_its_account_where_everything_is_in_reach(tmp_path):
+    folder = open_folder(tmp_path)
+    try:
+        chosen = account.server_account(folder / "postgres")
+        assert shown_capabilities(chosen, folder) == 0
+    finally:
+        folder.rmdir()
+
+
+def test_the_server_gets_at_most_one_capability_where_a_parent_is_closed(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    chosen = account.server_account(closed / "postgres")
+    assert shown_capabilities(chosen, closed).bit_count() == (1 if AS_ROOT else 0)
+
+
+def shown_capabilities(chosen: account.ServerAccount, folder: Path) -> int:
+    command = chosen.command(folder, Path("/bin/cat"), "/proc/self/status")
+    status = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    values = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith("Cap"))
+    assert values["CapPrm"] == values["CapEff"]
+    return int(values["CapEff"], 16)
+
+
+def test_an_account_that_cannot_be_taken_on_ends_with_one_sentence_of_advice(tmp_path):
+    program = ["/nonexistent"] if AS_ROOT else ["/bin/true"]
+    command = [sys.executable, "-I", "-S", str(account.LAUNCHER), "65534", "65534", str(tmp_path), *program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("FATAL:")
+    assert "set DATABASE_URL" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+async def test_a_cluster_copied_back_by_root_goes_to_the_servers_account(embedded, tmp_path):
+    postgres = embedded()
+    await postgres.start()
+    await postgres.stop()
+    layout = Layout.of(tmp_path / "data")
+    for path in (layout.cluster, *layout.cluster.rglob("*")):
+        os.chown(path, os.geteuid(), os.getegid())
+    await embedded().start()
+    assert layout.cluster.stat().st_uid == account.server_account(layout.cluster).uid
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_existing_cluster_keeps_its_owner(tmp_path, kept):
+    chosen = account.server_account(tmp_path / "postgres")
+    folder = tmp_path / "postgres"
+    folder.mkdir()
+    if kept:
+        chosen.take_over(folder)
+    assert account.server_account(folder) == chosen
+    assert not cluster.exists(Layout.of(tmp_path))

@@ -1,0 +1,184 @@
+import asyncio
+import os
+import stat
+from pathlib import Path
+from time import monotonic
+
+import asyncpg
+import pytest
+from running_server import server_pid
+
+from hansa.foundation.plumbing.embedded import (
+    DataDirectoryInUse,
+    EmbeddedPostgresFailed,
+    EmbeddedPostgresNotRunning,
+    running_dsn,
+)
+from hansa.foundation.plumbing.embedded.log import last_complaint
+
+
+async def setting(dsn: str, name: str) -> str:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval("SELECT current_setting($1)", name)
+    finally:
+        await connection.close()
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_the_first_start_makes_a_durable_cluster_behind_a_private_socket(embedded, tmp_path):
+    began = monotonic()
+    dsn = await embedded().start()
+    assert monotonic() - began < 6
+    data_dir = tmp_path / "data"
+    assert [mode(data_dir / name) for name in ("postgres", "postgres.socket", "keys")] == [0o700] * 3
+    assert mode(data_dir / "keys" / "database-password") == 0o600
+    expected = {
+        "data_checksums": "on",
+        "fsync": "on",
+        "synchronous_commit": "on",
+        "listen_addresses": "",
+        "server_encoding": "UTF8",
+        "password_encryption": "scram-sha-256",
+    }
+    assert {name: await setting(dsn, name) for name in expected} == expected
+
+
+async def test_a_later_start_is_quick_and_finds_everything_again(embedded, tmp_path):
+    postgres = embedded()
+    connection = await asyncpg.connect(await postgres.start())
+    await connection.execute("CREATE TABLE kept AS SELECT 7 AS number")
+    await connection.close()
+    await postgres.stop()
+    began = monotonic()
+    dsn = await embedded().start()
+    assert monotonic() - began < 1.5
+    connection = await asyncpg.connect(dsn)
+    assert await connection.fetchval("SELECT number FROM kept") == 7
+    await connection.close()
+
+
+async def test_text_is_ordered_by_code_point_and_letters_are_known_beyond_ascii(embedded):
+    connection = await asyncpg.connect(await embedded().start())
+    await connection.execute("CREATE EXTENSION pg_trgm")
+    assert await connection.fetchval("SELECT 'B' < 'a' AND lower('Ž') = 'ž'")
+    assert len(await connection.fetchval("SELECT show_trgm('žluť')")) == 5
+    await connection.close()
+
+
+async def test_a_wrong_password_is_refused(embedded):
+    dsn = await embedded().start()
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(dsn, password="guessed")
+
+
+async def test_starting_and_stopping_twice_does_no_harm(embedded, tmp_path):
+    postgres = embedded()
+    assert await postgres.start() == await postgres.start()
+    await postgres.stop()
+    await postgres.stop()
+    assert not (tmp_path / "data" / "postgres" / "postmaster.pid").exists()
+
+
+async def test_the_running_server_tells_its_address_and_a_stopped_one_does_not(embedded, tmp_path):
+    postgres = embedded()
+    with pytest.raises(EmbeddedPostgresNotRunning):
+        running_dsn(tmp_path / "data")
+    dsn = await postgres.start()
+    assert running_dsn(tmp_path / "data") == dsn
+    await postgres.stop()
+    with pytest.raises(EmbeddedPostgresNotRunning):
+        running_dsn(tmp_path / "data")
+
+
+async def test_a_second_service_on_the_same_data_directory_is_refused(embedded, service, tmp_path):
+    dsn = await embedded().start()
+    with pytest.raises(DataDirectoryInUse, match=f"process {os.getpid()}"):
+        await embedded().start()
+    assert await asyncio.to_thread(service(tmp_path / "data").wait, 10) != 0
+    assert await setting(dsn, "port") == "5432"
+
+
+async def test_two_services_with_their_own_data_directories_run_side_by_side(embedded, tmp_path):
+    first, second = await asyncio.gather(
+        embedded(tmp_path / "first").start(), embedded(tmp_path / "second").start()
+    )
+    assert first != second
+    assert await setting(first, "data_directory") == str(tmp_path / "first" / "postgres")
+    assert await setting(second, "data_directory") == str(tmp_path / "second" / "postgres")
+
+
+async def test_a_forked_worker_does_not_hold_the_data_directory(embedded):
+    postgres = embedded()
+    await postgres.start()
+    reading, writing = os.pipe()
+    worker = os.fork()
+    if worker == 0:
+        os.close(writing)
+        os.read(reading, 1)
+        os._exit(0)
+    os.close(reading)
+    try:
+        await postgres.stop()
+        await embedded().start()
+    finally:
+        os.close(writing)
+        await asyncio.to_thread(os.waitpid, worker, 0)
+
+
+async def test_a_path_too_long_or_too_odd_for_a_socket_still_works(embedded, tmp_path):
+    data_dir = tmp_path / ('long, "odd" and isn\'t ' + "x" * 100)
+    postgres = embedded(data_dir)
+    dsn = await postgres.start()
+    folder = await setting(dsn, "unix_socket_directories")
+    socket_directory = folder.strip('"')
+    assert len(socket_directory) < 80
+    assert mode(Path(socket_directory)) == 0o700
+    assert running_dsn(data_dir) == dsn
+    await postgres.stop()
+    with pytest.raises(FileNotFoundError):
+        mode(Path(socket_directory))
+
+
+async def test_a_socket_folder_that_is_a_link_to_elsewhere_is_refused(embedded, tmp_path):
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (data_dir / "postgres.socket").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(EmbeddedPostgresFailed, match="belongs to somebody else"):
+        await embedded().start()
+
+
+async def test_a_lost_password_file_is_named_in_one_sentence(embedded, tmp_path):
+    postgres = embedded()
+    await postgres.start()
+    await postgres.stop()
+    (tmp_path / "data" / "keys" / "database-password").unlink()
+    with pytest.raises(EmbeddedPostgresFailed, match=r"password file .* restore it"):
+        await embedded().start()
+
+
+async def test_a_bad_setting_of_the_operator_ends_the_start_with_the_servers_own_words(embedded, tmp_path):
+    postgres = embedded()
+    await postgres.start()
+    await postgres.stop()
+    with (tmp_path / "data" / "postgres" / "postgresql.conf").open("a") as settings:
+        settings.write("no_such_setting = 1\n")
+    began = monotonic()
+    with pytest.raises(EmbeddedPostgresFailed, match="configuration file"):
+        await embedded().start()
+    assert monotonic() - began < 2
+
+
+def test_the_complaint_of_a_failed_start_is_its_own_and_not_that_of_a_dying_backend(tmp_path):
+    log = tmp_path / "postgres.log"
+    log.write_text("t [7] FATAL:  lock file exists\nt [6] FATAL:  terminating connection\n")
+    assert last_complaint(log, since=0, pid=7) == "lock file exists"
+
+
+async def test_the_server_runs_in_a_session_of_its_own(embedded, tmp_path):
+    await embedded().start()
+    assert os.getsid(server_pid(tmp_path / "data")) != os.getsid(0)

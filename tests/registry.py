@@ -1,0 +1,220 @@
+"""A registry under test: the real application in process, on a real database, with builders for what tests need."""
+
+import asyncio
+import email
+import itertools
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import default as mail_policy
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import asyncpg
+import httpx2
+
+from hansa.doors.http.app import build_app
+from hansa.doors.opening import open_ground, open_runtime
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings, read_settings
+
+PASSWORD = "Correct-Horse-7-Battery"
+TEMPLATE = "hansa_test_template"
+
+StartRegistry = Callable[..., Awaitable["TestRegistry"]]
+
+
+class DatabaseFarm:
+    """Fresh migrated databases, cloned from a template."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._made: list[str] = []
+        self._template = f"{TEMPLATE}_{uuid4().hex[:8]}"
+
+    async def prepare(self) -> None:
+        await self._run(f'CREATE DATABASE "{self._template}"')
+        await migrate(self._named(self._template))
+
+    async def fresh(self) -> str:
+        name = f"hansa_test_{uuid4().hex[:12]}"
+        await self._run(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}" STRATEGY file_copy')
+        self._made.append(name)
+        return self._named(name)
+
+    async def clear(self) -> None:
+        for name in [*self._made, self._template]:
+            await self._run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def _named(self, name: str) -> str:
+        return urlunsplit(urlsplit(self._dsn)._replace(path="/" + name))
+
+    async def _run(self, statement: str) -> None:
+        connection = await asyncpg.connect(self._dsn)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+
+@dataclass(frozen=True)
+class TestDeveloper:
+    """A registered developer with a token."""
+
+    __test__ = False
+
+    registry: "TestRegistry"
+    email: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}", **self.registry.elsewhere()}
+
+    async def bootstrap_token(self) -> str:
+        answer = await self.registry.post("/onboard/bootstrap/request-token", json={}, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["bootstrap_token"]
+
+    async def agent(self, **card: Any) -> "TestAgent":
+        """Create an agent through the doors, with a token."""
+        answer = await self.registry.post(
+            "/onboard/create_agent",
+            json={"agent_did_method": self.registry.settings.did_method, "agent_card": card_of(**card)},
+            headers={"Bootstrap-Token": await self.bootstrap_token(), **self.registry.elsewhere()},
+        )
+        assert answer.status_code == 201, answer.text
+        made = answer.json()
+        form = {"username": made["client_id"], "password": made["client_secret"]}
+        token = await self.registry.post("/auth/agent/token", data=form, headers=self.registry.elsewhere())
+        assert token.status_code == 200, token.text
+        return TestAgent(self.registry, made["agent_did"], token.json()["access_token"], made)
+
+
+@dataclass(frozen=True)
+class TestAgent:
+    """An agent with a token."""
+
+    __test__ = False
+
+    registry: "TestRegistry"
+    did: str
+    token: str
+    created: dict[str, Any]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    async def balance(self) -> str:
+        answer = await self.registry.get("/teg/balance", headers=self.headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["balance"]
+
+    async def transfer(
+        self, payee: "TestAgent | str", amount: object, *, key: str | None = None, **more: Any
+    ) -> httpx2.Response:
+        headers = {**self.headers, **({"Idempotency-Key": key} if key else {})}
+        receiver = payee if isinstance(payee, str) else payee.did
+        body = {"receiver_agent_id": receiver, "amount": amount, **more}
+        return await self.registry.post("/teg/transfer", json=body, headers=headers)
+
+
+class TestRegistry:
+    """One running registry."""
+
+    __test__ = False
+
+    def __init__(self, runtime: Runtime, http: httpx2.AsyncClient) -> None:
+        self.runtime = runtime
+        self.http = http
+        self._numbers = itertools.count(1)
+
+    @property
+    def settings(self) -> Settings:
+        return self.runtime.settings
+
+    @property
+    def database(self) -> Database:
+        return self.runtime.database
+
+    async def get(self, path: str, **request: Any) -> httpx2.Response:
+        return await self.http.get("/api/v1" + path, **request)
+
+    async def post(self, path: str, **request: Any) -> httpx2.Response:
+        return await self.http.post("/api/v1" + path, **request)
+
+    def elsewhere(self) -> dict[str, str]:
+        """A header that makes the request come from an address of its own, past the limits per address."""
+        return {"X-Forwarded-For": f"203.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}"}
+
+    def outbox(self) -> list[EmailMessage]:
+        """The mails sent so far, oldest first."""
+        files = sorted((self.settings.data_dir / "outbox").glob("*.eml"))
+        return [email.message_from_bytes(file.read_bytes(), policy=mail_policy) for file in files]
+
+    async def developer(self, name: str | None = None) -> TestDeveloper:
+        """Register a developer and log in, through the doors."""
+        number = next(self._numbers)
+        address = f"developer{number}@example.org"
+        body = {
+            "name": name or f"Developer {number}",
+            "email": address,
+            "password": PASSWORD,
+            "tos_accepted": True,
+            "age_confirmed": True,
+        }
+        answer = await self.post("/auth/register", json=body, headers=self.elsewhere())
+        assert answer.status_code == 201, answer.text
+        form = {"username": address, "password": PASSWORD}
+        login = await self.post("/auth/login", data=form, headers=self.elsewhere())
+        assert login.status_code == 200, login.text
+        return TestDeveloper(self, address, login.json()["access_token"])
+
+    async def agent(self, **card: Any) -> TestAgent:
+        """An agent of a developer of its own: it holds the genesis grant."""
+        return await (await self.developer()).agent(**card)
+
+    async def supply(self) -> dict[str, Any]:
+        answer = await self.get("/public/supply-invariant")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+def card_of(name: str = "Translator", **more: Any) -> dict[str, Any]:
+    """A small A2A 1.0 card."""
+    return {
+        "name": name,
+        "description": f"{name}: an agent for tests.",
+        "version": "1.0.0",
+        "supportedInterfaces": [
+            {"url": "https://agent.example.org/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        ],
+        "capabilities": {"streaming": False},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "main", "name": name, "description": f"What {name} does.", "tags": ["test"]}],
+        **more,
+    }
+
+
+@asynccontextmanager
+async def open_registry(dsn: str, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
+    """The application in process; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
+    given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
+    settings = read_settings(database_url=dsn, data_dir=directory, **given)
+    async with open_ground(settings) as ground, open_runtime(settings, ground) as runtime:
+        transport = httpx2.ASGITransport(app=build_app(runtime), raise_app_exceptions=False)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
+            yield TestRegistry(runtime, http)
+
+
+async def at_once(*requests: Awaitable[Any]) -> list[Any]:
+    """Send all requests at the same moment."""
+    return list(await asyncio.gather(*requests))
