@@ -20,14 +20,17 @@ database_app = typer.Typer(help="The registry's database.", no_args_is_help=True
 app.add_typer(database_app, name="db")
 
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="The registry's data directory (HANSA_DATA_DIR).", show_default=False)
+    Path | None,
+    typer.Option("--data-dir", help="The registry's data directory (HANSA_DATA_DIR).", show_default=False),
 ]
 
 
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)] = 8000,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)
+    ] = 8000,
     data_dir: DataDir = None,
     workers: Annotated[int, typer.Option(help="Serving processes.", min=1, max=64)] = 1,
 ) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -15,6 +15,7 @@ import uvicorn
 from hansa.doors import assembly
 from hansa.doors.http.app import build_app
 from hansa.doors.opening import open_ground, open_runtime
+from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.sweeps import run_sweeps
 
@@ -93,13 +94,13 @@ class _Server(uvicorn.Server):
             print(self._ready_line, flush=True)  # noqa: T201
 
     @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    def capture_signals(self) -> Iterator[None]:
         yield
 
 
 @asynccontextmanager
-async def _sweeping(database: object) -> AsyncIterator[None]:
-    task = asyncio.create_task(run_sweeps(database, assembly.SWEEPS))  # type: ignore[arg-type]
+async def _sweeping(database: Database) -> AsyncIterator[None]:
+    task = asyncio.create_task(run_sweeps(database, assembly.SWEEPS))
     try:
         yield
     finally:
@@ -119,7 +120,9 @@ async def _serve_with_workers(settings: Settings, dsn: str, listener: socket.soc
         del keepers
 
 
-async def _keep_worker(settings: Settings, dsn: str, listener: socket.socket, stopping: asyncio.Event) -> None:
+async def _keep_worker(
+    settings: Settings, dsn: str, listener: socket.socket, stopping: asyncio.Event
+) -> None:
     """Run one worker, and another one when it dies."""
     while not stopping.is_set():
         worker = await asyncio.create_subprocess_exec(

@@ -25,7 +25,11 @@ def install(app: FastAPI) -> None:
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = get_openapi(
-                title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=app.openapi_tags
+                title=app.title,
+                version=app.version,
+                summary=app.summary,
+                routes=app.routes,
+                tags=app.openapi_tags,
             )
             _declare_problems(document)
             app.openapi_schema = document

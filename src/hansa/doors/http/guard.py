@@ -47,7 +47,10 @@ class RequestGuard:
                 _add_headers(message, {**API_HEADERS, "x-request-id": request_id})
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=request_id), requests_under_way.track_inprogress():
+        with (
+            structlog.contextvars.bound_contextvars(request_id=request_id),
+            requests_under_way.track_inprogress(),
+        ):
             try:
                 if (trouble := _target_trouble(scope)) is None:
                     await self._app(scope, receive, send_with_headers)
@@ -83,7 +86,9 @@ def _add_headers(message: Message, headers: MutableMapping[str, str]) -> None:
 
 def _record(scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
     route = getattr(scope.get("route"), "path", "unmatched")
-    method = scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} else "other"
+    method = (
+        scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} else "other"
+    )
     requests_total.labels(method, route, str(status)).inc()
     request_seconds.labels(method, route).observe(seconds)
     _log.debug("request", method=method, route=route, status=status, milliseconds=round(seconds * 1000, 1))

@@ -69,5 +69,3 @@ async def read_registry_config(_: Public, settings: Config) -> RegistryConfig:
 
 def _health(registry_name: str) -> Health:
     return Health(status="ok", version=hansa.__version__, registry_name=registry_name)
-
-

@@ -9,5 +9,9 @@ request_seconds = Histogram(
     "hansa_http_request_seconds", "Time to answer.", ["method", "route"], buckets=LATENCY_BUCKETS
 )
 requests_under_way = Gauge("hansa_http_requests_under_way", "Requests being answered now.")
-supply_delta = Gauge("hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units.")
-postings_total = Counter("hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"])
+supply_delta = Gauge(
+    "hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units."
+)
+postings_total = Counter(
+    "hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"]
+)

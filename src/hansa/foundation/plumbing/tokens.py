@@ -44,11 +44,15 @@ class TokenDesk:
 
     def __init__(self, keys: Keyring, issuer: str) -> None:
         self._issuer = issuer
-        self._keys = {kind: OKPKey.import_key(private_pem(keys.ed25519(f"{kind}-token"))) for kind in TokenKind}
+        self._keys = {
+            kind: OKPKey.import_key(private_pem(keys.ed25519(f"{kind}-token"))) for kind in TokenKind
+        }
         self._registry = jws.JWSRegistry(algorithms=["EdDSA"])
         self._verified: OrderedDict[bytes, Claims] = OrderedDict()
 
-    def issue(self, kind: TokenKind, subject: str, *, session: str, now: datetime, lifetime: timedelta) -> str:
+    def issue(
+        self, kind: TokenKind, subject: str, *, session: str, now: datetime, lifetime: timedelta
+    ) -> str:
         """A token for `subject` that ends `lifetime` after `now`, the database's clock."""
         issued_at = int(now.timestamp())
         claims: dict[str, Any] = {

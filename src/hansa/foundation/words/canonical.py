@@ -7,7 +7,9 @@ from typing import Any
 
 def canonical_json(value: Any) -> bytes:
     """The bytes that are signed and hashed. Raises ValueError on NaN and infinities."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    ).encode()
 
 
 def digest(value: Any) -> bytes:

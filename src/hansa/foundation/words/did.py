@@ -7,8 +7,25 @@ from enum import StrEnum
 from uuid import UUID
 
 RESERVED_NAMESPACES = frozenset(
-    "operator cloud org agora-gateway developer api-tester system teg treasury gateway fx fee fee_collector admin "
-    "registry frame template".split(),
+    [
+        "operator",
+        "cloud",
+        "org",
+        "agora-gateway",
+        "developer",
+        "api-tester",
+        "system",
+        "teg",
+        "treasury",
+        "gateway",
+        "fx",
+        "fee",
+        "fee_collector",
+        "admin",
+        "registry",
+        "frame",
+        "template",
+    ],
 )
 
 

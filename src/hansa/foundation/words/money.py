@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 
 Minor = NewType("Minor", int)
 
+ZERO = Minor(0)
 DECIMALS = 8
 UNIT = 10**DECIMALS
 AMOUNT_MAX_UNITS = 10**10

@@ -26,7 +26,9 @@ class SupplyInvariant(BaseModel):
     checked_at: datetime
 
     @classmethod
-    def of(cls, verdict: SupplyVerdict, *, currency: str, frame: str, checked_at: datetime) -> "SupplyInvariant":
+    def of(
+        cls, verdict: SupplyVerdict, *, currency: str, frame: str, checked_at: datetime
+    ) -> "SupplyInvariant":
         """The public form of a verdict."""
         terms = verdict.terms
         return cls(

@@ -32,4 +32,6 @@ class RecentEvents(BaseModel):
     count: int
     ring_depth: int = Field(description="How many events this reading could show at the most.")
     scope: str = Field(description="The frame whose events these are.")
-    is_seed: bool = Field(description="Whether the ring was filled from the store; false once it follows live events.")
+    is_seed: bool = Field(
+        description="Whether the ring was filled from the store; false once it follows live events."
+    )

@@ -12,7 +12,7 @@ from hansa.foundation.events import (
 )
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import postings_total
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.words.money import ZERO, Minor, format_amount
 from hansa.rooms import journal
 
 from . import rules, store
@@ -52,12 +52,6 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePo
     rules.require_active([payer, payee])
     fee = rules.fee_on(order.amount, payer, policy)
     rules.require_covered(payer, order.amount + fee)
-    return await _post_transfer(tx, order, payer, payee, fee, book)
-
-
-async def _post_transfer(
-    tx: Tx, order: TransferOrder, payer: rules.Account, payee: rules.Account, fee: Minor, book: Book
-) -> Receipt:
     await store.keep_pace(tx, payer.id, rules.pace_after_sending(payer, order.amount))
     posted = await store.post(
         tx,
@@ -90,14 +84,18 @@ def transfer_events(posted: store.Posted, order: TransferOrder, fee: Minor, book
         message=order.message,
     )
     collected = TransactionFeeCollected(
-        tx_id=posted.tx_id, payer=order.payer, collector=book.fee_collector, fee=fee_paid, currency=book.currency
+        tx_id=posted.tx_id,
+        payer=order.payer,
+        collector=book.fee_collector,
+        fee=fee_paid,
+        currency=book.currency,
     )
     mover = balance_changed(posted, "transfer", book, fee=fee, memo=order.message)
     return [mover, transferred, collected] if fee else [mover, transferred]
 
 
 def balance_changed(
-    posted: store.Posted, tx_type: str, book: Book, *, fee: Minor = Minor(0), memo: str | None = None
+    posted: store.Posted, tx_type: str, book: Book, *, fee: Minor = ZERO, memo: str | None = None
 ) -> LedgerBalanceChanged:
     """The event that moves the balances of one transaction."""
     return LedgerBalanceChanged(
@@ -106,7 +104,9 @@ def balance_changed(
         tx_type=tx_type,
         currency=book.currency,
         entries=[
-            Entry(account=did, bucket="liquid", delta=format_amount(delta), balance_after=format_amount(after))
+            Entry(
+                account=did, bucket="liquid", delta=format_amount(delta), balance_after=format_amount(after)
+            )
             for did, delta, after in posted.entries
         ],
         fee=format_amount(fee),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.words.money import ZERO, Minor
 
 from .rules import Account
 
@@ -37,7 +37,9 @@ SELECT $1, p.account_id, 'liquid', p.delta, p.balance_after
 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS p (account_id, delta, balance_after)
 """
 
-_OPEN_SYSTEM = "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did) DO NOTHING"
+_OPEN_SYSTEM = (
+    "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did) DO NOTHING"
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Posting:
     payer_id: int | None
     payee_id: int
     amount: Minor
-    fee: Minor = Minor(0)
+    fee: Minor = ZERO
     message: str | None = None
     ref: str | None = None
     movements: list[tuple[str, int]] = field(default_factory=list)
