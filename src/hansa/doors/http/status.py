@@ -30,6 +30,7 @@ class RegistryConfig(BaseModel):
 
     registry_name: str
     trust_domain: str
+    did_method: str
     settlement_currency: str
     genesis_grant_enabled: bool
     genesis_grant_amount: str

@@ -1,0 +1,82 @@
+"""Two hundred transfers among the agents, and the account that the demo keeps of them for itself."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from uuid import uuid4
+
+from hansa.doors.demo.visitor import DemoAgent, DemoFailed, Visitor
+
+TRANSFERS = 200
+AT_ONCE = 8
+REPEATED_EVERY = 10
+
+
+@dataclass(frozen=True)
+class Order:
+    """One transfer about to be asked for."""
+
+    number: int
+    payer: DemoAgent
+    payee: DemoAgent
+    amount: Decimal
+
+
+@dataclass
+class Tally:
+    """What the demo expects every balance to be, from the answers it was given."""
+
+    balances: dict[str, Decimal]
+    done: int = 0
+    repeated: int = 0
+    refused: int = 0
+    fees: Decimal = field(default_factory=Decimal)
+
+    def count(self, order: Order, fee: Decimal) -> None:
+        self.balances[order.payer.did] -= order.amount + fee
+        self.balances[order.payee.did] += order.amount
+        self.fees += fee
+        self.done += 1
+
+
+async def trade(
+    visitor: Visitor, agents: list[DemoAgent], tally: Tally, progress: Callable[[], None]
+) -> None:
+    """Carry out the transfers, several at once; every tenth request is sent twice and must count once."""
+    choice = random.Random(7)  # noqa: S311
+    orders = asyncio.Queue[Order]()
+    for number in range(TRANSFERS):
+        payer, payee = choice.sample(agents, 2)
+        orders.put_nowait(Order(number, payer, payee, Decimal(choice.randint(1, 900)) / 100))
+
+    async def work() -> None:
+        while not orders.empty():
+            await _carry_out(visitor, tally, orders.get_nowait())
+            progress()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(work())
+
+
+async def _carry_out(visitor: Visitor, tally: Tally, order: Order) -> None:
+    headers = {**order.payer.headers, "Idempotency-Key": str(uuid4())}
+    body = {
+        "receiver_agent_id": order.payee.did,
+        "amount": str(order.amount),
+        "message": f"demo order {order.number}",
+    }
+    answer = await visitor.send("/api/v1/teg/transfer", body, headers)
+    if answer.status_code == 402:  # noqa: PLR2004
+        tally.refused += 1
+        return
+    if answer.status_code != 200:  # noqa: PLR2004
+        raise DemoFailed(f"a transfer answered {answer.status_code}: {answer.text[:300]}")
+    tally.count(order, Decimal(answer.json()["fee_amount"]))
+    if order.number % REPEATED_EVERY == 0:
+        again = await visitor.send("/api/v1/teg/transfer", body, headers)
+        if again.text != answer.text or again.headers.get("Idempotent-Replayed") != "true":
+            raise DemoFailed("a repeated transfer did not return the first answer")
+        tally.repeated += 1
