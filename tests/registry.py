@@ -152,7 +152,9 @@ class TestRegistry:
 
     def elsewhere(self) -> dict[str, str]:
         """A header that makes the request come from an address of its own, past the limits per address."""
-        return {"X-Forwarded-For": f"203.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}"}
+        return {
+            "X-Forwarded-For": f"203.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}"
+        }
 
     def outbox(self) -> list[EmailMessage]:
         """The mails sent so far, oldest first."""

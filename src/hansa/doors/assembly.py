@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from hansa.foundation.plumbing import idempotency, limits
 from hansa.foundation.plumbing.caller import Gate
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.sweeps import Sweep
 from hansa.rooms import agents, auditor, catalogue, journal, ledger, people, transfers
 
@@ -23,3 +24,8 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
     Sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
 )
+
+
+def group_commit(runtime: Runtime) -> ledger.GroupCommit:
+    """The desk where the transfers of this process gather."""
+    return ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings), ledger.FeePolicy())

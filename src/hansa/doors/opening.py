@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.database import Database, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.mail import mailbox
@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.words.money import units
 from hansa.rooms import ledger
 
 
@@ -23,7 +23,6 @@ async def open_ground(settings: Settings) -> AsyncIterator[str]:
 
     Starts the embedded server unless DATABASE_URL names another, and keeps it running.
     """
-    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if settings.database_url is not None:
         await _prepare(settings.database_url, settings)
         yield settings.database_url
@@ -57,12 +56,20 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
         await database.close()
 
 
-async def _prepare(dsn: str, settings: Settings) -> None:
+async def bring_up_to_date(dsn: str) -> None:
+    """Bring the schema to this version. Raises: Unavailable when the database cannot be reached."""
+    await require_reachable(dsn)
     await migrate(dsn)
+
+
+async def _prepare(dsn: str, settings: Settings) -> None:
+    # A bad key stops the start here, before any process serves.
+    TokenDesk(Keyring(settings.data_dir), settings.base_url)
+    await bring_up_to_date(dsn)
     database = Database(dsn, pool_size=2)
     await database.open()
     try:
         book = ledger.Book.of(settings)
-        await database.act(lambda tx: ledger.found_book(tx, book, parse_amount(settings.genesis_supply)))
+        await database.act(lambda tx: ledger.found_book(tx, book, units(int(settings.genesis_supply))))
     finally:
         await database.close()

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -20,6 +20,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.sweeps import run_sweeps
 
 DRAIN_SECONDS = 10
+WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
+WORKER_PAUSE_SECONDS = 0.2
 BACKLOG = 2048
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -31,18 +33,27 @@ class CannotListen(Exception):
 
 
 async def serve(settings: Settings, workers: int) -> None:
-    """Run the registry until SIGTERM or SIGINT, then drain."""
+    """Run the registry until SIGTERM or SIGINT, then drain.
+
+    Raises: CannotListen, and what opening the ground raises.
+    """
     listener = listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-    async with open_ground(settings) as dsn:
-        if workers == 1:
-            await serve_here(settings, dsn, listener, announce=True)
-        else:
-            await _serve_with_workers(settings, dsn, listener, workers)
+    try:
+        _cancel_when_told_to_stop()
+        async with open_ground(settings) as dsn:
+            if workers == 1:
+                await serve_here(settings, dsn, listener, announce=True)
+            else:
+                await _serve_with_workers(settings, dsn, listener, workers)
+    except asyncio.CancelledError:
+        _log.info("stopped before it was ready")
 
 
-async def serve_here(settings: Settings, dsn: str, listener: socket.socket, *, announce: bool) -> None:
-    """Serve in this process."""
+async def serve_here(
+    settings: Settings, dsn: str, listener: socket.socket, *, announce: bool, parent: int | None = None
+) -> None:
+    """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
     async with open_runtime(settings, dsn) as runtime, _sweeping(runtime.database):
         server = _Server(
             uvicorn.Config(
@@ -56,9 +67,9 @@ async def serve_here(settings: Settings, dsn: str, listener: socket.socket, *, a
             ),
             ready_line=ready_line(settings) if announce else None,
         )
-        loop = asyncio.get_running_loop()
-        for stopping in STOPPING_SIGNALS:
-            loop.add_signal_handler(stopping, server.handle_exit, stopping, None)
+        _when_told_to_stop(lambda: server.handle_exit(signal.SIGTERM, None))
+        if parent is not None:
+            _when_closed(parent, lambda: server.handle_exit(signal.SIGTERM, None))
         await server.serve(sockets=[listener])
 
 
@@ -109,61 +120,111 @@ async def _sweeping(database: Database) -> AsyncIterator[None]:
             await task
 
 
+def _when_told_to_stop(act: Callable[[], object]) -> None:
+    for number in STOPPING_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, act)
+
+
+def _cancel_when_told_to_stop() -> None:
+    """Until something is served, a signal cancels the start; what was started already is stopped in order."""
+    starting = asyncio.current_task()
+    assert starting is not None
+
+    def cancel() -> None:
+        # Once: a second signal would break off the shutdown of the database.
+        _when_told_to_stop(lambda: None)
+        starting.cancel()
+
+    _when_told_to_stop(cancel)
+
+
+def _when_closed(pipe: int, act: Callable[[], object]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def closed() -> None:
+        loop.remove_reader(pipe)
+        act()
+
+    loop.add_reader(pipe, closed)
+
+
 async def _serve_with_workers(settings: Settings, dsn: str, listener: socket.socket, count: int) -> None:
     stopping = asyncio.Event()
-    for number in STOPPING_SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    async with asyncio.TaskGroup() as group:
-        keepers = [group.create_task(_keep_worker(settings, dsn, listener, stopping)) for _ in range(count)]
-        group.create_task(_announce(settings, stopping))
-        await stopping.wait()
-        del keepers
+    _when_told_to_stop(stopping.set)
+    # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
+    reading, writing = os.pipe()
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(count):
+                group.create_task(_keep_worker(settings, dsn, listener, reading, stopping))
+            announcing = group.create_task(_announce(settings))
+            await stopping.wait()
+            announcing.cancel()
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 async def _keep_worker(
-    settings: Settings, dsn: str, listener: socket.socket, stopping: asyncio.Event
+    settings: Settings, dsn: str, listener: socket.socket, parent: int, stopping: asyncio.Event
 ) -> None:
     """Run one worker, and another one when it dies."""
     while not stopping.is_set():
         worker = await asyncio.create_subprocess_exec(
-            *_worker_command(settings, listener),
-            pass_fds=[listener.fileno()],
+            *_worker_command(settings, listener, parent),
+            pass_fds=[listener.fileno(), parent],
             env={**os.environ, "DATABASE_URL": dsn},
         )
-        ended = asyncio.create_task(worker.wait())
-        await asyncio.wait({ended, asyncio.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        ended, told = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
+        await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
         if stopping.is_set():
-            with contextlib.suppress(ProcessLookupError):
-                worker.terminate()
-        elif not stopping.is_set():
+            await _stop_worker(worker)
+        else:
             _log.warning("worker died; starting another", exit_code=worker.returncode)
-            await asyncio.sleep(0.2)
-        await ended
+            await asyncio.sleep(WORKER_PAUSE_SECONDS)
 
 
-def _worker_command(settings: Settings, listener: socket.socket) -> Sequence[str]:
+async def _stop_worker(worker: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        worker.terminate()
+    try:
+        async with asyncio.timeout(WORKER_STOP_SECONDS):
+            await worker.wait()
+    except TimeoutError:
+        _log.warning("worker did not stop in time and is killed", pid=worker.pid)
+        worker.kill()
+        await worker.wait()
+
+
+def _worker_command(settings: Settings, listener: socket.socket, parent: int) -> Sequence[str]:
     return [
         sys.executable,
         "-m",
         "hansa.doors.operate",
         "serve-worker",
         f"--listener={listener.fileno()}",
+        f"--parent={parent}",
         f"--host={settings.host}",
         f"--port={settings.port}",
         f"--data-dir={settings.data_dir}",
     ]
 
 
-async def _announce(settings: Settings, stopping: asyncio.Event) -> None:
+async def _announce(settings: Settings) -> None:
     """Print the ready line once a worker answers."""
-    while not stopping.is_set():
-        with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(5):
-                reader, writer = await asyncio.open_connection(settings.host, settings.port)
-                writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                answer = await reader.readline()
-                writer.close()
-                if b" 200 " in answer:
-                    print(ready_line(settings), flush=True)  # noqa: T201
-                    return
+    while not await _answers(settings):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
+    print(ready_line(settings), flush=True)  # noqa: T201
+
+
+async def _answers(settings: Settings) -> bool:
+    try:
+        async with asyncio.timeout(5):
+            reader, writer = await asyncio.open_connection(settings.host, settings.port)
+            writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = await reader.readline()
+            writer.close()
+    except (OSError, TimeoutError):
+        return False
+    return b" 200 " in answer

@@ -1,2 +1,121 @@
-from fastapi import APIRouter
-router = APIRouter()
+"""Web pages of the registry: what it is, who is in it, how to begin, how to call it, and what its refusals mean.
+
+- A page shows only what anyone may read over the public API.
+- A page works without JavaScript, except for the live lines and the interactive description.
+- No page loads anything from another host.
+"""
+
+import inspect
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from hansa.doors.console.agents_shown import ShownAgent
+from hansa.doors.console.first_steps import first_steps
+from hansa.doors.console.rendering import page
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import every_refusal
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Refused
+from hansa.foundation.words.money import format_amount
+from hansa.rooms import auditor, catalogue
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+AGENTS_SHOWN = 24
+SKIP_MAX = 10**9
+READS = [Depends(within_read_limit)]
+
+
+@router.get("/", dependencies=READS)
+async def show_front(_: Public, request: Request, db: Db) -> HTMLResponse:
+    """What this registry is, and that its supply is in balance."""
+
+    async def audited(tx: Tx) -> tuple[auditor.SupplyVerdict, datetime]:
+        return await auditor.audit_supply(tx), await tx.fetchval("SELECT now()")
+
+    supply, checked_at = await db.read(audited)
+    figures = [
+        (member, name, format_amount(amount))
+        for member, name, amount in (
+            ("tokens_issued", "Issued", supply.terms.issued),
+            ("tokens_destroyed", "Destroyed", supply.terms.destroyed),
+            ("total_circulating", "Circulating", supply.circulating),
+            ("delta", "Delta", supply.delta),
+        )
+    ]
+    return page(request, "front.html", supply=supply, checked_at=checked_at, figures=figures)
+
+
+@router.get("/catalogue", dependencies=READS)
+async def show_catalogue(
+    _: Public,
+    request: Request,
+    db: Db,
+    settings: Config,
+    search: Annotated[str, Query(max_length=100)] = "",
+    skip: Annotated[int, Query(ge=0, le=SKIP_MAX)] = 0,
+) -> HTMLResponse:
+    """The agents that may be shown, the newest first."""
+    filters = catalogue.Filters(settings.settlement_currency, search=search.strip(), include_federated=True)
+    wanted = catalogue.PageWanted(AGENTS_SHOWN, skip, updated_since=None, next=None, with_data=True)
+    found = await db.read(lambda tx: catalogue.list_cards(tx, filters, wanted))
+    last = skip + len(found.cards)
+    return page(
+        request,
+        "catalogue.html",
+        search=search.strip(),
+        total=found.total,
+        agents=[ShownAgent.of(card) for card in found.cards],
+        first=skip + 1,
+        last=last,
+        earlier=max(0, skip - AGENTS_SHOWN) if skip else None,
+        later=last if found.cards and last < found.total else None,
+    )
+
+
+@router.get("/first-steps")
+async def show_first_steps(_: Public, request: Request, settings: Config) -> HTMLResponse:
+    """The way to a first payment, as commands."""
+    return page(request, "first-steps.html", steps=list(first_steps(settings)))
+
+
+@router.get("/docs")
+async def show_docs(_: Public, request: Request) -> HTMLResponse:
+    """The interactive description of the API."""
+    return page(request, "docs.html")
+
+
+@router.get("/docs/problems")
+async def show_problems(_: Public, request: Request) -> HTMLResponse:
+    """Every refusal of the registry."""
+    return page(request, "problems.html", refusals=[Explained.of(kind) for kind in every_refusal()])
+
+
+@router.get("/docs/problems/{code}")
+async def show_problem(_: Public, request: Request, code: str) -> HTMLResponse:
+    """What one refusal means."""
+    kind = next((kind for kind in every_refusal() if kind.code == code), None)
+    if kind is None:
+        return page(request, "problem-unknown.html", status=404, code=code)
+    return page(request, "problem.html", refusal=Explained.of(kind))
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A refusal as a page tells it."""
+
+    code: str
+    status: int
+    sentence: str
+    meaning: str
+
+    @classmethod
+    def of(cls, kind: type[Refused]) -> "Explained":
+        """What the class of the refusal says of itself."""
+        return cls(kind.code, kind.status, kind.sentence, inspect.getdoc(kind) or kind.sentence)

@@ -68,7 +68,7 @@ async def _populate(visitor: Visitor, did_method: str, console: Console) -> list
     for number, card in enumerate(demo_cards(run)):
         agent = await visitor.create_agent(tokens[number % len(tokens)], did_method, card)
         agents.append(agent)
-        console.print(f"  agent {agent.name:<18} {agent.did}  (grant: {agent.funding})")
+        console.print(f"  agent {agent.name:<18} {agent.did}  (grant: {agent.funding})", soft_wrap=True)
     return agents
 
 

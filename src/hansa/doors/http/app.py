@@ -1,13 +1,11 @@
 """The HTTP application: routers, guards, problem documents."""
 
-from pathlib import Path
-
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
 
 import hansa
 from hansa.doors import assembly
 from hansa.doors.console import pages
+from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
 from hansa.doors.http.guard import RequestGuard
 from hansa.foundation.plumbing.limits import ReadLimiter
@@ -29,13 +27,14 @@ def build_app(runtime: Runtime) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
+    app.state.group_commit = assembly.group_commit(runtime)
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
     for router in assembly.API_ROUTERS:
         app.include_router(router, prefix=API_PREFIX)
     app.include_router(status.api_router, prefix=API_PREFIX)
     app.include_router(status.root_router)
     app.include_router(pages.router)
-    app.mount("/static", StaticFiles(directory=Path(pages.__file__).parent / "static"), name="static")
+    app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
     api_description.install(app)
     app.add_middleware(RequestGuard)

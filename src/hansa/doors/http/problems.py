@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.words.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
 
 TAGS = {
     400: "bad_request",
@@ -28,10 +28,9 @@ TAGS = {
     500: "internal_server_error",
     503: "service_unavailable",
 }
-CODES = {404: "RESOURCE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 500: "INTERNAL_ERROR"}
-SENTENCES = {404: "There is nothing at this path.", 405: "This path does not take that method."}
+CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
+SENTENCES = {404: "There is nothing at this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
-VALIDATION_CODE = "VALIDATION_ERROR"
 
 _log = structlog.get_logger()
 
@@ -91,7 +90,7 @@ async def _invalid(request: Request, trouble: Exception) -> ProblemResponse:
     first = trouble.errors()[0]
     field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
     message = str(first["msg"]).removeprefix("Value error, ")
-    return problem(request, 422, VALIDATION_CODE, f"{field}: {message}", field=field)
+    return problem(request, 422, MemberInvalid.code, f"{field}: {message}", field=field)
 
 
 async def _http(request: Request, trouble: Exception) -> ProblemResponse:
@@ -103,4 +102,4 @@ async def _http(request: Request, trouble: Exception) -> ProblemResponse:
 
 async def _crashed(request: Request, trouble: Exception) -> ProblemResponse:
     _log.error("request crashed", path=request.url.path, exc_info=trouble)
-    return problem(request, 500, CODES[500], "The registry made a mistake; it has been recorded.")
+    return problem(request, Crashed.status, Crashed.code, Crashed.sentence)

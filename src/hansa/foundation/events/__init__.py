@@ -1,10 +1,10 @@
-"""The vocabulary of past facts: one frozen dataclass per event type, one file per emitting room.
+"""The vocabulary of past facts: one frozen structure per event type, one file per emitting room.
 
 A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
 """
 
 from hansa.foundation.events.agents import AgentOnboarded
-from hansa.foundation.events.base import Event, event_data, event_types
+from hansa.foundation.events.base import Event, event_json, event_types
 from hansa.foundation.events.ledger import (
     Entry,
     LedgerBalanceChanged,
@@ -21,6 +21,6 @@ __all__ = [
     "TokensIssued",
     "TokensTransferred",
     "TransactionFeeCollected",
-    "event_data",
+    "event_json",
     "event_types",
 ]

@@ -1,13 +1,11 @@
 """Facts of the agents room."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from hansa.foundation.events.base import Event
 
 
-@dataclass(frozen=True)
-class AgentOnboarded(Event):
+class AgentOnboarded(Event, frozen=True):
     """An agent got its identity, its card and its account."""
 
     aggregate_type: ClassVar[str] = "agent"

@@ -1,12 +1,12 @@
 """What all events share."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class Event:
-    """A past fact about one aggregate. The class name is the event type."""
+class Event(msgspec.Struct, frozen=True):
+    """A past fact about one aggregate. The class name is the event type, the members are its data."""
 
     aggregate_type: ClassVar[str] = "agent"
     source: ClassVar[str] = "registry"
@@ -22,9 +22,9 @@ class Event:
         return None
 
 
-def event_data(event: Event) -> dict[str, Any]:
-    """The event's members as JSON-ready values; a trailing underscore in a name is Python's, not the wire's."""
-    return {name.rstrip("_"): value for name, value in asdict(event).items()}
+def event_json(event: Event) -> str:
+    """The event's members as JSON text."""
+    return msgspec.json.encode(event).decode()
 
 
 def event_types() -> list[type[Event]]:

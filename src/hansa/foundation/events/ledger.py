@@ -1,13 +1,13 @@
 """Facts of the book. LedgerBalanceChanged alone moves balances; the typed events beside it are for readers."""
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from hansa.foundation.events.base import Event
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One side of a ledger transaction: `delta` was added to `bucket` of `account`."""
 
     account: str
@@ -16,8 +16,7 @@ class Entry:
     balance_after: str
 
 
-@dataclass(frozen=True)
-class LedgerBalanceChanged(Event):
+class LedgerBalanceChanged(Event, frozen=True):
     """One ledger transaction, whole. Its entries sum to zero unless units are issued or destroyed."""
 
     aggregate_type: ClassVar[str] = "ledger_transaction"
@@ -40,8 +39,7 @@ class LedgerBalanceChanged(Event):
         return f"ledger-tx-{self.frame}-{self.tx_id}"
 
 
-@dataclass(frozen=True)
-class TokensIssued(Event):
+class TokensIssued(Event, frozen=True):
     """Units came into being in an account of the registry."""
 
     aggregate_type: ClassVar[str] = "system_account"
@@ -58,8 +56,7 @@ class TokensIssued(Event):
         return self.to
 
 
-@dataclass(frozen=True)
-class TokensTransferred(Event):
+class TokensTransferred(Event, frozen=True, rename={"from_": "from"}):
     """Units went from one account to another; the fee is told apart."""
 
     source: ClassVar[str] = "ledger"
@@ -77,8 +74,7 @@ class TokensTransferred(Event):
         return self.from_
 
 
-@dataclass(frozen=True)
-class TransactionFeeCollected(Event):
+class TransactionFeeCollected(Event, frozen=True):
     """The fee of a transfer went to the fee collector."""
 
     source: ClassVar[str] = "ledger"

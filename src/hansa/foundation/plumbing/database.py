@@ -10,6 +10,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeAlias, TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
@@ -39,7 +40,7 @@ OUT_OF_REACH = (
     asyncpg.InsufficientResourcesError,
     asyncpg.LockNotAvailableError,
     asyncpg.IdleInTransactionSessionTimeoutError,
-    ConnectionError,
+    asyncpg.PostgresSystemError,
     OSError,
     TimeoutError,
 )
@@ -114,12 +115,38 @@ class Database:
         except asyncpg.DataError as trouble:
             raise Invalid("A value is not one that the database can hold.") from trouble
 
+    async def look(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """Run one reading statement, a snapshot of its own: one round trip where `read` takes three."""
+        try:
+            async with self._connection() as connection:
+                return await statement(connection)
+        except OUT_OF_REACH as trouble:
+            raise Unavailable(retry_after=1) from trouble
+        except asyncpg.DataError as trouble:
+            raise Invalid("A value is not one that the database can hold.") from trouble
+
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Tx]:
         if self._pool is None:
             raise Unavailable(retry_after=1)
         async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
             yield connection
+
+
+async def require_reachable(dsn: str) -> None:
+    """Connect once. Raises: Unavailable, naming the address and the trouble, never the password."""
+    try:
+        connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS)
+        await connection.close()
+    except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
+        reason = " ".join(str(trouble).split()) or type(trouble).__name__
+        raise Unavailable(f"The database at {_address(dsn)} cannot be used: {reason}.") from trouble
+
+
+def _address(dsn: str) -> str:
+    parts = urlsplit(dsn)
+    host = parts.netloc.rpartition("@")[2] or ",".join(parse_qs(parts.query).get("host", []))
+    return f"{host}{parts.path}"
 
 
 async def _nothing_to_reset(connection: object) -> None:

@@ -7,6 +7,7 @@ DIR/keys/agent-token.pem. Registries that share a database across machines share
 import os
 from pathlib import Path
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -14,6 +15,10 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+
+
+class BadKey(Exception):
+    """A key that cannot be used; the message is one line."""
 
 
 class Keyring:
@@ -25,17 +30,22 @@ class Keyring:
     def ed25519(self, name: str) -> Ed25519PrivateKey:
         """The signing key of that name, made if there is none.
 
-        Raises: ValueError when what is found is not an Ed25519 private key.
+        Raises: BadKey.
         """
-        key = load_pem_private_key(self._pem(name), password=None)
+        variable = "HANSA_KEY_" + name.upper().replace("-", "_")
+        given = os.environ.get(variable)
+        try:
+            key = load_pem_private_key(given.encode() if given else self._pem(name), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        except OSError as trouble:
+            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
         if not isinstance(key, Ed25519PrivateKey):
-            raise ValueError(f"the key {name} is not an Ed25519 private key")  # noqa: TRY004
+            place = variable if given else self._directory / f"{name}.pem"
+            raise BadKey(f"{place} is refused; allowed is an unencrypted Ed25519 private key in PEM")
         return key
 
     def _pem(self, name: str) -> bytes:
-        variable = os.environ.get("HANSA_KEY_" + name.upper().replace("-", "_"))
-        if variable:
-            return variable.encode()
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._directory / f"{name}.pem"
         if not path.exists():

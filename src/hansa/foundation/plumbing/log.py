@@ -14,7 +14,13 @@ HIDDEN = "[hidden]"
 def configure_logs(level: str, form: str) -> None:
     """Set up the process's logging; `form` is `console` or `json`."""
     render: Any = (
-        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+        structlog.processors.JSONRenderer()
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(
+            colors=False,
+            # The default prints the local variables of each frame, passwords included.
+            exception_formatter=structlog.dev.plain_traceback,
+        )
     )
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,

@@ -12,6 +12,12 @@ requests_under_way = Gauge("hansa_http_requests_under_way", "Requests being answ
 supply_delta = Gauge(
     "hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units."
 )
+batch_size = Histogram(
+    "hansa_ledger_batch_size",
+    "Transfers gathered into one commit.",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 500),
+)
+transfers_waiting = Gauge("hansa_ledger_transfers_waiting", "Transfers waiting for their batch.")
 postings_total = Counter(
     "hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"]
 )

@@ -1,6 +1,6 @@
 """Problem documents in OpenAPI: the shape of every refusal, and which refusals a route declares."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -51,9 +51,10 @@ def problem_response(description: str) -> dict[str, Any]:
 def every_refusal() -> list[type[Refused]]:
     """Every refusal of the code, by code: the published list."""
     found: dict[str, type[Refused]] = {}
-    waiting: list[type[Refused]] = [Refused]
+    waiting = deque(Refused.__subclasses__())
     while waiting:
-        kind = waiting.pop()
+        kind = waiting.popleft()
+        # The general class comes before those that carry its code.
         found.setdefault(kind.code, kind)
         waiting.extend(kind.__subclasses__())
     return [found[code] for code in sorted(found)]

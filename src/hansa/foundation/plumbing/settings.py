@@ -4,19 +4,22 @@ A bad value stops the start with one line that names the variable, the value and
 """
 
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hansa.foundation.words.did import RESERVED_NAMESPACES
-from hansa.foundation.words.money import NotAnAmount, parse_amount
+from hansa.foundation.words.money import AMOUNT_MAX_UNITS, DECIMALS, NotAnAmount, parse_amount
+from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
 
 SUPPLY_MAX_UNITS = 9 * 10**10
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
+HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL"})
 
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 
@@ -32,30 +35,41 @@ def _domain(value: str) -> str:
 
 
 def _base_url(value: str) -> str:
-    parts = urlsplit(value)
+    parts = _parts(value)
     if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
         raise ValueError("an http or https address without query")
     return value.rstrip("/")
 
 
 def _database_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"postgresql", "postgres"}:
+    if _parts(value).scheme not in {"postgresql", "postgres"}:
         raise ValueError("postgresql://user:password@host:port/name")
     return value
 
 
 def _smtp_url(value: str) -> str:
-    parts = urlsplit(value)
+    parts = _parts(value)
     if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
-        raise ValueError("smtp://user:password@host:port")
+        raise ValueError("smtp://user:password@host:port, or smtps")
     return value
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of an address; all of them empty when it is malformed."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else urlsplit("")
+    except ValueError:
+        return urlsplit("")
 
 
 def _decimal(value: str) -> str:
     try:
         parse_amount(value)
-    except NotAnAmount as trouble:
-        raise ValueError(str(trouble)) from None
+    except NotAnAmount:
+        raise ValueError(
+            f"a plain decimal with at most {DECIMALS} fraction digits, at most {AMOUNT_MAX_UNITS}"
+        ) from None
     return value
 
 
@@ -69,7 +83,30 @@ def _words(value: object) -> object:
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
+def _addresses(values: list[str]) -> list[str]:
+    for value in values:
+        try:
+            ip_address(value)
+        except ValueError:
+            raise ValueError("IPv4 or IPv6 addresses, separated by commas") from None
+    return values
+
+
+def _roles(values: list[str]) -> list[str]:
+    if not PERMISSIONS_OF_ROLE.keys() >= set(values):
+        raise ValueError(f"some of {', '.join(PERMISSIONS_OF_ROLE)}, separated by commas")
+    return values
+
+
+def _directory(value: object) -> object:
+    if value == "":
+        raise ValueError("a directory")
+    return value
+
+
 def _reads_limit(value: object) -> object:
+    if isinstance(value, str) and value != "off" and not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII):
+        raise ValueError("a whole number of reads a minute, or off")
     return 0 if value == "off" else value
 
 
@@ -84,9 +121,10 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
 
-    host: str = "127.0.0.1"
+    # Shells and build environments set HOST to names of their own.
+    host: str = Field(default="127.0.0.1", min_length=1, validation_alias="HANSA_HOST")
     port: int = Field(default=8000, ge=0, le=65535)
-    data_dir: Path = Field(
+    data_dir: Annotated[Path, BeforeValidator(_directory)] = Field(
         default_factory=lambda: Path.home() / ".local/share/hansa", validation_alias="HANSA_DATA_DIR"
     )
     database_url: Annotated[str, AfterValidator(_database_url)] | None = None
@@ -115,11 +153,12 @@ class Settings(BaseSettings):
     access_token_expire_minutes: int = Field(default=90, ge=1, le=24 * 60)
     bootstrap_token_lifetime: int = Field(default=300, ge=1, le=24 * 3600)
     agent_rbac_mode: CAUTIOUS_MODE = "enforce"
-    agent_rbac_default_roles: Words = ["trader", "client"]
+    agent_rbac_default_roles: Annotated[Words, AfterValidator(_roles)] = ["trader", "client"]
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
 
-    trusted_proxies: Words = []
+    trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
+    outgoing_allow_hosts: Words = []
     rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
 
@@ -160,6 +199,21 @@ def read_settings(**overrides: object) -> Settings:
 def _one_line(error: ErrorDetails) -> str:
     if not error["loc"]:
         return error["msg"].removeprefix("Value error, ")
-    name = str(error["loc"][0])
-    variable = name if name.isupper() else name.upper()
-    return f"{variable}={error['input']!r} is refused: {error['msg'].removeprefix('Value error, ')}"
+    variable = str(error["loc"][0]).upper()
+    return f"{variable}={_shown(variable, error['input'])} is refused; allowed is {_allowed(error)}"
+
+
+def _shown(variable: str, value: object) -> str:
+    """The value, without what may be a password; of a malformed address nobody knows where that stands."""
+    if variable not in HOLD_A_PASSWORD or not isinstance(value, str) or not set(value) & set("@?="):
+        return repr(value)
+    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value)
+    return repr(f"{scheme[0] if scheme else ''}[hidden]")
+
+
+def _allowed(error: ErrorDetails) -> str:
+    if error["type"].startswith("bool"):
+        return "true or false"
+    if error["type"].startswith("int"):
+        return "a whole number"
+    return re.sub(r"^(Value error, |Input should be |String should )", "", error["msg"])

@@ -36,6 +36,9 @@ async def _repeat(database: Database, sweep: Sweep) -> None:
             await database.act(lambda tx: _leased(tx, sweep))
         except Unavailable as trouble:
             _log.warning("sweep put off", sweep=sweep.name, reason=trouble.detail)
+        except Exception:  # noqa: BLE001
+            # A sweep fails alone: neither the others nor the service end with it, and its next turn comes.
+            _log.exception("sweep failed", sweep=sweep.name)
 
 
 async def _leased(tx: Tx, sweep: Sweep) -> None:

@@ -4,6 +4,7 @@ A token proves who it was given to, and when it ends. Whether its bearer may sti
 the decision, where its clock also judges the expiry.
 """
 
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,11 +14,14 @@ from typing import Any
 from uuid import uuid4
 
 from joserfc import jws, jwt
-from joserfc.errors import JoseError
+from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import OKPKey
 
 from hansa.foundation.plumbing.keys import Keyring, private_pem
 from hansa.foundation.words.errors import Unauthorized
+
+# RFC 9864 prefers the name Ed25519 for what every client of this protocol knows as EdDSA.
+warnings.filterwarnings("ignore", message="EdDSA is deprecated", category=SecurityWarning)
 
 VERIFIED_TOKENS_KEPT = 20_000
 TOKEN_MAX_CHARACTERS = 4096

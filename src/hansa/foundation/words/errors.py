@@ -61,6 +61,14 @@ class NotFound(Refused):
     sentence = "There is no such resource."
 
 
+class MethodNotAllowed(Refused):
+    """The path exists and does not take that method; Allow names those it takes."""
+
+    status = 405
+    code = "METHOD_NOT_ALLOWED"
+    sentence = "This path does not take that method."
+
+
 class Conflict(Refused):
     """The request collides with what is already there."""
 
@@ -75,6 +83,12 @@ class Invalid(Refused):
     status = 422
     code = "VALIDATION_FAILED"
     sentence = "The request is not of the required form."
+
+
+class MemberInvalid(Invalid):
+    """A member or parameter is missing, or not of the type and within the bounds that the route declares."""
+
+    code = "VALIDATION_ERROR"
 
 
 class PayloadTooLarge(Refused):
@@ -107,3 +121,11 @@ class Unavailable(Refused):
     status = 503
     code = "SERVICE_UNAVAILABLE"
     sentence = "The registry cannot answer just now; try again shortly."
+
+
+class Crashed(Refused):
+    """The registry made a mistake. It has been recorded, and the transaction under way was undone."""
+
+    status = 500
+    code = "INTERNAL_ERROR"
+    sentence = "The registry made a mistake; it has been recorded."

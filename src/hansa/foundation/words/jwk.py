@@ -19,7 +19,7 @@ _D = -121665 * pow(121666, -1, _P) % _P
 _SIGN_BIT = 1 << 255
 
 # The y of the eight points whose order divides 8; the sign of x does not matter, so each stands for a pair.
-_Y_OF_ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD83D3D706A17C7
+_Y_OF_ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 _SMALL_ORDER_Y = frozenset({0, 1, _P - 1, _Y_OF_ORDER_8, _P - _Y_OF_ORDER_8})
 
 

@@ -48,6 +48,11 @@ def parse_positive(text: str) -> Minor:
     return minor
 
 
+def units(count: int) -> Minor:
+    """Whole units, which may be more than one amount can hold: a supply."""
+    return Minor(count * UNIT)
+
+
 def format_amount(minor: int) -> str:
     """A plain decimal: no exponent, no trailing zeros, a sign only where a delta is negative."""
     sign = "-" if minor < 0 else ""

@@ -1,4 +1,6 @@
-from fastapi import APIRouter
-router = APIRouter()
-async def check_agent(runtime, token): raise RuntimeError
-check_developer = check_agent
+"""Agents: who they are, how they come to be, how they prove it."""
+
+from hansa.rooms.agents.check import check_agent
+from hansa.rooms.agents.routes import router
+
+__all__ = ["check_agent", "router"]

@@ -1,4 +1,24 @@
-from fastapi import APIRouter
-router = APIRouter()
-async def check_agent(runtime, token): raise RuntimeError
-check_developer = check_agent
+"""Agent cards: their form, their storage, reading and finding them."""
+
+from .errors import CardInvalid, CardUnknown, HostRefused, HumanReadableIdTaken
+from .listing import Filters, PageWanted, list_cards
+from .publish import publish_card, publish_stub
+from .routes import router
+from .store import Card, StoredCard
+from .template import card_template
+
+__all__ = [
+    "Card",
+    "CardInvalid",
+    "CardUnknown",
+    "Filters",
+    "HostRefused",
+    "HumanReadableIdTaken",
+    "PageWanted",
+    "StoredCard",
+    "card_template",
+    "list_cards",
+    "publish_card",
+    "publish_stub",
+    "router",
+]

@@ -1,8 +1,6 @@
 """Write events in the transaction that caused them."""
 
-import json
-
-from hansa.foundation.events import Event, event_data
+from hansa.foundation.events import Event, event_json
 from hansa.foundation.plumbing.database import Tx
 
 from . import store
@@ -20,7 +18,7 @@ async def append(tx: Tx, *events: Event) -> None:
                 event_type=type(event).__name__,
                 aggregate_id=event.aggregate_id,
                 aggregate_type=event.aggregate_type,
-                data=json.dumps(event_data(event)),
+                data=event_json(event),
                 source_service=event.source,
                 idempotency_key=event.unique_key,
             )

@@ -1,6 +1,7 @@
 """The book: accounts, postings, fees, issuance."""
 
 from hansa.rooms.ledger.accounts import Balance, balance_of, circulating, open_account
+from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
@@ -20,10 +21,12 @@ __all__ = [
     "Balance",
     "Book",
     "FeePolicy",
+    "GroupCommit",
     "InsufficientBalance",
     "Receipt",
     "SelfTransfer",
     "SystemAccountRefused",
+    "Told",
     "TransferOrder",
     "balance_of",
     "circulating",

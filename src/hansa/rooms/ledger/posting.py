@@ -49,9 +49,7 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePo
     rules.require_ordinary_parties(order.payer, order.payee)
     parties = await store.lock_accounts(tx, [order.payer, order.payee])
     payer, payee = _found(parties, order.payer), _found(parties, order.payee)
-    rules.require_active([payer, payee])
-    fee = rules.fee_on(order.amount, payer, policy)
-    rules.require_covered(payer, order.amount + fee)
+    fee = rules.fee_of_covered(payer, payee, order.amount, policy)
     await store.keep_pace(tx, payer.id, rules.pace_after_sending(payer, order.amount))
     posted = await store.post(
         tx,

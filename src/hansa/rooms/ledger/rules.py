@@ -6,7 +6,7 @@ v = what it sent in the last hour (this transfer excluded) over the largest bala
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hansa.foundation.words.did import is_system_did
@@ -58,18 +58,39 @@ def fee_rate(turnover: Fraction, policy: FeePolicy) -> Fraction:
     return policy.rate_base + min(max(heat, Fraction(0)), Fraction(1)) * (policy.rate_max - policy.rate_base)
 
 
-def recent_pace(payer: Account) -> list[tuple[int, int, int]]:
+def recent_pace(payer: Account) -> tuple[tuple[int, int, int], ...]:
     """The minutes that still count."""
-    return [entry for entry in payer.pace if entry[0] > payer.minute - WINDOW_MINUTES]
+    return tuple(entry for entry in payer.pace if entry[0] > payer.minute - WINDOW_MINUTES)
 
 
-def pace_after_sending(payer: Account, amount: Minor) -> list[tuple[int, int, int]]:
+def pace_after_sending(payer: Account, amount: Minor) -> tuple[tuple[int, int, int], ...]:
     """The payer's pace once `amount` is sent; minutes that no longer count are dropped."""
     past = recent_pace(payer)
     if past and past[-1][0] == payer.minute:
         minute, sent, held = past[-1]
-        return [*past[:-1], (minute, sent + amount, max(held, payer.liquid))]
-    return [*past, (payer.minute, amount, payer.liquid)]
+        return (*past[:-1], (minute, sent + amount, max(held, payer.liquid)))
+    return (*past, (payer.minute, amount, payer.liquid))
+
+
+def fee_of_covered(payer: Account, payee: Account, amount: Minor, policy: FeePolicy) -> Minor:
+    """The decision on a transfer between two locked accounts: its fee, when both may take part and it is covered.
+
+    Raises: AccountSuspended, InsufficientBalance.
+    """
+    require_active([payer, payee])
+    fee = fee_on(amount, payer, policy)
+    require_covered(payer, amount + fee)
+    return fee
+
+
+def after_sending(payer: Account, amount: Minor, fee: Minor) -> Account:
+    """The payer once the transfer is done."""
+    return replace(payer, liquid=Minor(payer.liquid - amount - fee), pace=pace_after_sending(payer, amount))
+
+
+def after_receiving(payee: Account, amount: Minor) -> Account:
+    """The payee once the transfer is done."""
+    return replace(payee, liquid=Minor(payee.liquid + amount))
 
 
 def require_ordinary_parties(payer: str, payee: str) -> None:

@@ -37,6 +37,34 @@ SELECT $1, p.account_id, 'liquid', p.delta, p.balance_after
 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS p (account_id, delta, balance_after)
 """
 
+# The ids are drawn after the row is locked: they rise in the order in which the collector's balance changes.
+_COLLECT = """
+WITH collector AS (UPDATE ledger_account SET liquid = liquid + $2 WHERE did = $1 RETURNING id, liquid)
+SELECT c.id, c.liquid, nextval('ledger_transaction_id_seq') AS tx_id, now() AS now
+FROM collector c, generate_series(1, $3)
+"""
+
+_TAKE_IDS = """
+SELECT 0::bigint AS id, 0::bigint AS liquid, nextval('ledger_transaction_id_seq') AS tx_id, now() AS now FROM generate_series(1, $1)
+"""
+
+_WRITE_BATCH = """
+WITH changed AS (
+  UPDATE ledger_account a SET liquid = c.liquid, pace = c.pace::bigint[]
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS c (id, liquid, pace) WHERE a.id = c.id
+), written AS (
+  INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message)
+  OVERRIDING SYSTEM VALUE
+  SELECT t.id, 'transfer', t.payer_id, t.payee_id, t.amount, t.fee, t.message
+  FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[])
+    AS t (id, payer_id, payee_id, amount, fee, message)
+)
+INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
+SELECT p.tx_id, p.account_id, 'liquid', p.delta, p.balance_after
+FROM unnest($10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
+  AS p (tx_id, account_id, delta, balance_after)
+"""
+
 _OPEN_SYSTEM = (
     "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did) DO NOTHING"
 )
@@ -68,6 +96,29 @@ class Posted:
     def balance_after(self, did: str) -> Minor:
         """What the account holds after this transaction."""
         return next(Minor(after) for account, _, after in self.entries if account == did)
+
+
+@dataclass(frozen=True)
+class TakenIds:
+    """Ids for a batch, its time, and the fee collector (id and balance) once the fees are in."""
+
+    tx_ids: list[int]
+    now: datetime
+    collector_id: int
+    collector_balance: int
+
+
+@dataclass(frozen=True)
+class BatchTransfer:
+    """One transfer of a batch; postings are (account id, delta, balance after)."""
+
+    tx_id: int
+    payer_id: int
+    payee_id: int
+    amount: Minor
+    fee: Minor
+    message: str | None
+    postings: list[tuple[int, int, int]]
 
 
 async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
@@ -118,6 +169,37 @@ async def post(tx: Tx, posting: Posting) -> Posted:
     # The payer's side first: that is how a posting is read.
     entries = sorted(((row["did"], row["delta"], row["liquid"]) for row in moved), key=lambda entry: entry[1])
     return Posted(written["id"], written["recorded_at"], entries)
+
+
+async def collect_fees_and_take_ids(tx: Tx, collector: str, fees: int, count: int) -> TakenIds:
+    """Credit the collector with the fees of a batch and draw an id for each of its transfers."""
+    rows = await (tx.fetch(_COLLECT, collector, fees, count) if fees else tx.fetch(_TAKE_IDS, count))
+    return TakenIds([row["tx_id"] for row in rows], rows[0]["now"], rows[0]["id"], rows[0]["liquid"])
+
+
+async def write_transfers(tx: Tx, changed: Sequence[Account], transfers: Sequence[BatchTransfer]) -> None:
+    """Write a batch: the locked accounts as they are now, the transfers and their postings."""
+    postings = [
+        (transfer.tx_id, account_id, delta, after)
+        for transfer in transfers
+        for account_id, delta, after in transfer.postings
+    ]
+    await tx.execute(
+        _WRITE_BATCH,
+        [account.id for account in changed],
+        [account.liquid for account in changed],
+        [
+            "{" + ",".join(str(value) for entry in account.pace for value in entry) + "}"
+            for account in changed
+        ],
+        [transfer.tx_id for transfer in transfers],
+        [transfer.payer_id for transfer in transfers],
+        [transfer.payee_id for transfer in transfers],
+        [transfer.amount for transfer in transfers],
+        [transfer.fee for transfer in transfers],
+        [transfer.message for transfer in transfers],
+        *(list(column) for column in zip(*postings, strict=True)),
+    )
 
 
 async def open_accounts(tx: Tx, dids: Sequence[str], *, kind: str) -> None:

@@ -1,8 +1,8 @@
 """Which display names read alike.
 
 The skeleton of a name replaces each character by the plainest one it can be mistaken for (Unicode TS 39). Two names
-are one when their skeletons agree as written (`Ian` with a capital i, `lan` with a small L) or in lower case (`Ian`,
-`IAN`); either alone would let one of these pairs pass.
+are one when their skeletons, case aside, agree as written (`Ian` with a capital i, `lan` with a small L) or after the
+name was put in lower case (`Ian`, `ian`); either alone would let one of these pairs pass.
 """
 
 import unicodedata
@@ -22,7 +22,8 @@ def readings(name: str) -> tuple[bytes, bytes]:
 
 
 def _fingerprint(text: str) -> bytes:
-    return sha256(skeleton(text).casefold().encode()).digest()
+    # Folding the case brings up new look-alikes: M has none, m may be r and n.
+    return sha256(skeleton(skeleton(text).casefold()).encode()).digest()
 
 
 def skeleton(text: str) -> str:

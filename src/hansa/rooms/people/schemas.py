@@ -24,7 +24,9 @@ def _password(text: str) -> str:
     return text
 
 
-DisplayName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(rules.display_name)]
+DisplayName = Annotated[
+    str, Field(min_length=1, max_length=rules.NAME_MAX_CHARACTERS), AfterValidator(rules.display_name)
+]
 Email = Annotated[str, Field(max_length=rules.EMAIL_MAX_CHARACTERS), AfterValidator(_email)]
 NewPassword = Annotated[
     str,
@@ -37,9 +39,7 @@ Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, re
 class RegistrationIn(BaseModel):
     """A person who wants an account."""
 
-    name: DisplayName = Field(
-        description="Display name, at most 64 characters; unique, look-alikes included."
-    )
+    name: DisplayName = Field(description="Display name; unique, look-alikes included.")
     email: Email
     password: NewPassword = Field(
         description=f"All four classes: upper case, lower case, digit, and one of {rules.SPECIAL_CHARACTERS}"
@@ -75,8 +75,8 @@ class LoginForm(BaseModel):
     )
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
     grant_type: Literal["password"] | None = None
-    totp_code: Annotated[str, Field(max_length=16, repr=False)] | None = Field(
-        default=None, description="Not looked at for an account without two-factor login."
+    totp_code: Annotated[str, Field(max_length=16)] | None = Field(
+        default=None, repr=False, description="Not looked at for an account without two-factor login."
     )
 
 

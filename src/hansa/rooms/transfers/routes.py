@@ -2,22 +2,39 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Agent, PermissionMissing, agent_holding
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
+from hansa.foundation.plumbing.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    answer_once,
+)
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.plumbing.runtime import Config
+from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized, Unavailable
 from hansa.rooms import ledger
 
 from .schemas import TransferIn, TransferOut
 
 router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
 
+
+def _group_commit_of(request: Request) -> ledger.GroupCommit:
+    transfers: ledger.GroupCommit = request.app.state.group_commit
+    return transfers
+
+
+def _book_of(settings: Config) -> ledger.Book:
+    return ledger.Book.of(settings)
+
+
+Transfers = Annotated[ledger.GroupCommit, Depends(_group_commit_of)]
+BookOfHere = Annotated[ledger.Book, Depends(_book_of)]
 TransferringAgent = Annotated[Agent, agent_holding("teg.transfer")]
 
 
@@ -36,18 +53,22 @@ TransferringAgent = Annotated[Agent, agent_holding("teg.transfer")]
         Invalid,
         KeyReused,
         KeyInProgress,
+        Unavailable,
     ),
 )
 async def transfer_units(
-    body: TransferIn, agent: TransferringAgent, db: Db, settings: Config, key: IdempotencyKey = None
+    body: TransferIn,
+    agent: TransferringAgent,
+    book: BookOfHere,
+    transfers: Transfers,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Move units to another agent of this registry; the fee is added on top of the amount."""
-    book = ledger.Book.of(settings)
     order = body.order_by(agent.did)
     request = Repeatable(agent.did, "/teg/transfer", key, body.model_dump()) if key else None
 
-    async def transfer(tx: Tx) -> TransferOut:
-        receipt = await ledger.transfer(tx, order, book, ledger.FeePolicy())
-        return TransferOut.of(receipt, order, book.currency)
+    def tell(receipt: ledger.Receipt) -> str:
+        return TransferOut.of(receipt, order, book.currency).model_dump_json()
 
-    return await once(db, request, transfer)
+    told = await transfers.transfer(order, request, tell)
+    return answer_once(told.answer, replayed=told.replayed)

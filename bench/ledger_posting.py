@@ -1,0 +1,73 @@
+"""ledger/posting: 64 callers in one process, distinct keys, against pgbench TPC-B-like with 64 clients in the same run."""
+
+import asyncio
+import random
+import time
+from uuid import uuid4
+
+from bench.figures import Figures, percentile
+from bench.ground import (
+    Pgbench,
+    bench_runtime,
+    books_are_sound,
+    seed_agents,
+    temporary_directory,
+    wal_bytes,
+)
+from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.words.money import UNIT, Minor
+from hansa.rooms import ledger
+from hansa.rooms.transfers.schemas import TransferOut
+
+CALLERS = 64
+SECONDS = 5
+ROUNDS = 3
+
+
+async def run(*, full: bool) -> Figures:
+    figures = Figures()
+    async with temporary_directory() as directory, bench_runtime(directory) as runtime:
+        dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
+        baseline = Pgbench(runtime.database.dsn)
+        await baseline.prepare()
+        await _measure(runtime, dids, baseline, figures)
+    return figures
+
+
+async def _measure(runtime: Runtime, dids: list[str], baseline: Pgbench, figures: Figures) -> None:
+    ours, theirs, p99s, acknowledged = [], [], [], 0
+    before = await wal_bytes(runtime)
+    for _ in range(ROUNDS):
+        done, latencies = await _storm(runtime, dids)
+        ours.append(done / SECONDS)
+        p99s.append(percentile(latencies, 0.99) * 1000)
+        acknowledged += done
+        if len(ours) == 1:
+            per_transfer = (await wal_bytes(runtime) - before) / done
+        theirs.append(await baseline.per_second(SECONDS))
+    median_ours = figures.add(f"transfers, {CALLERS} callers, {len(dids):,} accounts", "/s", ours)
+    figures.add("p99", "ms", p99s)
+    median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
+    figures.notes.append(f"ratio {median_ours / median_theirs:.2f} x pgbench; {per_transfer:,.0f} bytes of WAL per transfer")
+    figures.books_are_sound = await books_are_sound(runtime, acknowledged)
+
+
+async def _storm(runtime: Runtime, dids: list[str]) -> tuple[int, list[float]]:
+    book = ledger.Book.of(runtime.settings)
+    desk = ledger.GroupCommit(runtime.database, book, ledger.FeePolicy())
+    latencies: list[float] = []
+    end = time.perf_counter() + SECONDS
+
+    async def call() -> None:
+        while (started := time.perf_counter()) < end:
+            payer, payee = random.sample(dids, 2)
+            order = ledger.TransferOrder(payer, payee, Minor(UNIT // 100))
+            request = Repeatable(payer, "/teg/transfer", str(uuid4()), {"to": payee})
+            await desk.transfer(
+                order, request, lambda receipt, o=order: TransferOut.of(receipt, o, book.currency).model_dump_json()
+            )
+            latencies.append(time.perf_counter() - started)
+
+    await asyncio.gather(*(call() for _ in range(CALLERS)))
+    return len(latencies), sorted(latencies)

@@ -1,0 +1,109 @@
+// Keeps the supply line and the latest events current while somebody looks at them.
+
+const PERIOD_MILLISECONDS = 5000;
+const EVENTS_SHOWN = 12;
+const ABOUT_MAX_CHARACTERS = 44;
+
+const supply = document.getElementById("supply");
+const eventRows = document.querySelector("[data-events]");
+
+async function read(path) {
+  const answer = await fetch(path, { headers: { Accept: "application/json" } });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return answer.json();
+}
+
+function grouped(amount) {
+  const [whole, fraction] = amount.split(".");
+  const groups = whole.replace(/(?<=\d)(?=(?:\d{3})+(?!\d))/g, "\u202f");
+  return fraction === undefined ? groups : `${groups}.${fraction}`;
+}
+
+function moment(timestamp) {
+  return `${new Date(timestamp).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+function write(element, text) {
+  // A live region is spoken at every write, so only a change is written.
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function showSupply(verdict) {
+  const isGood = verdict.status === "OK";
+  const sentence = supply.querySelector("[data-verdict]");
+  write(sentence, isGood ? "In balance" : "Breach");
+  sentence.classList.toggle("good", isGood);
+  sentence.classList.toggle("bad", !isGood);
+  for (const figure of supply.querySelectorAll("[data-figure]")) {
+    write(figure, grouped(verdict[figure.dataset.figure]));
+  }
+  const checked = supply.querySelector("[data-checked]");
+  checked.dateTime = verdict.checked_at;
+  write(checked, moment(verdict.checked_at));
+  write(supply.querySelector("[data-sequence]"), String(verdict.as_of_event_seq));
+  write(supply.querySelector("[data-agents]"), String(verdict.agent_count));
+}
+
+function abbreviated(text) {
+  if (text.length <= ABOUT_MAX_CHARACTERS) return text;
+  const half = Math.floor((ABOUT_MAX_CHARACTERS - 1) / 2);
+  return `${text.slice(0, half)}…${text.slice(-half)}`;
+}
+
+function cell(text, className) {
+  const made = document.createElement("td");
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function about(event) {
+  const made = cell(abbreviated(event.aggregate_id), "identifier");
+  made.title = event.aggregate_id;
+  return made;
+}
+
+function eventRow(event) {
+  const row = document.createElement("tr");
+  row.append(
+    cell(String(event.sequence), "number"),
+    cell(event.event_type.replace(/(?<=[a-z])(?=[A-Z])/g, " ")),
+    about(event),
+    cell(moment(event.timestamp).replace(" UTC", "")),
+  );
+  return row;
+}
+
+function showEvents(recent) {
+  const rows = recent.events.map(eventRow);
+  if (rows.length === 0) {
+    const row = document.createElement("tr");
+    const none = cell("Nothing has happened yet.", "faint");
+    none.colSpan = 4;
+    row.append(none);
+    rows.push(row);
+  }
+  eventRows.replaceChildren(...rows);
+}
+
+async function refresh() {
+  const trouble = supply.querySelector("[data-trouble]");
+  try {
+    const [verdict, recent] = await Promise.all([
+      read("/api/v1/public/supply-invariant"),
+      read(`/api/v1/public/eventstore-recent?limit=${EVENTS_SHOWN}`),
+    ]);
+    showSupply(verdict);
+    showEvents(recent);
+    write(trouble, "");
+  } catch {
+    write(trouble, " · the registry does not answer just now");
+  }
+}
+
+async function keepFresh() {
+  if (!document.hidden) await refresh();
+  setTimeout(keepFresh, PERIOD_MILLISECONDS);
+}
+
+keepFresh();

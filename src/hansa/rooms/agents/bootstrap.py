@@ -1,0 +1,43 @@
+"""Give a developer a bootstrap token."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.secrets import fingerprint, new_hex
+
+from . import rules, store
+
+
+@dataclass(frozen=True)
+class IssuedToken:
+    """A new bootstrap token and its end by the database's clock."""
+
+    token: str = field(repr=False)
+    expires_at: datetime
+
+
+async def issue_bootstrap_token(
+    tx: Tx,
+    developer: Developer,
+    *,
+    agent_type_hint: str | None,
+    requested_by: str | None,
+    lifetime_seconds: int,
+) -> IssuedToken:
+    """A token that creates one agent for this developer.
+
+    Raises: DeveloperUnverified.
+    """
+    rules.require_verified(is_verified=developer.is_verified)
+    token = new_hex("bst_")
+    expires_at = await store.insert_bootstrap_token(
+        tx,
+        token_sha256=fingerprint(token),
+        developer_id=developer.id,
+        agent_type_hint=agent_type_hint,
+        requested_by=requested_by,
+        lifetime_seconds=lifetime_seconds,
+    )
+    return IssuedToken(token, expires_at)

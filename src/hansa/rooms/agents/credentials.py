@@ -1,0 +1,39 @@
+"""A new agent's identity and secrets, made before any transaction begins."""
+
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.keys import private_pem
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.did import mint_did
+from hansa.foundation.words.secrets import new_hex, new_name
+
+
+@dataclass(frozen=True)
+class NewIdentity:
+    """Who the agent will be; the secret members are shown once and never stored in clear."""
+
+    did: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    public_key: bytes
+    private_key_pem: str | None = field(repr=False)
+
+
+def new_identity(settings: Settings, brought_key: bytes | None) -> NewIdentity:
+    """A fresh DID and credentials; a key pair too, unless the developer brought a public key."""
+    public_key, private_key_pem = (brought_key, None) if brought_key else _new_key_pair()
+    return NewIdentity(
+        did=mint_did(settings.did_method, settings.issuer, uuid4()),
+        client_id=new_name("agent-"),
+        client_secret=new_hex("hsk_"),
+        public_key=public_key,
+        private_key_pem=private_key_pem,
+    )
+
+
+def _new_key_pair() -> tuple[bytes, str]:
+    private_key = Ed25519PrivateKey.generate()
+    return private_key.public_key().public_bytes_raw(), private_pem(private_key).decode()

@@ -1,0 +1,93 @@
+"""Create an agent: identity, card, account and grant in one commit, or nothing at all."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hansa.foundation.events import AgentOnboarded
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.words.secrets import fingerprint
+from hansa.rooms import catalogue, journal, ledger
+
+from . import rules, store
+from .credentials import NewIdentity
+from .errors import BootstrapTokenUsed
+from .rules import FundingStatus
+
+
+@dataclass(frozen=True)
+class Onboarding:
+    """What a developer asks for: an agent with a card of its own, or a stub for the card at `host`."""
+
+    bootstrap_token: str = field(repr=False)
+    identity: NewIdentity
+    host: str | None
+    card: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Onboarded:
+    """The agent that was created."""
+
+    card: catalogue.StoredCard
+    funding: FundingStatus
+
+
+async def create_agent(tx: Tx, asked: Onboarding, settings: Settings) -> Onboarded:
+    """Create the agent and burn the token; whatever is refused leaves the token usable.
+
+    Raises: BootstrapTokenRefused, BootstrapTokenUsed, and for the card CardInvalid, HumanReadableIdTaken, HostRefused.
+    """
+    token_sha256 = fingerprint(asked.bootstrap_token)
+    token = rules.require_usable(await store.find_bootstrap_token(tx, token_sha256))
+    card = await _publish(tx, asked, token.developer_id, settings)
+    agent_id = await _register(tx, asked.identity, token.developer_id, card.name, settings)
+    if not await store.burn_bootstrap_token(tx, token_sha256):
+        raise BootstrapTokenUsed
+    is_first = await store.claim_grant(tx, token.developer_id, agent_id)
+    await ledger.open_account(tx, asked.identity.did)
+    funding = await _fund(tx, asked.identity.did, is_first=is_first, settings=settings)
+    onboarded = AgentOnboarded(
+        did=asked.identity.did,
+        card_id=str(card.id),
+        first_agent=is_first,
+        initial_funding_status=funding.value,
+    )
+    await journal.append(tx, onboarded)
+    return Onboarded(card, funding)
+
+
+async def _publish(tx: Tx, asked: Onboarding, developer_id: int, settings: Settings) -> catalogue.StoredCard:
+    did = asked.identity.did
+    if asked.host is not None:
+        return await catalogue.publish_stub(
+            tx, did=did, developer_id=developer_id, host=asked.host, settings=settings
+        )
+    assert asked.card is not None
+    return await catalogue.publish_card(
+        tx, did=did, developer_id=developer_id, card_data=asked.card, settings=settings
+    )
+
+
+async def _register(tx: Tx, identity: NewIdentity, developer_id: int, name: str, settings: Settings) -> int:
+    return await store.insert_agent(
+        tx,
+        store.NewAgent(
+            did=identity.did,
+            developer_id=developer_id,
+            client_id=identity.client_id,
+            client_secret_sha256=fingerprint(identity.client_secret),
+            name=name,
+            roles=settings.agent_rbac_default_roles,
+            public_key=identity.public_key,
+        ),
+    )
+
+
+async def _fund(tx: Tx, did: str, *, is_first: bool, settings: Settings) -> FundingStatus:
+    grant = parse_amount(settings.genesis_grant_amount) if settings.genesis_grant_enabled else Minor(0)
+    if (without := rules.funding_without_grant(is_first=is_first, grant=grant)) is not None:
+        return without
+    paid = await ledger.grant(tx, payee=did, amount=grant, ref="genesis_grant", book=ledger.Book.of(settings))
+    return FundingStatus.COMPLETED if paid else FundingStatus.TREASURY_EMPTY

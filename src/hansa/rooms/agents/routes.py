@@ -1,0 +1,162 @@
+"""Onboarding, agent credentials and identity over HTTP."""
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi.security import APIKeyHeader
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.caller import CurrentDeveloper, Public, agent_caller
+from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Tokens
+from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.words.errors import Invalid, PayloadTooLarge, TooManyRequests, Unauthorized
+from hansa.rooms import catalogue
+
+from . import rules
+from .bootstrap import issue_bootstrap_token
+from .check import KnownAgent
+from .credentials import new_identity
+from .errors import (
+    AgentRevoked,
+    AgentSuspended,
+    AgentUnknown,
+    BootstrapTokenRefused,
+    BootstrapTokenUsed,
+    CredentialsWrong,
+    DeveloperUnverified,
+    DidMethodUnsupported,
+)
+from .onboard import Onboarding, create_agent
+from .public_key import public_key_of
+from .schemas import (
+    AgentTokenForm,
+    AgentTokenOut,
+    BootstrapOut,
+    BootstrapRequest,
+    CreateAgentIn,
+    CreateAgentOut,
+    Myself,
+    PublicKey,
+)
+from .sign_in import sign_in
+
+router = APIRouter(tags=["agents"], route_class=GuardedRoute)
+
+BOOTSTRAP_TOKENS = Limit("bootstrap", 20)
+CREATIONS = Limit("create-agent", 10)
+AGENT_TOKENS = Limit("agent-token", 60)
+TOKEN_MAX_CHARACTERS = 128
+
+_BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
+
+
+def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
+    """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""
+    values = request.headers.getlist("bootstrap-token")
+    if len(values) != 1 or not 0 < len(values[0]) <= TOKEN_MAX_CHARACTERS:
+        raise BootstrapTokenRefused
+    return values[0]
+
+
+def never_stored(response: Response) -> None:
+    """Keep the secrets of an answer out of every cache."""
+    response.headers["Cache-Control"] = "no-store"
+
+
+BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
+# The agent that `check_agent` of this room found: it knows more than other rooms ask for.
+CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
+
+
+@router.post(
+    "/onboard/bootstrap/request-token",
+    dependencies=[Depends(limited(BOOTSTRAP_TOKENS)), Depends(never_stored)],
+    responses=problems(Unauthorized, DeveloperUnverified, Invalid, BodyInvalid, TooManyRequests),
+)
+async def request_bootstrap_token(
+    body: BootstrapRequest, developer: CurrentDeveloper, db: Db, config: Config
+) -> BootstrapOut:
+    """A token that creates one agent, soon."""
+    lifetime = config.bootstrap_token_lifetime
+    issued = await db.act(
+        lambda tx: issue_bootstrap_token(
+            tx,
+            developer,
+            agent_type_hint=body.agent_type_hint,
+            requested_by=body.requested_by,
+            lifetime_seconds=lifetime,
+        )
+    )
+    return BootstrapOut(bootstrap_token=issued.token, expires_in=lifetime, expires_at=issued.expires_at)
+
+
+@router.post(
+    "/onboard/create_agent",
+    status_code=201,
+    dependencies=[Depends(limited(CREATIONS)), Depends(never_stored)],
+    responses=problems(
+        BootstrapTokenRefused,
+        BootstrapTokenUsed,
+        catalogue.HumanReadableIdTaken,
+        DidMethodUnsupported,
+        catalogue.CardInvalid,
+        catalogue.HostRefused,
+        Invalid,
+        BodyInvalid,
+        PayloadTooLarge,
+        TooManyRequests,
+    ),
+)
+@takes_cards
+async def onboard_agent(
+    body: CreateAgentIn, token: BringsBootstrapToken, db: Db, config: Config
+) -> CreateAgentOut:
+    """Create an agent. Its secret and its private key are shown this once."""
+    rules.require_own_method(body.agent_did_method, config.did_method)
+    identity = new_identity(config, body.brought_key)
+    asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card)
+    onboarded = await db.act(lambda tx: create_agent(tx, asked, config))
+    return CreateAgentOut.of(identity, onboarded)
+
+
+@router.get("/onboard/agent-card-template", responses=problems(Unauthorized))
+async def read_card_template(_: CurrentDeveloper) -> dict[str, Any]:
+    """A card to start from."""
+    return catalogue.card_template()
+
+
+@router.post(
+    "/auth/agent/token",
+    dependencies=[Depends(limited(AGENT_TOKENS)), Depends(never_stored)],
+    responses=problems(CredentialsWrong, AgentSuspended, AgentRevoked, Invalid, BodyInvalid, TooManyRequests),
+)
+async def issue_agent_token(
+    form: Annotated[AgentTokenForm, Form()], db: Db, config: Config, tokens: Tokens, _: Public
+) -> AgentTokenOut:
+    """Exchange an agent's client id and secret for a bearer token."""
+    client_id, client_secret = form.credentials
+    signed_in = await db.act(lambda tx: sign_in(tx, client_id, client_secret))
+    lifetime = timedelta(minutes=config.access_token_expire_minutes)
+    token = tokens.issue(
+        TokenKind.AGENT, signed_in.did, session=client_id, now=signed_in.at, lifetime=lifetime
+    )
+    return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
+
+
+@router.get("/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
+async def read_myself(agent: CurrentKnownAgent) -> Myself:
+    """Who the token belongs to; a 200 is proof of identity at this moment."""
+    return Myself.of(agent)
+
+
+@router.get(
+    "/agents/{did}/public-key",
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(AgentUnknown, Invalid, TooManyRequests),
+)
+async def read_public_key(did: Annotated[str, Path(max_length=512)], db: Db, _: Public) -> PublicKey:
+    """An agent's Ed25519 public key, whatever its status."""
+    return PublicKey.of(await db.read(lambda tx: public_key_of(tx, did)))

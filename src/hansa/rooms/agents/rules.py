@@ -1,0 +1,94 @@
+"""What the agents room decides, without I/O."""
+
+import hmac
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hansa.foundation.words.money import Minor
+
+from .errors import (
+    AgentRevoked,
+    AgentSuspended,
+    BootstrapTokenRefused,
+    BootstrapTokenUsed,
+    CredentialsWrong,
+    DeveloperUnverified,
+    DidMethodUnsupported,
+)
+
+NO_SECRET = bytes(32)
+
+
+class FundingStatus(StrEnum):
+    """What became of the genesis grant when an agent was created."""
+
+    COMPLETED = "completed"
+    NOT_FIRST_AGENT = "not_first_agent"
+    TREASURY_EMPTY = "treasury_empty"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True)
+class BootstrapToken:
+    """A bootstrap token as it stands at this moment of the database's clock."""
+
+    developer_id: int
+    is_used: bool
+    is_expired: bool
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What the token route knows of a client id."""
+
+    did: str
+    client_secret_sha256: bytes
+    status: str
+
+
+def require_verified(*, is_verified: bool) -> None:
+    """Raises: DeveloperUnverified."""
+    if not is_verified:
+        raise DeveloperUnverified
+
+
+def require_own_method(asked: str, own: str) -> None:
+    """Raises: DidMethodUnsupported."""
+    if asked != own:
+        raise DidMethodUnsupported(
+            f"This registry mints did:{own} identifiers only.", field="agent_did_method"
+        )
+
+
+def require_usable(token: BootstrapToken | None) -> BootstrapToken:
+    """A used token stays used after its end: 409 before 401. Raises: BootstrapTokenRefused, BootstrapTokenUsed."""
+    if token is None:
+        raise BootstrapTokenRefused
+    if token.is_used:
+        raise BootstrapTokenUsed
+    if token.is_expired:
+        raise BootstrapTokenRefused("The bootstrap token has expired; ask for a new one.")
+    return token
+
+
+def require_secret(found: Credentials | None, secret_sha256: bytes) -> Credentials:
+    """An unknown client id costs the same comparison and gets the same words. Raises: CredentialsWrong."""
+    expected = found.client_secret_sha256 if found else NO_SECRET
+    if not hmac.compare_digest(expected, secret_sha256) or found is None:
+        raise CredentialsWrong
+    return found
+
+
+def require_active(status: str) -> None:
+    """Raises: AgentSuspended, AgentRevoked."""
+    if status == "suspended":
+        raise AgentSuspended
+    if status == "revoked":
+        raise AgentRevoked
+
+
+def funding_without_grant(*, is_first: bool, grant: Minor) -> FundingStatus | None:
+    """Why this agent gets no grant, or None when the treasury is to pay it."""
+    if grant == 0:
+        return FundingStatus.DISABLED
+    return None if is_first else FundingStatus.NOT_FIRST_AGENT

@@ -1,0 +1,183 @@
+"""Shapes of the agents room's requests and answers."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
+
+from hansa.foundation.words.jwk import jwk_of, public_key_of, thumbprint
+
+from .check import KnownAgent
+from .credentials import NewIdentity
+from .onboard import Onboarded
+from .rules import FundingStatus
+
+SECRET_MAX_CHARACTERS = 256
+
+
+def _without_empty(value: object) -> object:
+    return None if value == "" else value
+
+
+Hint = Annotated[str, Field(max_length=128)]
+Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
+FormSecret = Annotated[Secret | None, BeforeValidator(_without_empty)]
+
+
+class BootstrapRequest(BaseModel):
+    """A developer asks for a bootstrap token; an empty object will do."""
+
+    agent_type_hint: Hint | None = None
+    requested_by: Hint | None = None
+
+
+class BootstrapOut(BaseModel):
+    """A bootstrap token: good for one agent, until it expires."""
+
+    bootstrap_token: str
+    expires_in: int = Field(description="Seconds.")
+    expires_at: datetime
+
+
+class CreateAgentIn(BaseModel):
+    """A new agent: exactly one of `agent_host` and `agent_card`. Name, description and skills belong in the card."""
+
+    agent_did_method: str = Field(max_length=64, description="The registry's own DID method.")
+    agent_host: str | None = Field(
+        default=None,
+        max_length=2048,
+        description="The agent's address; its card is read later from /.well-known/agent-card.json there.",
+    )
+    agent_card: dict[str, Any] | None = Field(default=None, description="The whole card.")
+    public_key_jwk: dict[str, Any] | None = Field(
+        default=None,
+        description="An Ed25519 public key that the agent holds already; without it a pair is made.",
+        examples=[{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}],
+    )
+
+    @field_validator("public_key_jwk")
+    @classmethod
+    def _is_sound(cls, jwk: dict[str, Any] | None) -> dict[str, Any] | None:
+        if jwk is not None:
+            public_key_of(jwk)
+        return jwk
+
+    @model_validator(mode="after")
+    def _has_one_source_of_its_card(self) -> "CreateAgentIn":
+        if (self.agent_host is None) == (self.agent_card is None):
+            raise ValueError("exactly one of agent_host and agent_card is required")
+        return self
+
+    @property
+    def brought_key(self) -> bytes | None:
+        """The 32 bytes of the public key in the request."""
+        return public_key_of(self.public_key_jwk) if self.public_key_jwk else None
+
+
+class CreateAgentOut(BaseModel):
+    """A new agent. `client_secret` and `private_key_pem` are shown this once."""
+
+    agent_did: str
+    client_id: str
+    client_secret: str
+    account_status: Literal["active"]
+    initial_funding_status: FundingStatus
+    agent_card_id: str
+    agent_card_name: str
+    requires_well_known_fetch: bool = Field(
+        description="Whether the card is a stub awaiting the agent's own."
+    )
+    private_key_pem: str | None = Field(description="PKCS#8, Ed25519; null when the request brought a key.")
+
+    @classmethod
+    def of(cls, identity: NewIdentity, onboarded: Onboarded) -> "CreateAgentOut":
+        """The answer that shows the secrets."""
+        return cls(
+            agent_did=identity.did,
+            client_id=identity.client_id,
+            client_secret=identity.client_secret,
+            account_status="active",
+            initial_funding_status=onboarded.funding,
+            agent_card_id=str(onboarded.card.id),
+            agent_card_name=onboarded.card.name,
+            requires_well_known_fetch=onboarded.card.is_stub,
+            private_key_pem=identity.private_key_pem,
+        )
+
+
+class AgentTokenForm(BaseModel):
+    """`password` (or no grant type) with username and password; `client_credentials` with client_id and client_secret."""
+
+    grant_type: Annotated[
+        Literal["password", "client_credentials"] | None, BeforeValidator(_without_empty)
+    ] = None
+    username: FormSecret = Field(default=None, description="The client id.")
+    password: FormSecret = Field(default=None, description="The client secret.")
+    client_id: FormSecret = None
+    client_secret: FormSecret = None
+
+    @model_validator(mode="after")
+    def _has_credentials(self) -> "AgentTokenForm":
+        if self.grant_type == "client_credentials" and not (self.client_id and self.client_secret):
+            raise ValueError("client_id and client_secret are required")
+        if self.grant_type != "client_credentials" and not (self.username and self.password):
+            raise ValueError("username and password are required")
+        return self
+
+    @property
+    def credentials(self) -> tuple[str, str]:
+        """The client id and the client secret."""
+        by_client = self.grant_type == "client_credentials"
+        name, secret = (self.client_id, self.client_secret) if by_client else (self.username, self.password)
+        assert name
+        assert secret
+        return name, secret
+
+
+class AgentTokenOut(BaseModel):
+    """An agent token; there is no refresh token, ask again with the secret."""
+
+    access_token: str
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105
+    expires_in: int = Field(description="Seconds.")
+
+
+class PublicKey(BaseModel):
+    """An Ed25519 public key as a JWK; `kid` is its RFC 7638 thumbprint."""
+
+    kty: Literal["OKP"]
+    crv: Literal["Ed25519"]
+    x: str
+    kid: str
+
+    @classmethod
+    def of(cls, key: bytes) -> "PublicKey":
+        """The JWK of 32 bytes."""
+        return cls.model_validate({**jwk_of(key), "kid": thumbprint(key)})
+
+
+class Myself(BaseModel):
+    """The agent that asks. A 200 proves that the token is good and the agent active at this moment."""
+
+    did: str
+    client_id: str
+    status: str
+    agent_name: str
+    roles: list[str]
+    created_at: datetime
+    last_active_at: datetime | None = Field(description="When it last asked for a token.")
+    public_key_jwk: PublicKey
+
+    @classmethod
+    def of(cls, agent: KnownAgent) -> "Myself":
+        """What the agent may read about itself."""
+        return cls(
+            did=agent.did,
+            client_id=agent.client_id,
+            status=agent.status,
+            agent_name=agent.name,
+            roles=list(agent.roles),
+            created_at=agent.created_at,
+            last_active_at=agent.last_active_at,
+            public_key_jwk=PublicKey.of(agent.public_key),
+        )

@@ -1,0 +1,27 @@
+"""Exchange an agent's secret for the right to a token."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.secrets import fingerprint
+
+from . import rules, store
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """An active agent that proved itself, and when, by the database's clock."""
+
+    did: str
+    at: datetime
+
+
+async def sign_in(tx: Tx, client_id: str, client_secret: str) -> SignedIn:
+    """Check the secret, and only then say what became of the agent.
+
+    Raises: CredentialsWrong, AgentSuspended, AgentRevoked.
+    """
+    found = rules.require_secret(await store.find_credentials(tx, client_id), fingerprint(client_secret))
+    rules.require_active(found.status)
+    return SignedIn(found.did, await store.touch(tx, found.did))

@@ -1,0 +1,168 @@
+"""Every SQL statement of the agents room.
+
+Locks: a bootstrap token is burned by one conditional UPDATE, a developer's only grant is claimed by one INSERT on its
+key. Of two at once the second waits for the first to commit, then finds nothing left. Both happen before the ledger is
+touched, so the treasury is always locked last.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from .rules import BootstrapToken, Credentials
+
+# Kept for a day past its end, so that a creation under way never sees its token vanish.
+_FORGET_UNUSED = """
+DELETE FROM agents_bootstrap_token
+WHERE developer_id = $1 AND used_at IS NULL AND expires_at < now() - interval '1 day'
+"""
+
+_INSERT_BOOTSTRAP_TOKEN = """
+INSERT INTO agents_bootstrap_token (token_sha256, developer_id, agent_type_hint, requested_by, expires_at)
+VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second') RETURNING expires_at
+"""
+
+_FIND_BOOTSTRAP_TOKEN = """
+SELECT developer_id, used_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired
+FROM agents_bootstrap_token WHERE token_sha256 = $1
+"""
+
+_BURN_BOOTSTRAP_TOKEN = """
+UPDATE agents_bootstrap_token SET used_at = now()
+WHERE token_sha256 = $1 AND used_at IS NULL AND expires_at > now() RETURNING 1
+"""
+
+_INSERT_AGENT = """
+INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles)
+VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
+"""
+
+_INSERT_FIRST_KEY = "INSERT INTO agents_key (agent_id, number, public_key) VALUES ($1, 1, $2)"
+
+_CLAIM_GRANT = """
+INSERT INTO agents_genesis_grant (developer_id, agent_id) VALUES ($1, $2)
+ON CONFLICT (developer_id) DO NOTHING RETURNING 1
+"""
+
+_FIND_CREDENTIALS = "SELECT did, client_secret_sha256, status FROM agents_agent WHERE client_id = $1"
+
+_TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNING now()"
+
+# One keyed row each: this runs for every request of an agent.
+_FIND_BEARER = """
+SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.created_at, a.last_active_at, k.public_key,
+  to_timestamp($2) <= now() AS token_is_expired
+FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = $1
+"""
+
+_FIND_PUBLIC_KEY = """
+SELECT k.public_key FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL
+WHERE a.did = $1
+"""
+
+
+@dataclass(frozen=True)
+class NewAgent:
+    """An agent about to be written."""
+
+    did: str
+    developer_id: int
+    client_id: str
+    client_secret_sha256: bytes
+    name: str
+    roles: list[str]
+    public_key: bytes
+
+
+@dataclass(frozen=True)
+class Bearer:
+    """The agent that a token names, and whether the token has ended by the database's clock."""
+
+    did: str
+    developer_id: int
+    client_id: str
+    name: str
+    status: str
+    roles: tuple[str, ...]
+    created_at: datetime
+    last_active_at: datetime | None
+    public_key: bytes
+    token_is_expired: bool
+
+
+async def insert_bootstrap_token(
+    tx: Tx,
+    *,
+    token_sha256: bytes,
+    developer_id: int,
+    agent_type_hint: str | None,
+    requested_by: str | None,
+    lifetime_seconds: int,
+) -> datetime:
+    """Write a token and return when it ends; the developer's long-expired unused ones go."""
+    await tx.execute(_FORGET_UNUSED, developer_id)
+    expires_at: datetime = await tx.fetchval(
+        _INSERT_BOOTSTRAP_TOKEN,
+        token_sha256,
+        developer_id,
+        agent_type_hint,
+        requested_by,
+        float(lifetime_seconds),
+    )
+    return expires_at
+
+
+async def find_bootstrap_token(tx: Tx, token_sha256: bytes) -> BootstrapToken | None:
+    """The token, or None for an unknown one; takes no lock."""
+    row = await tx.fetchrow(_FIND_BOOTSTRAP_TOKEN, token_sha256)
+    return BootstrapToken(**row) if row else None
+
+
+async def burn_bootstrap_token(tx: Tx, token_sha256: bytes) -> bool:
+    """Use the token up; False when another creation was first."""
+    return await tx.fetchval(_BURN_BOOTSTRAP_TOKEN, token_sha256) is not None
+
+
+async def insert_agent(tx: Tx, agent: NewAgent) -> int:
+    """Write an agent with its first key; the DID and the client id are unique keys."""
+    agent_id: int = await tx.fetchval(
+        _INSERT_AGENT,
+        agent.did,
+        agent.developer_id,
+        agent.client_id,
+        agent.client_secret_sha256,
+        agent.name,
+        agent.roles,
+    )
+    await tx.execute(_INSERT_FIRST_KEY, agent_id, agent.public_key)
+    return agent_id
+
+
+async def claim_grant(tx: Tx, developer_id: int, agent_id: int) -> bool:
+    """Make this the developer's first agent; False when it has one."""
+    return await tx.fetchval(_CLAIM_GRANT, developer_id, agent_id) is not None
+
+
+async def find_credentials(tx: Tx, client_id: str) -> Credentials | None:
+    """What is kept of a client id, or None for an unknown one."""
+    row = await tx.fetchrow(_FIND_CREDENTIALS, client_id)
+    return Credentials(**row) if row else None
+
+
+async def touch(tx: Tx, did: str) -> datetime:
+    """Note that the agent was here, and return the database's time."""
+    now: datetime = await tx.fetchval(_TOUCH, did)
+    return now
+
+
+async def find_bearer(tx: Tx, did: str, expires_at: int) -> Bearer | None:
+    """The agent that a token names; `expires_at` is the token's end in epoch seconds."""
+    row = await tx.fetchrow(_FIND_BEARER, did, float(expires_at))
+    return Bearer(**{**row, "roles": tuple(row["roles"])}) if row else None
+
+
+async def find_public_key(tx: Tx, did: str) -> bytes | None:
+    """The present public key of an agent in any status, or None for an unknown DID."""
+    key: bytes | None = await tx.fetchval(_FIND_PUBLIC_KEY, did)
+    return key

@@ -1,0 +1,135 @@
+"""The form of an agent card: A2A 1.0 or 0.3, judged by the official A2A types, completed so that both can call it.
+
+- What the platform owns is dropped from an owner's card; what A2A does not know is kept.
+- Texts are NFC. A required member that is missing or empty is refused.
+"""
+
+import copy
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from a2a.client.card_resolver import parse_agent_card
+from a2a.utils.errors import InvalidParamsError
+from a2a.utils.proto_utils import validate_proto_required_fields
+from google.protobuf.json_format import MessageToDict, ParseError
+
+from . import human_readable_id, limits
+from .errors import CardInvalid
+from .halves import with_both_halves, with_interfaces
+from .limits import Trouble
+
+PLATFORM_MEMBERS = frozenset(
+    {
+        "status",
+        "did",
+        "federation_metadata",
+        "federationMetadata",
+        "flare",
+        "signatures",
+        "enforcement",
+        "reputation",
+        "reputation_bond",
+        "reputationBond",
+        "track_record",
+        "trackRecord",
+    }
+)
+PLATFORM_EXTENSIONS = frozenset({"enforcement", "reputation-bond", "track-record"})
+TROUBLES_TOLD = 50
+
+
+@dataclass(frozen=True)
+class CheckedCard:
+    """A card as it would be stored, or what is wrong with it."""
+
+    card: dict[str, Any] | None
+    troubles: tuple[Trouble, ...]
+
+
+def check_card(card_data: Any) -> CheckedCard:
+    """Judge a card; every trouble is told, up to a bound."""
+    if not isinstance(card_data, dict):
+        return CheckedCard(None, (Trouble("card_data", "An agent card is a JSON object."),))
+    if troubles := tuple(limits.size_troubles(card_data)):
+        return CheckedCard(None, troubles)
+    card = with_interfaces(_owned_part(_normalised(card_data)))
+    troubles = (*limits.count_troubles(card), *limits.text_troubles(card), *_name_troubles(card))
+    known, unreadable = _read_as_protocol(card)
+    if troubles := (*troubles, *unreadable)[:TROUBLES_TOLD]:
+        return CheckedCard(None, troubles)
+    complete = with_both_halves(card, known)
+    # The official reader takes snake_case too, but not both spellings: what is handed out must be readable again.
+    _, troubles = _read_as_protocol(complete)
+    return CheckedCard(None, troubles) if troubles else CheckedCard(complete, ())
+
+
+def require_card(card_data: Any) -> dict[str, Any]:
+    """The card as it is stored. Raises: CardInvalid, which names the first trouble."""
+    checked = check_card(card_data)
+    if checked.card is None:
+        first = checked.troubles[0]
+        raise CardInvalid(sentence_of(first), field=first.field[: limits.MEMBER_NAME_MAX])
+    return checked.card
+
+
+def sentence_of(trouble: Trouble) -> str:
+    """The trouble as one line."""
+    return f"{trouble.field[: limits.MEMBER_NAME_MAX]}: {trouble.message}"
+
+
+def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    hri = card.get("humanReadableId")
+    if hri is not None and not human_readable_id.is_well_formed(hri):
+        yield Trouble(
+            "humanReadableId", "A humanReadableId is `org/name` in lower-case letters, digits, `.`, `_`, `-`."
+        )
+
+
+def _read_as_protocol(card: dict[str, Any]) -> tuple[dict[str, Any], tuple[Trouble, ...]]:
+    """The members that A2A knows, and what the official types say of them; unknown members are not their business."""
+    try:
+        message = parse_agent_card(copy.deepcopy(card))
+        validate_proto_required_fields(message)
+        return MessageToDict(message), ()
+    except InvalidParamsError as trouble:
+        errors = (trouble.data or {}).get("errors", [])
+        return {}, tuple(Trouble(_wire_name(error["field"]), error["message"]) for error in errors)
+    # The official parser lets some shapes it does not expect escape as plain Python errors.
+    except (ParseError, AttributeError, TypeError, ValueError, KeyError) as trouble:
+        return {}, (
+            Trouble("card_data", f"The card is not of the A2A form: {str(trouble).rstrip('.')[:300]}."),
+        )
+
+
+def _wire_name(field: str) -> str:
+    return ".".join(
+        first + "".join(word.capitalize() for word in rest)
+        for first, *rest in (part.split("_") for part in field.split("."))
+    )
+
+
+def _normalised(value: Any) -> Any:
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, dict):
+        return {unicodedata.normalize("NFC", name): _normalised(member) for name, member in value.items()}
+    return [_normalised(item) for item in value] if isinstance(value, list) else value
+
+
+def _owned_part(card: dict[str, Any]) -> dict[str, Any]:
+    """The card without nulls at the top and without what the platform alone says."""
+    owned = {
+        name: value for name, value in card.items() if value is not None and name not in PLATFORM_MEMBERS
+    }
+    for holder in (owned, owned.get("capabilities")):
+        if isinstance(holder, dict) and isinstance(holder.get("extensions"), list):
+            holder["extensions"] = [item for item in holder["extensions"] if not _is_platform_extension(item)]
+    return owned
+
+
+def _is_platform_extension(extension: Any) -> bool:
+    uri = extension.get("uri") if isinstance(extension, dict) else None
+    last = uri.rstrip("/").rpartition("/")[2] if isinstance(uri, str) else ""
+    return last.lower().replace("_", "-") in PLATFORM_EXTENSIONS

@@ -1,0 +1,106 @@
+"""The two halves of a card: what an A2A 1.0 client reads to call the agent, and what a 0.3 client reads.
+
+Whatever half the owner wrote stands; the other is derived from it. Members that neither knows stay untouched.
+"""
+
+from typing import Any
+
+BINDING_DEFAULT = "JSONRPC"
+OLD_VERSION = "0.3.0"
+
+# A security scheme is told by its type in 0.3 and by a wrapping member in 1.0.
+_WRAPPERS = {
+    "apiKey": "apiKeySecurityScheme",
+    "http": "httpAuthSecurityScheme",
+    "oauth2": "oauth2SecurityScheme",
+    "openIdConnect": "openIdConnectSecurityScheme",
+    "mutualTLS": "mtlsSecurityScheme",
+}
+
+
+def with_interfaces(card: dict[str, Any]) -> dict[str, Any]:
+    """The card with `supportedInterfaces`, taken from the 0.3 members or the A2A endpoint where it has none."""
+    if card.get("supportedInterfaces"):
+        return card
+    endpoints = card.get("endpoints")
+    url = card.get("url") or (endpoints.get("a2a") if isinstance(endpoints, dict) else None)
+    if "supportedInterfaces" in card or not isinstance(url, str) or not url:
+        return card
+    version = card.get("protocolVersion", OLD_VERSION)
+    interfaces = [_interface(url, card.get("preferredTransport", BINDING_DEFAULT), version)]
+    additional = card.get("additionalInterfaces")
+    for other in additional if isinstance(additional, list) else []:
+        if isinstance(other, dict):
+            interface = _interface(other.get("url"), other.get("transport"), version)
+            if interface not in interfaces:
+                interfaces.append(interface)
+    return {**card, "supportedInterfaces": interfaces}
+
+
+def with_both_halves(card: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """A valid card that both kinds of client can call. `known` is the same card as the official types print it."""
+    printed: list[dict[str, Any]] = known["supportedInterfaces"]
+    written: list[dict[str, Any]] = card.get("supportedInterfaces", printed)
+    interfaces = [{**first, **second} for first, second in zip(written, printed, strict=True)]
+    return _with_both_securities(_with_old_connection({**known, **card, "supportedInterfaces": interfaces}))
+
+
+def _interface(url: Any, binding: Any, version: Any) -> dict[str, Any]:
+    return {"url": url, "protocolBinding": binding, "protocolVersion": version}
+
+
+def _with_old_connection(card: dict[str, Any]) -> dict[str, Any]:
+    interfaces = card["supportedInterfaces"]
+    if "url" in card:
+        return {"preferredTransport": BINDING_DEFAULT, "protocolVersion": OLD_VERSION, **card}
+    main = next((one for one in interfaces if one["protocolVersion"].startswith("0.")), interfaces[0])
+    others = [
+        {"url": one["url"], "transport": one["protocolBinding"]} for one in interfaces if one is not main
+    ]
+    return {
+        **card,
+        "url": main["url"],
+        "preferredTransport": main["protocolBinding"],
+        "protocolVersion": main["protocolVersion"],
+        **({"additionalInterfaces": others} if others else {}),
+    }
+
+
+def _with_both_securities(card: dict[str, Any]) -> dict[str, Any]:
+    completed = _with_both_requirements(card)
+    if schemes := completed.get("securitySchemes"):
+        completed["securitySchemes"] = {name: _scheme_in_both_forms(one) for name, one in schemes.items()}
+    completed["skills"] = [_with_both_requirements(skill) for skill in completed["skills"]]
+    return completed
+
+
+def _scheme_in_both_forms(scheme: dict[str, Any]) -> dict[str, Any]:
+    kind = scheme.get("type")
+    if kind in _WRAPPERS and _WRAPPERS[kind] not in scheme:
+        inner = {
+            ("location" if name == "in" else name): value for name, value in scheme.items() if name != "type"
+        }
+        return {**scheme, _WRAPPERS[kind]: inner}
+    for old_kind, wrapper in _WRAPPERS.items():
+        if "type" not in scheme and wrapper in scheme:
+            inner = scheme[wrapper] or {}
+            return {
+                **scheme,
+                "type": old_kind,
+                **{("in" if name == "location" else name): value for name, value in inner.items()},
+            }
+    return scheme
+
+
+def _with_both_requirements(holder: dict[str, Any]) -> dict[str, Any]:
+    old, new = holder.get("security"), holder.get("securityRequirements")
+    if old is not None and new is None:
+        requirements = [{"schemes": {name: {"list": scopes} for name, scopes in one.items()}} for one in old]
+        return {**holder, "securityRequirements": requirements}
+    if new is not None and old is None:
+        security = [
+            {name: scopes.get("list") or [] for name, scopes in (one.get("schemes") or {}).items()}
+            for one in new
+        ]
+        return {**holder, "security": security}
+    return dict(holder)

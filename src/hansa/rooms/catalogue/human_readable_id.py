@@ -1,0 +1,27 @@
+"""`org/name`: how a card is called by people."""
+
+import re
+import unicodedata
+from typing import Any
+from uuid import UUID
+
+PART_MAX = 64
+_PART = r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?"
+_FORM = re.compile(rf"{_PART}/{_PART}", re.ASCII)
+_ODD = re.compile(r"[^a-z0-9]+", re.ASCII)
+SLUG_MAX = 48
+
+
+def is_well_formed(text: Any) -> bool:
+    """Whether the text is `org/name`: lower-case letters, digits, and `.`, `_`, `-` inside; 64 characters each."""
+    return isinstance(text, str) and _FORM.fullmatch(text) is not None
+
+
+def generated(registry_name: str, card_name: str, unique: UUID) -> str:
+    """A free name for a card that brings none."""
+    return f"{_slug(registry_name)}/{_slug(card_name)}-{unique.hex[:12]}"
+
+
+def _slug(text: str) -> str:
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return _ODD.sub("-", ascii_text).strip("-")[:SLUG_MAX].strip("-") or "agent"

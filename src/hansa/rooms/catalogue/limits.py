@@ -1,0 +1,145 @@
+"""The bounds of a card document: how large, how many, how long, which schemes, which tags."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .hosts import is_http_url
+
+CARD_MAX_BYTES = 512 * 1024
+VALUES_MAX = 20_000
+DEPTH_MAX = 60
+STRING_MAX = 2048
+DESCRIPTION_MAX = 8192
+NAME_MAX = 128
+MEMBER_NAME_MAX = 256
+TAG_MAX = 60
+TAGS_MAX = 64
+SKILLS_MAX = 256
+INTERFACES_MAX = 32
+LISTS = {
+    "skills": SKILLS_MAX,
+    "supportedInterfaces": INTERFACES_MAX,
+    "additionalInterfaces": INTERFACES_MAX,
+    "extensions": TAGS_MAX,
+}
+KINDS: dict[str, type[object]] = {
+    "url": str,
+    "preferredTransport": str,
+    "protocolVersion": str,
+    "additionalInterfaces": list,
+    "extensions": list,
+    "pricing": dict,
+    "endpoints": dict,
+}
+
+_KIND_NAMES: dict[type[object], str] = {str: "a string that is not empty", list: "a list", dict: "an object"}
+SOCKET_SCHEMES = frozenset({"ws", "wss"})
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+class Trouble(NamedTuple):
+    """What is wrong with one member of a card."""
+
+    field: str
+    message: str
+
+
+class _Value(NamedTuple):
+    path: str
+    name: str
+    value: Any
+    depth: int
+
+
+def size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    """What makes a card too large to look at closely; nothing else may read the card before this."""
+    waiting = [_Value("", "", card, 1)]
+    seen = 0
+    while waiting:
+        here = waiting.pop()
+        seen += 1
+        if seen > VALUES_MAX:
+            yield Trouble("card_data", f"The card holds more than {VALUES_MAX} values.")
+            return
+        if here.depth > DEPTH_MAX:
+            yield Trouble(here.path, f"The card is nested deeper than {DEPTH_MAX} levels.")
+            return
+        waiting.extend(_members(here))
+    if len(json.dumps(card, ensure_ascii=False).encode("utf-8", "replace")) > CARD_MAX_BYTES:
+        yield Trouble("card_data", f"The card is larger than {CARD_MAX_BYTES} bytes.")
+
+
+def text_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    """Strings that are too long, hold control characters, or should be URLs and are not."""
+    waiting = [_Value("", "", card, 1)]
+    while waiting:
+        here = waiting.pop()
+        if len(here.name) > MEMBER_NAME_MAX or _CONTROL.search(here.name):
+            yield Trouble(
+                here.path[:STRING_MAX], f"A member name is longer than {MEMBER_NAME_MAX} characters or odd."
+            )
+        elif isinstance(here.value, str):
+            yield from _string_troubles(here)
+        else:
+            waiting.extend(reversed(list(_members(here))))
+
+
+def count_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    """Lists and names beyond their bounds, and members of the wrong kind that the official types do not know."""
+    name = card.get("name")
+    if isinstance(name, str) and (len(name) > NAME_MAX or name != name.strip()):
+        yield Trouble("name", f"The name is longer than {NAME_MAX} characters or has blanks around it.")
+    for member, most in LISTS.items():
+        if len(card[member] if isinstance(card.get(member), list) else ()) > most:
+            yield Trouble(member, f"The list holds more than {most} items.")
+    for member, kind in KINDS.items():
+        if member in card and (not isinstance(card[member], kind) or card[member] == ""):
+            yield Trouble(member, f"This member is {_KIND_NAMES[kind]}.")
+    yield from _tag_troubles("tags", card.get("tags"))
+    skills = card.get("skills")
+    for position, skill in enumerate(skills if isinstance(skills, list) else []):
+        if isinstance(skill, dict):
+            yield from _tag_troubles(f"skills[{position}].tags", skill.get("tags"))
+
+
+def _members(here: _Value) -> Iterator[_Value]:
+    if isinstance(here.value, dict):
+        prefix = f"{here.path}." if here.path else ""
+        for name, value in here.value.items():
+            yield _Value(prefix + name, name, value, here.depth + 1)
+    elif isinstance(here.value, list):
+        for position, value in enumerate(here.value):
+            yield _Value(f"{here.path}[{position}]", here.name, value, here.depth + 1)
+
+
+def _string_troubles(here: _Value) -> Iterator[Trouble]:
+    most = DESCRIPTION_MAX if here.name == "description" else STRING_MAX
+    if len(here.value) > most:
+        yield Trouble(here.path, f"The text is longer than {most} characters.")
+    elif _CONTROL.search(here.value):
+        yield Trouble(here.path, "The text holds control characters.")
+    elif here.value and not _is_fitting_url(here):
+        yield Trouble(here.path, "The URL is not an absolute http or https URL without credentials.")
+
+
+def _is_fitting_url(here: _Value) -> bool:
+    if here.name.lower().endswith("url"):
+        return is_http_url(here.value)
+    if not here.path.startswith("endpoints."):
+        return True
+    scheme = _SCHEME.match(here.value)
+    if scheme and scheme[1].lower() in SOCKET_SCHEMES:
+        return is_http_url("http" + here.value[2:])
+    return scheme is None or is_http_url(here.value)
+
+
+def _tag_troubles(path: str, tags: Any) -> Iterator[Trouble]:
+    if tags is None:
+        return
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        yield Trouble(path, "Tags are a list of strings.")
+    elif len(tags) > TAGS_MAX or not all(1 <= len(tag) <= TAG_MAX for tag in tags):
+        yield Trouble(path, f"There are at most {TAGS_MAX} tags of 1 to {TAG_MAX} characters.")

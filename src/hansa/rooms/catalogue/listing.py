@@ -1,0 +1,153 @@
+"""List cards: filtered, page by page; the newest first, or by change for those who follow."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import cursor, rules, store
+from .cursor import ChangesCursor, ListingCursor
+from .errors import OwnerUnknown, UnlistedRefused
+from .store import EVERY_CARD, Card, Conditions
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which cards a reader wants. `owner` is the developer asking for own cards, or None."""
+
+    own_currency: str
+    active_only: bool = True
+    search: str | None = None
+    tags: tuple[str, ...] = ()
+    has_tee: bool | None = None
+    tee_type: str | None = None
+    owned_only: bool = False
+    owner: int | None = None
+    include_federated: bool = False
+    natives_only: bool = False
+    bearing_encirclement: bool = False
+    foreign_only: bool = False
+    include_unlisted: bool = False
+
+
+@dataclass(frozen=True)
+class PageWanted:
+    """How much of the listing, from where, and whether with the documents."""
+
+    limit: int
+    skip: int
+    updated_since: datetime | None
+    next: str | None
+    with_data: bool
+
+
+@dataclass(frozen=True)
+class CardsPage:
+    """A page and the way on; `next` is None where a listing ends."""
+
+    cards: list[Card]
+    total: int
+    offset: int
+    next: str | None
+
+
+async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted) -> CardsPage:
+    """Read one page.
+
+    Raises: OwnerUnknown, UnlistedRefused, CursorInvalid.
+    """
+    conditions = conditions_of(filters)
+    place = cursor.decode(wanted.next) if wanted.next else None
+    if isinstance(place, ChangesCursor):
+        return await _follow_changes(tx, conditions, place, wanted)
+    if place is None and wanted.updated_since is not None:
+        return await _first_changes(tx, conditions, wanted.updated_since, wanted)
+    return await _newest_first(tx, conditions, place, wanted)
+
+
+def conditions_of(filters: Filters) -> Conditions:
+    """The filters as conditions. Raises: OwnerUnknown, UnlistedRefused."""
+    conditions = _visible(filters)
+    if filters.active_only:
+        conditions = conditions.having("is_active")
+    if filters.natives_only or not filters.include_federated:
+        conditions = conditions.having("source_registry IS NULL")
+    if filters.search:
+        # The first condition is for the index, the second for the truth: skills and tags are not searched here.
+        conditions = conditions.having(
+            "found_text LIKE {0} AND (name_text LIKE {0} OR description_text LIKE {0})",
+            rules.like_pattern(filters.search),
+        )
+    if filters.tags:
+        conditions = conditions.having("tags @> {0}::text[]", list(filters.tags))
+    if filters.has_tee is not None:
+        conditions = conditions.having("tee_type IS NOT NULL" if filters.has_tee else "tee_type IS NULL")
+    if filters.tee_type:
+        conditions = conditions.having("tee_type = {0}", filters.tee_type)
+    if filters.bearing_encirclement:
+        conditions = conditions.having("encircled")
+    if filters.foreign_only:
+        conditions = conditions.having("settlement_currency <> {0}", filters.own_currency)
+    return conditions
+
+
+def _visible(filters: Filters) -> Conditions:
+    """An owner sees own cards whatever their listing and status; everybody else sees what may be shown."""
+    if filters.include_unlisted:
+        raise UnlistedRefused
+    if filters.owned_only:
+        if filters.owner is None:
+            raise OwnerUnknown(headers={"WWW-Authenticate": "Bearer"})
+        return EVERY_CARD.having("developer_id = {0}", filters.owner)
+    return EVERY_CARD.having("NOT unlisted AND status = 'active'")
+
+
+async def _newest_first(
+    tx: Tx, conditions: Conditions, place: ListingCursor | None, wanted: PageWanted
+) -> CardsPage:
+    if place is None:
+        total, offset, skip = await store.count_cards(tx, conditions), wanted.skip, wanted.skip
+    else:
+        total, offset, skip = place.total, place.offset, 0
+        conditions = conditions.having("c.id < {0}", place.below)
+    cards = await store.list_newest_first(
+        tx, conditions, limit=wanted.limit, skip=skip, with_data=wanted.with_data
+    )
+    told = offset + len(cards)
+    way_on = cursor.encode(ListingCursor(cards[-1].card_id, total, told)) if cards and told < total else None
+    return CardsPage(cards, total, offset, way_on)
+
+
+async def _first_changes(tx: Tx, conditions: Conditions, since: datetime, wanted: PageWanted) -> CardsPage:
+    """The first round shows all that is visible; what older open transactions still change comes again later."""
+    conditions = conditions.having("updated_at >= {0}", since)
+    total = await store.count_cards(tx, conditions)
+    begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, wanted.skip)
+    return await _round_page(tx, conditions, begun, wanted, skip=wanted.skip)
+
+
+async def _follow_changes(
+    tx: Tx, conditions: Conditions, place: ChangesCursor, wanted: PageWanted
+) -> CardsPage:
+    if place.is_begun:
+        page = await _round_page(tx, conditions, place, wanted)
+        if page.cards:
+            return page
+        place = ChangesCursor(place.resume, place.resume, 0, 0)
+    stop = await store.oldest_open_transaction(tx)
+    window = ChangesCursor(place.start, stop, 0, 0, stop)
+    total = await store.count_cards(tx, store.in_round(conditions, window))
+    return await _round_page(tx, conditions, ChangesCursor(place.start, stop, total, 0, stop), wanted)
+
+
+async def _round_page(
+    tx: Tx, conditions: Conditions, place: ChangesCursor, wanted: PageWanted, skip: int = 0
+) -> CardsPage:
+    cards = await store.list_by_change(
+        tx, store.in_round(conditions, place), limit=wanted.limit, skip=skip, with_data=wanted.with_data
+    )
+    if cards:
+        way_on = place.after(cards[-1].updated_at, cards[-1].card_id, len(cards))
+    else:
+        way_on = ChangesCursor(place.resume, place.resume, 0, 0)
+    return CardsPage(cards, place.total, place.offset, cursor.encode(way_on))

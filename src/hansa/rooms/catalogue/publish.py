@@ -1,0 +1,57 @@
+"""Store the card of an agent: a full one, or a stub that waits for the card the agent serves itself."""
+
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+
+from . import human_readable_id, rules, store
+from .errors import HumanReadableIdTaken
+from .form import require_card
+from .hosts import pullable_host
+from .store import NewCard, StoredCard
+
+
+async def publish_card(
+    tx: Tx, *, did: str, developer_id: int, card_data: dict[str, Any], settings: Settings
+) -> StoredCard:
+    """Store the card that a developer wrote for the agent `did`.
+
+    Raises: CardInvalid, HumanReadableIdTaken.
+    """
+    return await _store(tx, did, developer_id, require_card(card_data), settings, host=None)
+
+
+async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settings: Settings) -> StoredCard:
+    """Store a card that only names the host until `<host>/.well-known/agent-card.json` has been read.
+
+    Raises: HostRefused.
+    """
+    address = pullable_host(host, settings.outgoing_allow_hosts)
+    stub = {"name": urlsplit(address).hostname or address}
+    return await _store(tx, did, developer_id, stub, settings, host=address)
+
+
+async def _store(
+    tx: Tx, did: str, developer_id: int, card: dict[str, Any], settings: Settings, *, host: str | None
+) -> StoredCard:
+    unique = uuid4()
+    hri = card.get("humanReadableId") or human_readable_id.generated(
+        settings.registry_name, card["name"], unique
+    )
+    new = NewCard(
+        id=unique,
+        did=did,
+        developer_id=developer_id,
+        human_readable_id=hri,
+        host=host,
+        settlement_currency=settings.settlement_currency,
+        trust_domain=settings.trust_domain,
+        content=rules.findable({**card, "humanReadableId": hri}),
+    )
+    stored = await store.insert_native(tx, new)
+    if stored is None:
+        raise HumanReadableIdTaken(context={"human_readable_id": hri})
+    return stored

@@ -1,0 +1,28 @@
+"""Read one card by any of its names. A suspended, inactive or unlisted card is readable by its key."""
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import rules, store
+from .errors import CardUnknown
+from .store import Card
+
+
+async def card_of(tx: Tx, key: str) -> Card:
+    """The card with that UUID, DID or number. Raises: CardUnknown."""
+    return _found(await store.card_by_key(tx, rules.card_key(key)))
+
+
+async def card_of_agent(tx: Tx, did: str) -> Card:
+    """The card of the agent `did`, local or mirrored. Raises: CardUnknown."""
+    return _found(await store.card_by_key(tx, did))
+
+
+async def card_called(tx: Tx, human_readable_id: str) -> Card:
+    """The card with that humanReadableId. Raises: CardUnknown."""
+    return _found(await store.card_by_human_readable_id(tx, human_readable_id))
+
+
+def _found(card: Card | None) -> Card:
+    if card is None:
+        raise CardUnknown
+    return card

@@ -1,0 +1,86 @@
+"""HTTP doors of the catalogue."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.caller import MaybeDeveloper, Public
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Unauthorized
+
+from .discovery import discover_agents
+from .errors import CardUnknown, CursorInvalid, OwnerUnknown, QueryInvalid, UnlistedRefused
+from .form import check_card
+from .listing import list_cards
+from .reading import card_called, card_of, card_of_agent
+from .schemas import (
+    AgentOut,
+    CardListQuery,
+    CardOut,
+    CardPageOut,
+    CardVerdict,
+    Discovered,
+    FoundAgent,
+    ValidateCardIn,
+)
+
+router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+
+
+@router.get("/agent-cards/", responses=problems(Unauthorized, OwnerUnknown, UnlistedRefused, CursorInvalid))
+@router.get("/agent-cards", include_in_schema=False)
+async def read_cards(
+    query: Annotated[CardListQuery, Query()], developer: MaybeDeveloper, db: Db, settings: Config
+) -> CardPageOut:
+    """List cards that may be shown, the newest first."""
+    filters = query.filters(
+        own_currency=settings.settlement_currency, developer_id=developer.id if developer else None
+    )
+    page = await db.read(lambda tx: list_cards(tx, filters, query.page()))
+    return CardPageOut.of(page, query.limit)
+
+
+@router.get("/agent-cards/by-hri", responses=problems(CardUnknown))
+async def read_card_by_hri(_: Public, db: Db, hri: Annotated[str, Query(max_length=256)]) -> CardOut:
+    """Read the card with that humanReadableId (`org/name`)."""
+    return CardOut.of(await db.read(lambda tx: card_called(tx, hri)))
+
+
+@router.get("/agent-cards/id/{human_readable_id:path}", responses=problems(CardUnknown))
+async def read_card_by_human_readable_id(_: Public, db: Db, human_readable_id: str) -> CardOut:
+    """Read the card with that humanReadableId; the slash may stand as it is."""
+    return CardOut.of(await db.read(lambda tx: card_called(tx, human_readable_id)))
+
+
+@router.get("/agent-cards/{card_id}", responses=problems(CardUnknown))
+async def read_card(_: Public, db: Db, card_id: str) -> CardOut:
+    """Read a card by its UUID, the DID of its agent, or its number; a suspended one tells its status."""
+    return CardOut.of(await db.read(lambda tx: card_of(tx, card_id)))
+
+
+@router.get("/discover", responses=problems(QueryInvalid))
+async def discover(
+    _: Public,
+    db: Db,
+    query: Annotated[str, Query(min_length=3, max_length=200)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> Discovered:
+    """Find agents by words in name, tags, skills or description."""
+    results, total = await db.read(lambda tx: discover_agents(tx, query, limit))
+    return Discovered(results=[FoundAgent.of(found) for found in results], total=total, limit=limit)
+
+
+@router.get("/agents/by-did/{did}", responses=problems(CardUnknown))
+async def read_agent_by_did(_: Public, db: Db, did: str) -> AgentOut:
+    """Read one agent, local or mirrored."""
+    return AgentOut.of(await db.read(lambda tx: card_of_agent(tx, did)))
+
+
+@router.post("/utils/validate-card", responses=problems(BodyInvalid))
+@takes_cards
+async def validate_card(_: Public, body: ValidateCardIn) -> CardVerdict:
+    """Judge a card before it is published. An invalid card is no error here: the answer says what is wrong."""
+    return CardVerdict.of(check_card(body.card_data))

@@ -1,0 +1,90 @@
+"""Decisions of the catalogue that need no database: what of a card is searched, and how a card is addressed."""
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from .errors import CardUnknown, QueryInvalid
+
+BIGINT_MAX = 2**63 - 1
+DID_MAX = 512
+TEXT_MAX = 20_000
+WORDS_MAX = 12
+QUERY_MIN = 3
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+_INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Findable:
+    """What listings and searches know of a card."""
+
+    name: str
+    description: str
+    card_json: str
+    pricing_json: str | None
+    tags: tuple[str, ...]
+    tee_type: str | None
+    name_text: str
+    description_text: str
+    tags_text: str
+    skills_text: str
+
+
+def findable(card: dict[str, Any]) -> Findable:
+    """What is searched and filtered, taken out of a card. Its tags are its own and those of its skills."""
+    skills = card.get("skills", [])
+    tags = dict.fromkeys([*card.get("tags", []), *(tag for skill in skills for tag in skill.get("tags", []))])
+    skills_text = " ".join(f"{skill.get('name', '')} {skill.get('description', '')}" for skill in skills)
+    pricing = card.get("pricing")
+    return Findable(
+        name=card["name"],
+        description=card.get("description", ""),
+        card_json=json.dumps(card, ensure_ascii=False),
+        pricing_json=None if pricing is None else json.dumps(pricing, ensure_ascii=False),
+        tags=tuple(tags),
+        tee_type=_tee_type(card),
+        name_text=folded(card["name"]),
+        description_text=folded(card.get("description", "")),
+        tags_text=folded(" ".join(tags))[:TEXT_MAX],
+        skills_text=folded(skills_text)[:TEXT_MAX],
+    )
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: without case, in one Unicode form."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def like_pattern(text: str) -> str:
+    """A LIKE pattern that finds `text` itself anywhere, whatever characters it holds."""
+    return "%" + re.sub(r"([\\%_])", r"\\\1", folded(text)) + "%"
+
+
+def words_of(query: str) -> list[str]:
+    """The different words of a query. Raises: QueryInvalid when too short."""
+    trimmed = folded(query).strip()
+    if len(trimmed) < QUERY_MIN:
+        raise QueryInvalid(f"query: at least {QUERY_MIN} characters.", field="query")
+    return list(dict.fromkeys(trimmed.split()))[:WORDS_MAX]
+
+
+def card_key(text: str) -> UUID | str | int:
+    """What a path names: the UUID, the DID or the number of a card. Raises: CardUnknown."""
+    if _UUID.fullmatch(text):
+        return UUID(text)
+    if text.startswith("did:") and len(text) <= DID_MAX:
+        return text
+    if _INTEGER.fullmatch(text) and int(text) <= BIGINT_MAX:
+        return int(text)
+    raise CardUnknown
+
+
+def _tee_type(card: dict[str, Any]) -> str | None:
+    details = card.get("capabilities", {}).get("teeDetails")
+    kind = details.get("type") if isinstance(details, dict) else None
+    return kind if isinstance(kind, str) and kind else None

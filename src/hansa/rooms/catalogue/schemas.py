@@ -1,0 +1,247 @@
+"""Shapes of requests and answers about cards."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from hansa.foundation.words.paging import Page, Pagination
+
+from .form import CheckedCard, sentence_of
+from .limits import TAG_MAX
+from .listing import CardsPage, Filters, PageWanted
+from .store import Card, Found
+
+LOCAL_ORIGIN = "local"
+SKIP_MAX = 10**9
+CURSOR_MAX = 512
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time is out of range") from None
+
+
+class CardListQuery(BaseModel):
+    """The query of the card list."""
+
+    skip: int = Field(default=0, ge=0, le=SKIP_MAX)
+    limit: int = Field(default=100, ge=1, le=5000)
+    active_only: bool = True
+    search: str | None = Field(
+        default=None, max_length=100, description="In name or description, without case."
+    )
+    tags: list[Annotated[str, Field(min_length=1, max_length=TAG_MAX)]] = Field(
+        default=[], max_length=20, description="A card must have all of them, itself or in its skills."
+    )
+    has_tee: bool | None = Field(default=None, description="Whether TEE details are declared.")
+    tee_type: str | None = Field(default=None, max_length=50)
+    owned_only: bool = Field(default=False, description="Own cards; needs a developer credential.")
+    include_federated: bool = False
+    include_card_data: bool = False
+    bearing_encirclement: bool = False
+    foreign_only: bool = Field(default=False, description="Cards of another settlement currency.")
+    updated_since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None,
+        description="Changed at or after it, the least recently changed first; without zone: UTC.",
+    )
+    natives_only: bool = Field(
+        default=False, description="Only this registry's own; overrules include_federated."
+    )
+    include_unlisted: bool = Field(default=False, description="Administrators only.")
+    next: str | None = Field(
+        default=None,
+        max_length=CURSOR_MAX,
+        description="The `next` of the page before; with updated_since no change is lost that way.",
+    )
+
+    def filters(self, *, own_currency: str, developer_id: int | None) -> Filters:
+        """Which cards are wanted."""
+        return Filters(
+            own_currency=own_currency,
+            owner=developer_id,
+            active_only=self.active_only,
+            search=self.search,
+            tags=tuple(self.tags),
+            has_tee=self.has_tee,
+            tee_type=self.tee_type,
+            owned_only=self.owned_only,
+            include_federated=self.include_federated,
+            natives_only=self.natives_only,
+            bearing_encirclement=self.bearing_encirclement,
+            foreign_only=self.foreign_only,
+            include_unlisted=self.include_unlisted,
+        )
+
+    def page(self) -> PageWanted:
+        """Which page of them."""
+        return PageWanted(self.limit, self.skip, self.updated_since, self.next, self.include_card_data)
+
+
+class Listing(BaseModel):
+    """How the card is listed."""
+
+    unlisted: bool
+
+
+class CardOut(BaseModel):
+    """An agent card with its standing in this registry."""
+
+    id: UUID
+    card_id: int
+    did: str | None
+    human_readable_id: str
+    developer_id: int | None
+    name: str
+    description: str
+    is_active: bool
+    status: str = Field(description="`active`, `suspended` or `revoked`.")
+    card_data: dict[str, Any] | None
+    listing: Listing
+    created_at: datetime
+    updated_at: datetime
+    last_pull_attempt_at: datetime | None
+    last_pull_status: str | None
+    pull_failures: int
+    source_registry: str | None
+    settlement_currency: str
+
+    @classmethod
+    def members(cls, card: Card) -> dict[str, Any]:
+        """The members that a card has in every answer."""
+        known = {name: getattr(card, name) for name in CardOut.model_fields if name != "listing"}
+        return {**known, "listing": Listing(unlisted=card.unlisted)}
+
+    @classmethod
+    def of(cls, card: Card) -> "CardOut":
+        """The card as it is answered."""
+        return cls(**cls.members(card))
+
+
+class CardPageOut(Page[CardOut]):
+    """A page of cards; `next` leads on, and is null where a listing ends."""
+
+    next: str | None
+
+    @classmethod
+    def of(cls, page: CardsPage, limit: int) -> "CardPageOut":
+        """The page as it is answered."""
+        return cls(
+            items=[CardOut.of(card) for card in page.cards],
+            pagination=Pagination.of(total=page.total, limit=limit, offset=page.offset),
+            next=page.next,
+        )
+
+
+class Liveness(BaseModel):
+    """Whether the agent answered when it was last called."""
+
+    state: str = Field(description="`unknown` until the agent has been called.")
+    checked_at: datetime | None
+
+
+class AgentOut(CardOut):
+    """An agent, local or mirrored: its card and where it is at home."""
+
+    origin: str = Field(description="`local`, or the name of the registry that the card is mirrored from.")
+    is_federated: bool
+    trust_domain: str
+    reputation: None
+    liveness: Liveness
+
+    @classmethod
+    def of(cls, card: Card) -> "AgentOut":
+        """The agent as it is answered."""
+        return cls(**cls.members(card), **_home(card))
+
+
+class FoundAgent(BaseModel):
+    """An agent that a search found, and why."""
+
+    did: str
+    card_id: UUID
+    name: str
+    description: str
+    tags: list[str]
+    pricing: dict[str, Any] | None
+    origin: str
+    is_federated: bool
+    settlement_currency: str
+    trust_domain: str
+    reputation: None
+    liveness: Liveness
+    score: float
+    matched_in: list[str] = Field(description="Among `name`, `tags`, `skills`, `description`.")
+
+    @classmethod
+    def of(cls, found: Found) -> "FoundAgent":
+        """The agent as it is answered."""
+        card = found.card
+        assert card.did is not None
+        return cls(
+            did=card.did,
+            card_id=card.id,
+            name=card.name,
+            description=card.description,
+            tags=found.tags,
+            pricing=found.pricing,
+            settlement_currency=card.settlement_currency,
+            score=found.score,
+            matched_in=found.matched_in,
+            **_home(card),
+        )
+
+
+class Discovered(BaseModel):
+    """What a search found, the best first."""
+
+    results: list[FoundAgent]
+    total: int
+    limit: int
+
+
+class ValidateCardIn(BaseModel):
+    """A card to be judged; anything may be sent."""
+
+    card_data: Any = Field(description="The agent card, A2A 1.0 or 0.3.")
+
+
+class CardTrouble(BaseModel):
+    """What is wrong with one member."""
+
+    field: str
+    message: str
+
+
+class CardVerdict(BaseModel):
+    """Whether the card could be stored, and how it would be."""
+
+    is_valid: bool
+    detail: str
+    errors: list[CardTrouble]
+    validated_card_data: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, checked: CheckedCard) -> "CardVerdict":
+        """The verdict as it is answered."""
+        return cls(
+            is_valid=checked.card is not None,
+            detail=sentence_of(checked.troubles[0]) if checked.troubles else "The card is valid.",
+            errors=[
+                CardTrouble(field=trouble.field, message=trouble.message) for trouble in checked.troubles
+            ],
+            validated_card_data=checked.card,
+        )
+
+
+def _home(card: Card) -> dict[str, Any]:
+    return {
+        "origin": card.source_registry or LOCAL_ORIGIN,
+        "is_federated": card.source_registry is not None,
+        "trust_domain": card.trust_domain,
+        "reputation": None,
+        "liveness": Liveness(state="unknown", checked_at=None),
+    }

@@ -1,0 +1,276 @@
+"""Every SQL statement of the catalogue.
+
+Locks: an insert waits on the unique key of the humanReadableId and the DID, nothing else is locked. Searches run
+under a statement timeout of their own. A condition is chosen from fixed fragments; every value is bound.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+
+from .cursor import ChangesCursor
+from .rules import Findable
+
+SEARCH_SECONDS = 5
+PAGE_MAX_BYTES = 32 * 1024 * 1024
+
+_COLUMNS = """
+c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status, is_stub,
+unlisted, created_at, updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
+settlement_currency, trust_domain
+"""
+
+_INSERT = """
+INSERT INTO catalogue_card (
+  uuid, did, developer_id, human_readable_id, host, is_stub, settlement_currency, trust_domain, name, description,
+  card_data, card_bytes, pricing, tags, tee_type, name_text, description_text, tags_text, skills_text)
+VALUES ($1, $2, $3, $4, $5, $5::text IS NOT NULL, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+ON CONFLICT (human_readable_id) WHERE source_registry IS NULL DO NOTHING
+RETURNING id AS card_id
+"""
+
+_BY_KEY = {
+    UUID: "c.uuid = $1",
+    str: "did = $1",
+    int: "c.id = $1",
+}
+
+_SHOWN = "is_active AND NOT unlisted AND status = 'active'"
+
+_DISCOVER = f"""
+SELECT {_COLUMNS}, pricing, tags, count(*) OVER () AS total,
+  CASE WHEN name_text = $1 THEN 1.0 ELSE (
+    SELECT avg(CASE WHEN name_text LIKE p THEN 0.9 WHEN tags_text LIKE p THEN 0.7
+                    WHEN skills_text LIKE p THEN 0.5 ELSE 0.3 END) FROM unnest($2::text[]) p)
+  END::float8 AS score,
+  name_text LIKE ANY($2) AS in_name, description_text LIKE ANY($2) AS in_description,
+  tags_text LIKE ANY($2) AS in_tags, skills_text LIKE ANY($2) AS in_skills
+FROM catalogue_card c WHERE {_SHOWN} AND did IS NOT NULL AND """  # noqa: S608
+
+_BEST_FIRST = " ORDER BY score DESC, updated_at DESC, c.id DESC LIMIT $3"
+
+
+@dataclass(frozen=True)
+class NewCard:
+    """A native card about to be written."""
+
+    id: UUID
+    did: str | None
+    developer_id: int
+    human_readable_id: str
+    host: str | None
+    settlement_currency: str
+    trust_domain: str
+    content: Findable
+
+
+@dataclass(frozen=True)
+class StoredCard:
+    """A card as just written."""
+
+    id: UUID
+    card_id: int
+    did: str | None
+    human_readable_id: str
+    name: str
+    is_stub: bool
+
+
+@dataclass(frozen=True)
+class Card:
+    """A card as read; `card_data` is None where it was not asked for."""
+
+    id: UUID
+    card_id: int
+    did: str | None
+    human_readable_id: str
+    developer_id: int | None
+    name: str
+    description: str
+    is_active: bool
+    status: str
+    is_stub: bool
+    unlisted: bool
+    created_at: datetime
+    updated_at: datetime
+    last_pull_attempt_at: datetime | None
+    last_pull_status: str | None
+    pull_failures: int
+    source_registry: str | None
+    settlement_currency: str
+    trust_domain: str
+    card_data: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A card that a search found, and where."""
+
+    card: Card
+    tags: list[str]
+    pricing: dict[str, Any] | None
+    score: float
+    matched_in: list[str]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a listing asks of a card: fragments of SQL with the values they bind, from `$1` on."""
+
+    fragments: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    def having(self, fragment: str, *values: Any) -> "Conditions":
+        """One condition more; its values stand as `{0}`, `{1}` … in the fragment."""
+        places = [f"${len(self.values) + number}" for number in range(1, len(values) + 1)]
+        return Conditions((*self.fragments, fragment.format(*places)), (*self.values, *values))
+
+    @property
+    def sql(self) -> str:
+        return " AND ".join(self.fragments)
+
+
+EVERY_CARD = Conditions(("true",), ())
+
+
+async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
+    """Write a card; None when another native card has its humanReadableId."""
+    content = new.content
+    card_id = await tx.fetchval(
+        _INSERT,
+        new.id,
+        new.did,
+        new.developer_id,
+        new.human_readable_id,
+        new.host,
+        new.settlement_currency,
+        new.trust_domain,
+        content.name,
+        content.description,
+        content.card_json,
+        len(content.card_json.encode()),
+        content.pricing_json,
+        content.tags,
+        content.tee_type,
+        content.name_text,
+        content.description_text,
+        content.tags_text,
+        content.skills_text,
+    )
+    if card_id is None:
+        return None
+    return StoredCard(new.id, card_id, new.did, new.human_readable_id, content.name, new.host is not None)
+
+
+async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
+    """The card with that UUID, DID or number, whatever its status."""
+    condition = _BY_KEY[type(key)]
+    row = await tx.fetchrow(f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
+    return None if row is None else _card(row)
+
+
+async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
+    """The card with that humanReadableId: this registry's own before the oldest mirror."""
+    row = await tx.fetchrow(
+        f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE human_readable_id = $1 "  # noqa: S608
+        "ORDER BY source_registry IS NOT NULL, c.id LIMIT 1",
+        human_readable_id,
+    )
+    return None if row is None else _card(row)
+
+
+async def count_cards(tx: Tx, conditions: Conditions) -> int:
+    """How many cards satisfy the conditions."""
+    await _bound_search(tx)
+    total: int = await tx.fetchval(
+        f"SELECT count(*) FROM catalogue_card c WHERE {conditions.sql}",  # noqa: S608
+        *conditions.values,
+    )
+    return total
+
+
+async def list_newest_first(
+    tx: Tx, conditions: Conditions, *, limit: int, skip: int, with_data: bool
+) -> list[Card]:
+    """A page of cards, the newest first."""
+    return await _page(tx, conditions, "c.id DESC", limit, skip, with_data=with_data)
+
+
+async def list_by_change(
+    tx: Tx, conditions: Conditions, *, limit: int, skip: int, with_data: bool
+) -> list[Card]:
+    """A page of cards, the least recently changed first."""
+    return await _page(tx, conditions, "c.updated_at, c.id", limit, skip, with_data=with_data)
+
+
+def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
+    """Cards changed by the round's transactions, after the card told last."""
+    narrowed = conditions.having("changed_xid >= {0}", round_.start) if round_.start else conditions
+    if round_.stop is not None:
+        narrowed = narrowed.having("changed_xid < {0}", round_.stop)
+    if round_.is_begun:
+        # Whole numbers: a timestamp from floating point seconds would miss by a microsecond.
+        moment = "timestamptz 'epoch' + {0} * interval '1 microsecond'"
+        narrowed = narrowed.having("(c.updated_at, c.id) > (" + moment + ", {1})", round_.at, round_.above)
+    return narrowed
+
+
+async def oldest_open_transaction(tx: Tx) -> int:
+    """Every change by an earlier transaction is visible to this snapshot, or undone."""
+    horizon: int = await tx.fetchval("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    return horizon
+
+
+async def discover(tx: Tx, phrase: str, patterns: Sequence[str], limit: int) -> tuple[list[Found], int]:
+    """Shown cards of agents that hold every pattern, the best first, and how many there are."""
+    await _bound_search(tx)
+    # One condition for each word: an index serves those, and not a condition over all of an array.
+    every_word = " AND ".join(f"found_text LIKE ${number}" for number in range(4, 4 + len(patterns)))
+    rows = await tx.fetch(_DISCOVER + every_word + _BEST_FIRST, phrase, list(patterns), limit, *patterns)
+    return [_found(row) for row in rows], rows[0]["total"] if rows else 0
+
+
+async def _page(
+    tx: Tx, conditions: Conditions, order: str, limit: int, skip: int, *, with_data: bool
+) -> list[Card]:
+    await _bound_search(tx)
+    values = (*conditions.values, limit, skip)
+    bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
+    page = f"(SELECT * FROM catalogue_card c WHERE {conditions.sql} {bounds})"  # noqa: S608
+    if not with_data:
+        rows = await tx.fetch(f"SELECT {_COLUMNS} FROM {page} c ORDER BY {order}", *values)  # noqa: S608
+        return [_card(row) for row in rows]
+    # A page of large documents ends early instead of filling the memory.
+    weighed = (
+        f"(SELECT *, sum(card_bytes) OVER (ORDER BY {order}) - card_bytes AS bytes_before FROM {page} c)"  # noqa: S608
+    )
+    documents = f"SELECT {_COLUMNS}, card_data FROM {weighed} c WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
+    return [_card(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
+
+
+async def _bound_search(tx: Tx) -> None:
+    await tx.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
+
+
+def _card(row: asyncpg.Record) -> Card:
+    values = {field.name: row[field.name] for field in fields(Card) if field.name != "card_data"}
+    data = row.get("card_data")
+    return Card(**values, card_data=None if data is None else json.loads(data))
+
+
+def _found(row: asyncpg.Record) -> Found:
+    parts = ("name", "tags", "skills", "description")
+    return Found(
+        card=_card(row),
+        tags=row["tags"],
+        pricing=None if row["pricing"] is None else json.loads(row["pricing"]),
+        score=round(row["score"], 4),
+        matched_in=[part for part in parts if row["in_" + part]],
+    )

@@ -1,0 +1,497 @@
+"""Accounts: registration, login, sessions, profile, verification of the e-mail address."""
+
+import re
+
+import pytest
+from aiosmtpd.controller import Controller
+
+from tests.registry import PASSWORD, at_once
+
+WRONG_PASSWORD = "Correct-Horse-8-Battery"
+
+
+def application(**changes):
+    """A registration that is accepted, with changes; a member changed to None is left out."""
+    body = {
+        "name": "Ada Lovelace",
+        "email": "ada@example.org",
+        "password": PASSWORD,
+        "tos_accepted": True,
+        "age_confirmed": True,
+        **changes,
+    }
+    return {name: value for name, value in body.items() if value is not None}
+
+
+async def register(registry, **changes):
+    return await registry.post("/auth/register", json=application(**changes), headers=registry.elsewhere())
+
+
+async def log_in(registry, email="ada@example.org", password=PASSWORD, headers=None, **more):
+    form = {"username": email, "password": password, **more}
+    return await registry.post("/auth/login", data=form, headers=headers or registry.elsewhere())
+
+
+async def session(registry):
+    """The token pair of a newly registered developer."""
+    assert (await register(registry)).status_code == 201
+    return (await log_in(registry)).json()
+
+
+async def refresh(registry, refresh_token):
+    return await registry.post("/auth/refresh", json={"refresh_token": refresh_token})
+
+
+async def profile(registry, access_token):
+    return await registry.get("/auth/profile", headers={"Authorization": f"Bearer {access_token}"})
+
+
+def code(answer):
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def link_in(letter):
+    """The path, below /api/v1, of the link in a verification mail."""
+    (link,) = re.findall(r"https?://\S+", letter.get_content())
+    return link.partition("/api/v1")[2]
+
+
+# Registration
+
+
+async def test_registration_answers_three_recovery_keys(registry):
+    answer = await register(registry)
+    assert answer.status_code == 201
+    assert set(answer.json()) == {"message", "recovery_keys"}
+    keys = answer.json()["recovery_keys"]
+    assert len(set(keys)) == 3
+    assert all(re.fullmatch(r"avrec-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}", key) for key in keys)
+
+
+@pytest.mark.parametrize("member", ["name", "email", "password", "tos_accepted", "age_confirmed"])
+async def test_a_missing_member_is_a_validation_error_that_names_it(registry, member):
+    answer = await register(registry, **{member: None})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["type"] == "validation_error"
+    assert answer.json()["error"]["field"] == member
+
+
+@pytest.mark.parametrize(
+    ("password", "status"),
+    [
+        ("Short-1-Pass", 201),
+        ("Short-1-Pas", 422),
+        ("Long-1-" + "x" * 121, 201),
+        ("Long-1-" + "x" * 122, 422),
+        ("no-upper-case-1", 422),
+        ("NO-LOWER-CASE-1", 422),
+        ("No-Digit-Here-At-All", 422),
+        ("NoSpecialCharacter1", 422),
+        ("Tilde-Is-Not-Listed-1~", 400),
+        ("Space Is Not-Listed-1", 400),
+        ("Accents-Are-Not-Listed-1é", 400),
+        ("My-PassWord-Is-1-Long", 400),
+        ("The-Admin-Is-1-Here", 400),
+        ("123-xQWERTYx-456", 400),
+        ("qwertyqwertyqwerty", 422),
+        ("All-1!@#$%^&*()_+-=[]{}|;:,.<>?", 201),
+    ],
+)
+async def test_a_password_has_its_length_and_classes_first_and_then_no_stranger_or_common_word(
+    registry, password, status
+):
+    answer = await register(registry, password=password)
+    assert answer.status_code == status
+    assert password not in answer.text
+
+
+@pytest.mark.parametrize("value", [False, "true", 1])
+async def test_terms_not_accepted_are_a_validation_error_where_consent_is_required(registry, value):
+    assert (await register(registry, tos_accepted=value)).status_code == 422
+
+
+async def test_terms_may_stay_unaccepted_where_no_consent_is_required(start_registry):
+    registry = await start_registry(tos_consent_required=False)
+    assert (await register(registry, tos_accepted=False)).status_code == 201
+    without = await register(registry, tos_accepted=None, name="Other", email="other@example.org")
+    assert without.status_code == 201
+
+
+@pytest.mark.parametrize("value", ["yes", 1, []])
+async def test_the_confirmation_of_age_is_a_boolean(registry, value):
+    assert (await register(registry, age_confirmed=value)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "",
+        "ada",
+        "ada@",
+        "@example.org",
+        "ada@localhost",
+        "ada@@example.org",
+        "ada lovelace@example.org",
+        ".ada@example.org",
+        "ada..l@example.org",
+        "ada@-example.org",
+        "ada@example..org",
+        "ada@192.0.2.1",
+        "adä@example.org",
+        "ada@example.org\r\nBcc: all@example.org",
+        "=?utf-8?q?a=0Ab?=@example.org",
+        "a" * 65 + "@example.org",
+        "ada@" + "a." * 124 + "org",
+        42,
+    ],
+)
+async def test_a_malformed_address_is_a_validation_error(registry, email):
+    assert (await register(registry, email=email)).status_code == 422
+
+
+async def test_an_address_can_be_registered_once_whatever_its_case(registry):
+    await register(registry)
+    again = await register(registry, name="Someone Else", email="ADA@Example.ORG")
+    assert code(again) == (400, "EMAIL_REGISTERED")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada Lovelace",
+        "ada lovelace",
+        "  Ada  Lovelace ",
+        "Аda Lovelace",
+        "Ada LoveIace",
+        "Ａｄａ Lovelace",
+        "ADA LOVELACE",
+    ],
+)
+async def test_a_display_name_that_reads_like_another_is_taken(registry, name):
+    await register(registry)
+    again = await register(registry, name=name, email="other@example.org")
+    assert code(again) == (409, "DISPLAY_NAME_TAKEN")
+
+
+async def test_a_registered_address_is_told_before_a_taken_name(registry):
+    await register(registry)
+    assert code(await register(registry)) == (400, "EMAIL_REGISTERED")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "   ",
+        "Ada\u200bLovelace",
+        "Ada\u0007",
+        "Ada\nLovelace",
+        "\u202eadA",
+        "Ada\u3164",
+        "A\ufe0fda",
+        "---",
+        "x" * 65,
+    ],
+)
+async def test_a_display_name_without_visible_characters_alone_is_a_validation_error(registry, name):
+    assert (await register(registry, name=name)).status_code == 422
+
+
+async def test_the_display_name_is_kept_in_nfc(registry):
+    await register(registry, name="Jose\u0301")
+    tokens = (await log_in(registry)).json()
+    assert (await profile(registry, tokens["access_token"])).json()["name"] == "Jos\u00e9"
+
+
+async def test_where_registration_is_by_invitation_a_missing_code_is_422_and_an_unknown_one_400(
+    start_registry,
+):
+    registry = await start_registry(beta_invite_required=True)
+    assert code(await register(registry)) == (422, "INVITE_CODE_MISSING")
+    assert code(await register(registry, invite_code="")) == (422, "INVITE_CODE_MISSING")
+    assert code(await register(registry, invite_code="x" * 65))[0] == 422
+    assert code(await register(registry, invite_code="HANSA-AAAA-BBBB-CCCC-DDDD")) == (
+        400,
+        "INVITE_CODE_UNKNOWN",
+    )
+
+
+async def test_of_parallel_registrations_of_one_address_exactly_one_wins(registry):
+    answers = await at_once(
+        *(
+            register(registry, name=f"Person {number}x", email=f"{'aA'[number % 2]}da@example.org")
+            for number in range(8)
+        )
+    )
+    assert sorted(answer.status_code for answer in answers) == [201] + [400] * 7
+
+
+async def test_of_parallel_registrations_of_one_name_exactly_one_wins(registry):
+    answers = await at_once(
+        *(
+            register(registry, name=["Ada", "ada", "АDA"][number % 3], email=f"person{number}@example.org")
+            for number in range(8)
+        )
+    )
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+
+
+async def test_registration_is_limited_to_five_a_minute_for_each_client_address(registry):
+    here = registry.elsewhere()
+    statuses = [(await registry.post("/auth/register", json={}, headers=here)).status_code for _ in range(6)]
+    assert statuses == [422] * 5 + [429]
+    refused = await registry.post("/auth/register", json=application(), headers=here)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+    assert (await register(registry)).status_code == 201
+
+
+async def test_the_registration_config_tells_what_a_form_needs(start_registry):
+    registry = await start_registry(email_verification_required=True)
+    answer = await registry.get("/auth/registration-config")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "beta_invite_required": False,
+        "email_verification_required": True,
+        "tos_version": registry.settings.tos_version,
+        "documents_version": registry.settings.documents_version,
+    }
+
+
+# Login
+
+
+async def test_login_answers_a_pair_of_tokens(registry):
+    await register(registry)
+    answer = await log_in(registry, "ADA@example.org", grant_type="password", totp_code="123456")
+    assert answer.status_code == 200
+    body = answer.json()
+    assert set(body) == {
+        "access_token",
+        "token_type",
+        "expires_in",
+        "refresh_token",
+        "requires_2fa",
+        "message",
+        "partial_token",
+    }
+    assert body["token_type"] == "bearer"
+    assert body["expires_in"] == 90 * 60
+    assert body["requires_2fa"] is False
+    assert body["partial_token"] is None
+    assert body["access_token"]
+    assert body["refresh_token"]
+
+
+async def test_a_wrong_password_and_an_unknown_address_are_refused_alike(registry):
+    await register(registry)
+    wrong = await log_in(registry, password=WRONG_PASSWORD)
+    unknown = await log_in(registry, "nobody@example.org")
+    assert wrong.status_code == unknown.status_code == 401
+    assert wrong.json() == unknown.json()
+    assert wrong.json()["error"]["code"] == "AUTH_FAILED"
+
+
+async def test_another_grant_type_is_a_validation_error(registry):
+    await register(registry)
+    assert (await log_in(registry, grant_type="client_credentials")).status_code == 422
+
+
+async def test_login_takes_a_form_and_not_json(registry):
+    answer = await registry.post(
+        "/auth/login", json={"username": "a", "password": "b"}, headers=registry.elsewhere()
+    )
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize("form", [{}, {"username": "ada@example.org"}, {"password": PASSWORD}])
+async def test_a_login_without_name_or_password_is_a_validation_error(registry, form):
+    answer = await registry.post("/auth/login", data={"x": "y", **form}, headers=registry.elsewhere())
+    assert answer.status_code == 422
+
+
+async def test_login_is_limited_to_ten_a_minute_for_each_client_address(registry):
+    here = registry.elsewhere()
+    statuses = [
+        (await log_in(registry, f"n{number}@example.org", headers=here)).status_code for number in range(11)
+    ]
+    assert statuses == [401] * 10 + [429]
+
+
+async def test_login_is_limited_to_ten_a_minute_for_each_account_from_wherever(registry):
+    await register(registry)
+    statuses = [(await log_in(registry, password=WRONG_PASSWORD)).status_code for _ in range(10)]
+    refused = await log_in(registry, "Ada@example.org")
+    assert statuses == [401] * 10
+    assert refused.status_code == 429
+
+
+# Sessions
+
+
+async def test_the_profile_is_the_developers_own(registry):
+    tokens = await session(registry)
+    answer = await profile(registry, tokens["access_token"])
+    assert answer.status_code == 200
+    body = answer.json()
+    assert isinstance(body.pop("id"), int)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*(Z|\+00:00)", body.pop("created_at"))
+    assert body == {
+        "name": "Ada Lovelace",
+        "email": "ada@example.org",
+        "role": "developer",
+        "is_verified": True,
+        "is_admin": False,
+        "tos_reconsent_required": False,
+    }
+
+
+@pytest.mark.parametrize("header", [None, "Bearer nonsense", "Bearer a.b.c", "Basic YTpi", "Bearer "])
+async def test_without_a_developer_token_the_profile_is_refused(registry, header):
+    answer = await registry.get("/auth/profile", headers={"Authorization": header} if header else {})
+    assert answer.status_code == 401
+
+
+async def test_a_refresh_token_is_no_developer_token(registry):
+    tokens = await session(registry)
+    assert (await profile(registry, tokens["refresh_token"])).status_code == 401
+
+
+async def test_refresh_answers_a_new_pair(registry):
+    first = await session(registry)
+    answer = await refresh(registry, first["refresh_token"])
+    assert answer.status_code == 200
+    second = answer.json()
+    assert second["access_token"] != first["access_token"]
+    assert second["refresh_token"] != first["refresh_token"]
+    assert (second["token_type"], second["expires_in"]) == ("bearer", 90 * 60)
+    assert (await profile(registry, second["access_token"])).status_code == 200
+    assert (await refresh(registry, second["refresh_token"])).status_code == 200
+
+
+async def test_an_old_refresh_token_used_again_ends_its_family_and_no_other(registry):
+    first = await session(registry)
+    other = (await log_in(registry)).json()
+    second = (await refresh(registry, first["refresh_token"])).json()
+    assert code(await refresh(registry, first["refresh_token"])) == (401, "AUTH_FAILED")
+    assert (await refresh(registry, second["refresh_token"])).status_code == 401
+    assert (await profile(registry, second["access_token"])).status_code == 401
+    assert (await profile(registry, first["access_token"])).status_code == 401
+    assert (await profile(registry, other["access_token"])).status_code == 200
+    assert (await refresh(registry, other["refresh_token"])).status_code == 200
+
+
+async def test_of_parallel_refreshes_with_one_token_exactly_one_wins(registry):
+    tokens = await session(registry)
+    answers = await at_once(*(refresh(registry, tokens["refresh_token"]) for _ in range(8)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [401] * 7
+
+
+async def test_an_unknown_refresh_token_is_401_and_a_missing_one_422(registry):
+    assert (await refresh(registry, "hrt_unknown")).status_code == 401
+    assert (await registry.post("/auth/refresh", json={})).status_code == 422
+
+
+async def test_logging_out_ends_every_token_of_the_account(registry):
+    here, there = await session(registry), (await log_in(registry)).json()
+    answer = await registry.post("/auth/logout", headers={"Authorization": f"Bearer {here['access_token']}"})
+    assert answer.status_code == 200
+    assert answer.json()["message"]
+    for tokens in (here, there):
+        assert (await profile(registry, tokens["access_token"])).status_code == 401
+        assert (await refresh(registry, tokens["refresh_token"])).status_code == 401
+    assert (await log_in(registry)).status_code == 200
+
+
+async def test_logging_out_leaves_other_accounts_alone(registry):
+    ada = await session(registry)
+    await register(registry, name="Grace", email="grace@example.org")
+    grace = (await log_in(registry, "grace@example.org")).json()
+    await registry.post("/auth/logout", headers={"Authorization": f"Bearer {ada['access_token']}"})
+    assert (await profile(registry, grace["access_token"])).status_code == 200
+
+
+# Verification of the address
+
+
+async def test_without_required_verification_an_account_is_verified_at_once_and_no_mail_is_sent(registry):
+    tokens = await session(registry)
+    assert (await profile(registry, tokens["access_token"])).json()["is_verified"] is True
+    assert registry.outbox() == []
+
+
+async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(start_registry):
+    registry = await start_registry(
+        email_verification_required=True, public_base_url="https://registry.example.org"
+    )
+    await register(registry)
+    (letter,) = registry.outbox()
+    assert letter["To"] == "ada@example.org"
+    assert "https://registry.example.org/api/v1/auth/verify-email?token=" in letter.get_content()
+
+    first = await registry.get(link_in(letter))
+    second = await registry.get(link_in(letter))
+    assert (first.status_code, first.json()["status"]) == (200, "verified")
+    assert (second.status_code, second.json()["status"]) == (200, "already_verified")
+    assert "token" not in first.text
+    assert (await log_in(registry)).status_code == 200
+
+
+async def test_an_unverified_login_is_403_after_the_right_password_only(start_registry):
+    registry = await start_registry(email_verification_required=True)
+    await register(registry)
+    assert (await log_in(registry, password=WRONG_PASSWORD)).status_code == 401
+    assert len(registry.outbox()) == 1
+    assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")
+
+
+async def test_the_verification_mail_is_sent_again_once_in_five_minutes_at_most(start_registry):
+    registry = await start_registry(email_verification_required=True)
+    await register(registry)
+    refused = await at_once(*(log_in(registry) for _ in range(4)))
+    assert [answer.status_code for answer in refused] == [403] * 4
+    first, again = registry.outbox()
+    assert (await registry.get(link_in(again))).json()["status"] == "verified"
+    assert (await registry.get(link_in(first))).json()["status"] == "already_verified"
+
+
+async def test_an_unknown_verification_link_is_refused(registry):
+    answer = await registry.get("/auth/verify-email", params={"token": "evt_unknown"})
+    assert code(answer) == (400, "VERIFICATION_LINK_INVALID")
+    assert (await registry.get("/auth/verify-email")).status_code == 422
+
+
+class Letters:
+    """What a mail server took in."""
+
+    def __init__(self):
+        self.taken = []
+
+    async def handle_DATA(self, server, session, envelope):  # noqa: N802
+        self.taken.append(envelope)
+        return "250 OK"
+
+
+async def test_with_a_mail_server_the_link_goes_there(start_registry, unused_tcp_port):
+    letters = Letters()
+    server = Controller(letters, hostname="127.0.0.1", port=unused_tcp_port)
+    server.start()
+    try:
+        registry = await start_registry(
+            email_verification_required=True, smtp_url=f"smtp://127.0.0.1:{unused_tcp_port}"
+        )
+        assert (await register(registry)).status_code == 201
+    finally:
+        server.stop()
+    (envelope,) = letters.taken
+    assert envelope.rcpt_tos == ["ada@example.org"]
+    assert b"verify-email" in envelope.content
+    assert registry.outbox() == []
+
+
+async def test_a_mail_server_out_of_reach_does_not_undo_the_registration(start_registry, unused_tcp_port):
+    registry = await start_registry(
+        email_verification_required=True, smtp_url=f"smtp://127.0.0.1:{unused_tcp_port}"
+    )
+    assert (await register(registry)).status_code == 201
+    assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")

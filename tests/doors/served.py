@@ -1,0 +1,46 @@
+"""A registry behind a real socket, for what comes over a network: a shell, a browser."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from hansa.doors.http.app import build_app
+from hansa.doors.serve import listen
+from tests.registry import StartRegistry, TestRegistry
+
+
+@asynccontextmanager
+async def served(start_registry: StartRegistry, **settings: object) -> AsyncIterator[TestRegistry]:
+    """A registry that answers at its own base address."""
+    listener = listen("127.0.0.1", 0)
+    registry = await start_registry(port=listener.getsockname()[1], **settings)
+    configuration = uvicorn.Config(
+        build_app(registry.runtime), lifespan="off", log_config=None, access_log=False
+    )
+    server = _Server(configuration)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        await server.ready.wait()
+        yield registry
+    finally:
+        server.should_exit = True
+        await task
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers, and leaves signals to the test run."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -1,0 +1,273 @@
+"""The web pages over HTTP: their content, their headers, and that nothing an owner writes gets out of its place."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from hansa.doors.console import rendering
+from hansa.foundation.plumbing.problem_docs import every_refusal
+from tests.doors.pages_read import ADDRESS, ReadPage
+from tests.registry import TestRegistry
+
+PAGES = {
+    "/": "Trust domain",
+    "/catalogue": "Catalogue",
+    "/first-steps": "bootstrap",
+    "/docs": "openapi.json",
+    "/docs/problems": "INSUFFICIENT_BALANCE",
+    "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HOSTILE = '"><svg onload=alert(1)><script>alert(2)</script>{{ 7*7 }}'
+
+
+@pytest.mark.parametrize(("path", "content"), PAGES.items())
+async def test_a_page_answers_with_its_content(registry: TestRegistry, path, content):
+    answer = await registry.http.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert content in answer.text
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_lets_the_browser_load_only_what_the_registry_serves(registry: TestRegistry, path):
+    answer = await registry.http.get(path)
+    assert answer.headers["content-security-policy"] == POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_refers_to_no_other_host(registry: TestRegistry, path):
+    await registry.agent(name="Elsewhere", iconUrl="https://pictures.example.org/icon.png")
+    page = ReadPage((await registry.http.get(path)).text)
+    assert page.addresses
+    assert [address for address in page.addresses if not re.match(r"/(?!/)|#", address)] == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_carries_no_script_or_style_of_its_own(registry: TestRegistry, path):
+    page = ReadPage((await registry.http.get(path)).text)
+    assert page.inline == []
+    assert [name for name in page.attributes if name == "style" or name.startswith("on")] == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_address_on_a_page_leads_somewhere(registry: TestRegistry, path):
+    await registry.agent()
+    page = ReadPage((await registry.http.get(path)).text)
+    for address in {address for address in page.addresses if address.startswith("/")}:
+        assert (await registry.http.get(address)).status_code == 200, address
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_has_landmarks_a_language_and_one_heading_above_all(registry: TestRegistry, path):
+    answer = await registry.http.get(path)
+    elements = ReadPage(answer.text).elements
+    assert [elements.count(element) for element in ("header", "main", "footer", "h1", "title")] == [1] * 5
+    assert '<html lang="en">' in answer.text
+
+
+async def test_the_front_page_says_which_registry_this_is(start_registry):
+    registry = await start_registry(
+        registry_name="Bergen <kontor>", trust_domain="bergen.example", settlement_currency="BRG"
+    )
+    text = (await registry.http.get("/")).text
+    assert "Bergen &lt;kontor&gt;" in text
+    assert "bergen.example" in text
+    assert "BRG" in text
+
+
+async def test_the_front_page_shows_the_supply_without_a_script(registry: TestRegistry):
+    supply = await registry.supply()
+    text = (await registry.http.get("/")).text
+    assert "In balance" in text
+    for member in ("tokens_issued", "tokens_destroyed", "total_circulating", "delta"):
+        assert f'data-figure="{member}">{rendering.grouped(supply[member])}</span>' in text
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        ("0", "0"),
+        ("999", "999"),
+        ("1000", "1\u202f000"),
+        ("-1234567.12345678", "-1\u202f234\u202f567.12345678"),
+    ],
+)
+def test_an_amount_is_shown_in_groups_of_three_up_to_its_point(amount, shown):
+    assert rendering.grouped(amount) == shown
+
+
+async def test_what_a_card_says_is_shown_as_text(registry: TestRegistry):
+    skill = {"id": "s", "name": HOSTILE, "description": HOSTILE, "tags": [HOSTILE]}
+    pricing = {"model": HOSTILE, "base_rate": HOSTILE}
+    await registry.agent(name=HOSTILE, description=HOSTILE, skills=[skill], tags=[HOSTILE], pricing=pricing)
+    text = (await registry.http.get("/catalogue")).text
+    assert text.count("&lt;svg onload=alert(1)&gt;") >= 6
+    assert "{{ 7*7 }}" in text
+    page = ReadPage(text)
+    assert "svg" not in page.elements
+    assert "onload" not in page.attributes
+
+
+async def test_what_is_searched_is_shown_as_text(registry: TestRegistry):
+    text = (await registry.http.get("/catalogue", params={"search": HOSTILE})).text
+    assert "&lt;svg onload" in text
+    assert "onload" not in ReadPage(text).attributes
+
+
+async def test_the_catalogue_shows_who_an_agent_is_and_what_it_costs(registry: TestRegistry):
+    agent = await registry.agent(
+        name="Cog builder", tags=["ships"], pricing={"model": "per-request", "base_rate": 2.5}
+    )
+    text = (await registry.http.get("/catalogue")).text
+    for shown in ("Cog builder", agent.did, "ships", "2.5 AVT per request"):
+        assert shown in text
+
+
+@pytest.mark.parametrize(
+    "pricing",
+    [{}, {"model": ["x"], "base_rate": 1}, {"base_rate": {"a": 1}, "model": "x"}, {"model": "free"}],
+)
+async def test_a_price_in_an_odd_form_is_left_out(registry: TestRegistry, pricing):
+    await registry.agent(name="Odd", pricing=pricing)
+    answer = await registry.http.get("/catalogue")
+    assert answer.status_code == 200
+    assert "<dt>Price</dt>" not in answer.text
+
+
+async def test_the_catalogue_finds_by_name_and_leaves_the_others_out(registry: TestRegistry):
+    developer = await registry.developer()
+    await developer.agent(name="Needle")
+    await developer.agent(name="Haystack")
+    text = (await registry.http.get("/catalogue", params={"search": "needl"})).text
+    assert "<h2>Needle</h2>" in text
+    assert "Haystack" not in text
+
+
+async def test_a_search_without_a_match_says_so(registry: TestRegistry):
+    await registry.agent()
+    text = (await registry.http.get("/catalogue", params={"search": "nobody of that name"})).text
+    assert "Nobody matches." in text
+
+
+async def test_an_empty_catalogue_leads_to_the_first_steps(registry: TestRegistry):
+    assert "Nobody is listed yet." in (await registry.http.get("/catalogue")).text
+
+
+async def test_every_listed_agent_is_on_exactly_one_page_of_the_catalogue(registry: TestRegistry):
+    developer = await registry.developer()
+    names = [f"Agent number {number}" for number in range(26)]
+    for name in names:
+        await developer.agent(name=name)
+    seen, path = [], "/catalogue"
+    while path:
+        text = (await registry.http.get(path)).text
+        seen += re.findall(r"<h2>(Agent number \d+)</h2>", text)
+        further = re.search(r'rel="next" href="([^"]+)"', text)
+        path = further[1].replace("&amp;", "&") if further else None
+    assert sorted(seen) == sorted(names)
+
+
+async def test_a_page_beyond_the_end_of_the_catalogue_is_empty(registry: TestRegistry):
+    await registry.agent()
+    answer = await registry.http.get("/catalogue", params={"skip": 10**9})
+    assert answer.status_code == 200
+    assert 'rel="prev"' in answer.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"genesis_grant_enabled": False}, "gives a new agent nothing"),
+        ({"genesis_grant_amount": "7"}, "is given 7 AVT"),
+        ({"beta_invite_required": True}, "INVITE_CODE="),
+        ({"email_verification_required": True}, "mails you a link"),
+        ({"public_base_url": "https://registry.example"}, "REGISTRY=https://registry.example/api/v1"),
+    ],
+)
+async def test_the_first_steps_speak_of_this_registry(start_registry, settings, words):
+    registry = await start_registry(**settings)
+    page = ReadPage((await registry.http.get("/first-steps")).text)
+    assert words in page.html + "".join(page.commands)
+
+
+async def test_the_password_of_the_first_steps_is_drawn_at_random(registry: TestRegistry):
+    page = ReadPage((await registry.http.get("/first-steps")).text)
+    passwords = re.findall(r"PASSWORD=(.*)", "\n".join(page.commands))
+    assert len(passwords) == 1
+    assert "/dev/urandom" in passwords[0]
+
+
+async def test_every_refusal_has_a_page_and_stands_in_the_table(registry: TestRegistry):
+    table = (await registry.http.get("/docs/problems")).text
+    for refusal in every_refusal():
+        assert f'href="/docs/problems/{refusal.code}"' in table
+        answer = await registry.http.get(f"/docs/problems/{refusal.code}")
+        assert answer.status_code == 200
+        assert refusal.code in answer.text
+
+
+async def test_a_code_that_is_never_used_has_no_page(registry: TestRegistry):
+    answer = await registry.http.get("/docs/problems/%3Csvg%20onload%3D1%3E")
+    assert answer.status_code == 404
+    assert "&lt;svg onload=1&gt;" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing/here", 404),
+        ("PUT", "/health", 405),
+        ("GET", "/api/v1/public/eventstore-recent?limit=x", 422),
+        ("GET", "/health?a=%00", 400),
+        ("GET", "/api/v1/teg/balance", 401),
+    ],
+)
+async def test_the_type_of_a_refusal_leads_to_its_page(registry: TestRegistry, method, path, status):
+    refusal = await registry.http.request(method, path)
+    assert refusal.status_code == status
+    page = await registry.http.get(refusal.json()["type"].removeprefix(registry.settings.base_url))
+    assert page.status_code == 200
+    assert refusal.json()["error"]["code"] in page.text
+
+
+async def test_the_pages_are_no_part_of_the_api_description(registry: TestRegistry):
+    described = (await registry.get("/openapi.json")).json()["paths"]
+    assert not {path for path in described if path in PAGES or path.startswith("/docs")}
+
+
+async def test_a_file_of_the_console_is_kept_by_the_browser_and_asked_for_again(registry: TestRegistry):
+    first = await registry.http.get("/static/hansa.css")
+    assert first.headers["cache-control"] == "no-cache"
+    again = await registry.http.get("/static/hansa.css", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize("path", ["/static/../pages.py", "/static/%2e%2e/pages.py", "/static/vendor"])
+async def test_only_files_of_the_console_are_served(registry: TestRegistry, path):
+    assert (await registry.http.get(path)).status_code == 404
+
+
+@pytest.mark.parametrize("file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js"])
+def test_our_own_files_name_no_other_host(file):
+    assert ADDRESS.findall((rendering.STATIC / file).read_text()) == []
+
+
+def test_vendored_files_are_as_recorded():
+    vendor = rendering.STATIC / "vendor"
+    recorded = dict(
+        re.findall(r"^\| (\S+) \| `([0-9a-f]{64})` \|$", (vendor / "README.md").read_text(), re.MULTILINE)
+    )
+    present = {file.name: _sha256(file) for file in (vendor / "swagger-ui").iterdir()}
+    assert recorded == present
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

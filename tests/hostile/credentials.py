@@ -1,0 +1,95 @@
+"""One credential of each kind in the table of rights, as the headers that carry it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from tests.hostile.well_formed import Stage
+from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry
+
+LONG_AGO = datetime.now(UTC) - timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Headers by kind; `bootstrap` is good for one use."""
+
+    headers: Mapping[str, Mapping[str, str]]
+
+
+async def every_credential(stage: Stage) -> Credentials:
+    """A fresh set."""
+    registry, owner = stage.registry, stage.developer
+    doubted, other, gone = [await registry.developer() for _ in range(3)]
+    await _act(registry, "UPDATE people_developer SET is_verified = false WHERE email = $1", doubted.email)
+    await registry.post("/auth/logout", headers=gone.headers)
+    powerless, suspended, revoked = [await owner.agent(name=name) for name in ("Weak", "Stopped", "Ended")]
+    await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
+    await _act(registry, "UPDATE agents_agent SET status = 'suspended' WHERE did = $1", suspended.did)
+    await _act(registry, "UPDATE agents_agent SET status = 'revoked' WHERE did = $1", revoked.did)
+    bootstrap, spare = await owner.bootstrap_token(), await owner.bootstrap_token()
+    return Credentials(
+        {
+            "none": {},
+            "malformed": _bearer("not.a.token"),
+            "developer": _bearer((await _again(registry, owner)).token),
+            "unverified_developer": _bearer(doubted.token),
+            "other_developer": _bearer(other.token),
+            "expired_developer": _bearer(_expired(registry, TokenKind.DEVELOPER, owner)),
+            "logged_out_developer": _bearer(gone.token),
+            "agent": _bearer(stage.agent.token),
+            "other_agent": _bearer(stage.payee.token),
+            "powerless_agent": _bearer(powerless.token),
+            "suspended_agent": _bearer(suspended.token),
+            "revoked_agent": _bearer(revoked.token),
+            "expired_agent": _bearer(_expired(registry, TokenKind.AGENT, stage.agent)),
+            "forged_agent": _bearer(_forged(registry, stage.agent)),
+            "bootstrap": {"Bootstrap-Token": bootstrap},
+            "bootstrap_as_bearer": _bearer(spare),
+            "refresh_as_bearer": _bearer(await _refresh_token(registry, owner)),
+            "agent_as_bootstrap": {"Bootstrap-Token": stage.agent.token},
+        }
+    )
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def _act(registry: TestRegistry, statement: str, *values: str) -> None:
+    outcome = await registry.database.act(lambda tx: tx.execute(statement, *values))
+    assert outcome == "UPDATE 1", outcome
+
+
+async def _login(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:
+    form = {"username": developer.email, "password": PASSWORD}
+    answer = await registry.post("/auth/login", data=form, headers=registry.elsewhere())
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def _again(registry: TestRegistry, developer: TestDeveloper) -> TestDeveloper:
+    return TestDeveloper(registry, developer.email, (await _login(registry, developer))["access_token"])
+
+
+async def _refresh_token(registry: TestRegistry, developer: TestDeveloper) -> str:
+    return (await _login(registry, developer))["refresh_token"]
+
+
+def _expired(registry: TestRegistry, kind: TokenKind, whose: TestDeveloper | TestAgent) -> str:
+    return _like(registry.runtime.tokens, registry, kind, whose.token, LONG_AGO)
+
+
+def _forged(registry: TestRegistry, agent: TestAgent) -> str:
+    with TemporaryDirectory() as directory:
+        desk = TokenDesk(Keyring(Path(directory)), registry.settings.base_url)
+        return _like(desk, registry, TokenKind.AGENT, agent.token, datetime.now(UTC))
+
+
+def _like(desk: TokenDesk, registry: TestRegistry, kind: TokenKind, token: str, now: datetime) -> str:
+    claims = registry.runtime.tokens.verify(kind, token)
+    return desk.issue(kind, claims.subject, session=claims.session, now=now, lifetime=timedelta(minutes=90))

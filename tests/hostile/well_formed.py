@@ -1,0 +1,172 @@
+"""A request for each operation that, with the right credential, is carried out."""
+
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx2
+
+from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class WellFormed:
+    """One request: the path holds no templates any more, and no credential is in it."""
+
+    method: str
+    path: str
+    json: Any = None
+    form: Mapping[str, str] | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    async def send(self, registry: TestRegistry, headers: Mapping[str, str]) -> httpx2.Response:
+        body = {"json": self.json} if self.json is not None else {"data": self.form} if self.form else {}
+        return await registry.http.request(
+            self.method,
+            self.path,
+            params=self.query or None,
+            headers={**registry.elsewhere(), **headers},
+            **body,
+        )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the requests speak of."""
+
+    registry: TestRegistry
+    developer: TestDeveloper
+    agent: TestAgent
+    payee: TestAgent
+    verification_token: str
+
+    @property
+    def card_name(self) -> str:
+        return self.agent.created["agent_card_name"]
+
+
+async def set_stage(registry: TestRegistry) -> Stage:
+    """A registry with a developer, two agents and a link to verify an address."""
+    developer = await registry.developer()
+    agent = await developer.agent(name="Staged")
+    return Stage(registry, developer, agent, await registry.agent(), await _verification_token(registry))
+
+
+async def well_formed(operation: str, stage: Stage) -> WellFormed:
+    """A fresh request for the operation, as `METHOD /path` of the map; it can be sent once."""
+    method, path = operation.split(" ")
+    if operation in _BODIES:
+        return replace(await _BODIES[operation](stage), method=method, path=path)
+    places = await _places(stage)
+    for template, value in places.items():
+        path = path.replace(template, value)
+    assert "{" not in path, f"{operation} needs a well-formed request here"
+    return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
+
+
+async def _places(stage: Stage) -> dict[str, str]:
+    card = await stage.registry.get(f"/agents/by-did/{stage.agent.did}")
+    name = card.json().get("human_readable_id", "")
+    return {
+        "{human_readable_id:path}": name,
+        "{card_id}": stage.agent.created["agent_card_id"],
+        "{did}": stage.agent.did,
+        "{code}": "BODY_INVALID",
+    }
+
+
+_QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
+    "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
+    "GET /api/v1/discover": lambda stage: {"query": "translator"},
+}
+
+
+async def _registration(stage: Stage) -> WellFormed:
+    number = next(_numbers)
+    return _json(
+        name=f"Newcomer {number}",
+        email=f"newcomer{number}@example.net",
+        password=PASSWORD,
+        tos_accepted=True,
+        age_confirmed=True,
+    )
+
+
+async def _login(stage: Stage) -> WellFormed:
+    newcomer = await _registration(stage)
+    answer = await stage.registry.post("/auth/register", json=newcomer.json, headers=stage.registry.elsewhere())
+    assert answer.status_code == 201, answer.text
+    return WellFormed("", "", form={"username": newcomer.json["email"], "password": PASSWORD})
+
+
+async def _refresh(stage: Stage) -> WellFormed:
+    login = await _login(stage)
+    answer = await stage.registry.post("/auth/login", data=login.form, headers=stage.registry.elsewhere())
+    return _json(refresh_token=answer.json()["refresh_token"])
+
+
+async def _agent_token(stage: Stage) -> WellFormed:
+    made = stage.agent.created
+    return WellFormed("", "", form={"username": made["client_id"], "password": made["client_secret"]})
+
+
+async def _bootstrap_request(stage: Stage) -> WellFormed:
+    return _json(agent_type_hint="translator", requested_by="test")
+
+
+async def _creation(stage: Stage) -> WellFormed:
+    method = stage.registry.settings.did_method
+    return _json(agent_did_method=method, agent_card=card_of(f"Created {next(_numbers)}"))
+
+
+async def _validation(stage: Stage) -> WellFormed:
+    return _json(card_data=card_of("Judged"))
+
+
+async def _transfer(stage: Stage) -> WellFormed:
+    return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
+
+
+def _json(**members: Any) -> WellFormed:
+    return WellFormed("", "", json=members)
+
+
+_BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
+    "POST /api/v1/auth/register": _registration,
+    "POST /api/v1/auth/login": _login,
+    "POST /api/v1/auth/refresh": _refresh,
+    "POST /api/v1/auth/agent/token": _agent_token,
+    "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
+    "POST /api/v1/onboard/create_agent": _creation,
+    "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/teg/transfer": _transfer,
+    "POST /api/v1/auth/logout": lambda stage: _nothing(),
+}
+
+
+async def _nothing() -> WellFormed:
+    return WellFormed("", "")
+
+
+async def _verification_token(registry: TestRegistry) -> str:
+    """The token of a mailed link, from the same registry with verification switched on."""
+    number = next(_numbers)
+    body = {
+        "name": f"Unseen {number}",
+        "email": f"unseen{number}@example.net",
+        "password": PASSWORD,
+        "tos_accepted": True,
+        "age_confirmed": True,
+    }
+    settings = registry.settings
+    async with AsyncExitStack() as stack:
+        strict = await stack.enter_async_context(
+            open_registry(settings.database_url, settings.data_dir, email_verification_required=True)
+        )
+        answer = await strict.post("/auth/register", json=body, headers=registry.elsewhere())
+        assert answer.status_code == 201, answer.text
+        return strict.outbox()[-1].get_content().split("token=")[1].split()[0]

@@ -1,0 +1,87 @@
+"""Every operation says who may enter and what it answers, and has its row in the table of rights."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from fastapi import Depends, FastAPI
+from pydantic import BaseModel
+
+from hansa.doors.house_map import Entrance, empty_house, entrances
+from hansa.foundation.plumbing.caller import CurrentAgent, CurrentDeveloper, Public, agent_holding
+from tests.house.rights import KINDS, read_rights
+
+
+class Answer(BaseModel):
+    ok: bool
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> list[Entrance]:
+    return entrances(empty_house(tmp_path))
+
+
+def undecided(found: list[Entrance]) -> list[str]:
+    """Operations that do not name exactly one caller."""
+    return [f"{entrance.method} {entrance.path}" for entrance in found if len(entrance.callers) != 1]
+
+
+def shapeless(found: list[Entrance]) -> list[str]:
+    """Operations in the description with neither a response model nor a documented media type."""
+    return [
+        f"{entrance.method} {entrance.path}"
+        for entrance in found
+        if entrance.context.include_in_schema
+        and entrance.context.response_model is None
+        and not any(
+            "content" in response
+            for status, response in entrance.context.responses.items()
+            if str(status).startswith("2")
+        )
+    ]
+
+
+def test_every_operation_says_who_may_enter(house: list[Entrance]):
+    assert undecided(house) == []
+
+
+def test_an_operation_with_no_caller_or_two_is_seen():
+    app = FastAPI()
+
+    @app.get("/none")
+    async def nobody() -> Answer: ...
+
+    @app.get("/two")
+    async def two(_: Public, agent: CurrentAgent) -> Answer: ...
+
+    @app.get("/one")
+    async def one(agent: Annotated[object, agent_holding("teg.transfer")]) -> Answer: ...
+
+    assert undecided(entrances(app)) == ["GET /none", "GET /two"]
+
+
+def test_every_operation_says_what_it_answers(house: list[Entrance]):
+    assert shapeless(house) == []
+
+
+def test_an_operation_without_a_shape_is_seen():
+    app = FastAPI()
+
+    @app.get("/shapeless", response_model=None)
+    async def shapeless_answer(_: CurrentDeveloper): ...
+
+    @app.get("/text", response_model=None, responses={200: {"content": {"text/plain": {}}}})
+    async def text(_: Annotated[None, Depends(lambda: None)]): ...
+
+    assert shapeless(entrances(app)) == ["GET /shapeless"]
+
+
+def test_every_operation_has_its_row_in_the_table_of_rights(house: list[Entrance]):
+    served = {f"{entrance.method} {entrance.path}" for entrance in house}
+    rows = {row.operation for row in read_rights()}
+    assert served - rows == set(), "tests/house/rights.toml lacks these operations"
+    assert rows - served == set(), "tests/house/rights.toml speaks of operations that are not served"
+
+
+def test_every_row_of_the_table_of_rights_judges_every_kind_of_credential():
+    assert [row.operation for row in read_rights() if set(row.expected) != set(KINDS)] == []

@@ -1,0 +1,200 @@
+"""A registry as its operator meets it: the `hansa` command, a process of its own, a data directory."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import SystemRandom
+from socket import socket
+from time import monotonic
+
+import httpx2
+
+COMMAND = Path(sys.executable).with_name("hansa")
+READY_LINE = re.compile(r"ready (http://127\.0\.0\.1:[0-9]+)\n")
+START_SECONDS = 60
+STOP_SECONDS = 60
+
+# Below the range that the system hands out to clients: one that connects while nobody listens could meet itself.
+PORTS = range(20_000, 30_000)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it said."""
+
+    code: int
+    output: str
+    complaint: str
+
+    @property
+    def complaints(self) -> list[str]:
+        return self.complaint.splitlines()
+
+
+class RegistryProcess:
+    """One `hansa serve`, which may be started again after its end."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        port: int = 0,
+        workers: int = 1,
+        user: str | None = None,
+        **settings: str,
+    ) -> None:
+        self.data_dir = data_dir
+        self.log = data_dir.with_name(f"{data_dir.name}.log")
+        self.url = ""
+        self.seconds_to_ready = 0.0
+        self._arguments = [f"--port={port}", f"--data-dir={data_dir}", f"--workers={workers}"]
+        self._settings = settings
+        self._user = user
+        self._process: Process | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def start(self) -> None:
+        """Returns once the ready line is out."""
+        started = monotonic()
+        await self.start_without_waiting()
+        assert self._process is not None
+        assert self._process.stdout is not None
+        async with asyncio.timeout(START_SECONDS):
+            line = (await self._process.stdout.readline()).decode()
+        ready = READY_LINE.fullmatch(line)
+        assert ready, f"instead of the ready line: {line!r}; {self.log.read_text()}"
+        self.url = ready[1]
+        self.seconds_to_ready = monotonic() - started
+
+    async def start_without_waiting(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                COMMAND,
+                "serve",
+                *self._arguments,
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=log,
+                env=_environment(self.data_dir, self._settings),
+                user=self._user,
+            )
+
+    def tell(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    async def stop(self, number: signal.Signals = signal.SIGTERM) -> Ended:
+        self.tell(number)
+        return await self.ended()
+
+    async def ended(self) -> Ended:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        async with asyncio.timeout(STOP_SECONDS):
+            output = await self._process.stdout.read()
+            return Ended(await self._process.wait(), output.decode(), self.log.read_text())
+
+    async def kill(self) -> None:
+        if self.running:
+            self.tell(signal.SIGKILL)
+        if self._process is not None:
+            await self._process.wait()
+
+    async def database(self) -> str:
+        """The DSN of the database in use."""
+        told = await run("db", "url", data_dir=self.data_dir, **self._settings)
+        assert told.code == 0, told
+        return told.output.strip()
+
+
+async def run(*arguments: str, data_dir: Path, **settings: str) -> Ended:
+    """Run one command to its end."""
+    process = await asyncio.create_subprocess_exec(
+        COMMAND, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment(data_dir, settings)
+    )
+    async with asyncio.timeout(START_SECONDS):
+        output, complaint = await process.communicate()
+        return Ended(await process.wait(), output.decode(), complaint.decode())
+
+
+def _environment(data_dir: Path, settings: dict[str, str]) -> dict[str, str]:
+    ours = {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
+    return {**ours, **settings}
+
+
+def free_port() -> int:
+    """A port that nobody listens on and that no client is given by chance."""
+    for port in SystemRandom().sample(PORTS, 100):
+        with socket() as candidate, suppress(OSError):
+            candidate.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("a hundred ports are taken")
+
+
+def postgres_pid(data_dir: Path) -> int | None:
+    """The process id that the embedded server recorded; None when it is shut down."""
+    try:
+        return int((data_dir / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def children_of(pid: int) -> list[int]:
+    """The live processes started by `pid`, and by those in turn."""
+    parents = {child: parent for child, parent, state in _processes() if state != "Z"}
+    found, generation = [], {pid}
+    while generation := {child for child, parent in parents.items() if parent in generation}:
+        found += sorted(generation)
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; a zombie does not."""
+    return any(found == pid and state != "Z" for found, _, state in _processes())
+
+
+def command_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return ""
+
+
+def _processes() -> list[tuple[int, int, str]]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # The command in parentheses may itself hold blanks and parentheses.
+            state, parent = entry.read_text().rpartition(")")[2].split()[:2]
+            found.append((int(entry.parent.name), int(parent), state))
+    return found
+
+
+async def until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for what must come to pass."""
+    deadline = monotonic() + seconds
+    while not condition():
+        assert monotonic() < deadline, "it did not come to pass in time"
+        await asyncio.sleep(0.02)
+
+
+async def health(url: str) -> int:
+    """The status of /health, or 0 when nobody answers."""
+    async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+        try:
+            return (await http.get(f"{url}/health")).status_code
+        except httpx2.TransportError:
+            return 0

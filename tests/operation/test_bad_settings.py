@@ -1,0 +1,86 @@
+"""A bad setting stops the start with one line that names the variable, the value and what is allowed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.operation.registry_process import run
+
+REFUSED = [
+    ("DID_NAMESPACE", "other.example", "empty or equal to TRUST_DOMAIN (hansa.local)"),
+    ("TRUST_DOMAIN", "Not A Domain", "lower-case letters, digits, dots and hyphens"),
+    ("TRUST_DOMAIN", "treasury", "not a reserved word"),
+    ("DID_METHOD", "Hansa", "^[a-z0-9]+$"),
+    ("PUBLIC_BASE_URL", "ftp://registry.example", "an http or https address"),
+    ("PUBLIC_BASE_URL", "http://[::1", "an http or https address"),
+    ("SETTLEMENT_CURRENCY", "euro", "^[A-Z]{2,8}$"),
+    ("GENESIS_SUPPLY", "1e6", "a whole number of units, at most 90000000000"),
+    ("GENESIS_SUPPLY", "90000000001", "a whole number of units, at most 90000000000"),
+    ("GENESIS_GRANT_AMOUNT", "-1", "a plain decimal with at most 8 fraction digits"),
+    ("GENESIS_GRANT_ENABLED", "perhaps", "true or false"),
+    ("EMAIL_VERIFICATION_REQUIRED", "", "true or false"),
+    ("PORT", "70000", "less than or equal to 65535"),
+    ("PORT", "http", "a whole number"),
+    ("RATE_LIMIT_READS", "plenty", "a whole number of reads a minute, or off"),
+    ("RATE_LIMIT_READS", "-1", "a whole number of reads a minute, or off"),
+    ("DATABASE_POOL_SIZE", "0", "greater than or equal to 2"),
+    ("DATABASE_URL", "mysql://localhost/hansa", "postgresql://user:password@host:port/name"),
+    ("DATABASE_URL", "postgresql://localhost:port/hansa", "postgresql://user:password@host:port/name"),
+    ("SMTP_URL", "localhost", "smtp://user:password@host:port"),
+    ("AGENT_RBAC_MODE", "strict", "'off', 'shadow' or 'enforce'"),
+    ("AGENT_RBAC_DEFAULT_ROLES", "trader,king", "some of trader, client, staker, governor, service-provider"),
+    ("TRUSTED_PROXIES", "proxy.example", "IPv4 or IPv6 addresses"),
+    ("ACCESS_TOKEN_EXPIRE_MINUTES", "0", "greater than or equal to 1"),
+    ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
+    ("LOG_FORMAT", "xml", "'console' or 'json'"),
+    ("HANSA_DATA_DIR", "", "a directory"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "allowed"), REFUSED)
+async def test_a_bad_value_stops_the_start_in_one_line(
+    tmp_path: Path, variable: str, value: str, allowed: str
+):
+    ended = await run("serve", data_dir=tmp_path / "data", **{variable: value})
+    assert ended.code == 1
+    assert ended.output == ""
+    [line] = ended.complaints
+    assert line.startswith(f"hansa: {variable}=")
+    assert value in line
+    assert allowed in line
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("DATABASE_URL", "mysql://hansa:Secret@db.example/hansa"),
+        ("DATABASE_URL", "postgresql://hansa:Secret@db.example:port/hansa"),
+        ("DATABASE_URL", "hansa:Secret@db.example"),
+        ("DATABASE_URL", "host=db.example password=Secret"),
+        ("DATABASE_URL", "mysql://db.example/hansa?password=Secret"),
+        ("SMTP_URL", "http://hansa:Secret@mail.example"),
+        ("SMTP_URL", "smtp:/hansa:Sec@Secret@mail.example"),
+    ],
+)
+async def test_a_refused_address_does_not_show_the_password_in_it(tmp_path: Path, variable: str, value: str):
+    ended = await run("serve", data_dir=tmp_path / "data", **{variable: value})
+    [line] = ended.complaints
+    assert line.startswith(f"hansa: {variable}=")
+    assert "Sec" not in line
+
+
+async def test_a_bad_key_stops_the_start_in_one_line_that_does_not_show_it(operated, tmp_path: Path):
+    ended = await run("serve", "--port=0", data_dir=tmp_path / "data", HANSA_KEY_AGENT_TOKEN="not-a-key")
+    assert ended.code == 1
+    assert ended.complaints == [
+        "hansa: HANSA_KEY_AGENT_TOKEN is refused; allowed is an unencrypted Ed25519 private key in PEM"
+    ]
+
+
+async def test_a_data_directory_that_cannot_be_made_stops_the_start_in_one_line(tmp_path: Path):
+    (tmp_path / "file").touch()
+    ended = await run("serve", "--port=0", data_dir=tmp_path / "file" / "data")
+    assert ended.code == 1
+    [line] = ended.complaints
+    assert line.startswith("hansa: The data directory cannot be used:")

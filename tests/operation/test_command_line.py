@@ -1,0 +1,59 @@
+"""The commands of the operator."""
+
+from pathlib import Path
+
+import asyncpg
+import click
+import pytest
+import typer.main
+
+from hansa.doors.operate import app
+from tests.operation.conftest import Launch
+from tests.operation.registry_process import run
+
+
+def commands(group: click.Command, *path: str) -> list[tuple[str, ...]]:
+    """Every command and group, as it is typed after `hansa`."""
+    found = [path]
+    for name, command in getattr(group, "commands", {}).items():
+        if not command.hidden:
+            found += commands(command, *path, name)
+    return found
+
+
+@pytest.mark.parametrize("command", commands(typer.main.get_command(app)), ids=" ".join)
+async def test_every_command_explains_itself(tmp_path: Path, command: tuple[str, ...]):
+    told = await run(*command, "--help", data_dir=tmp_path / "data")
+    assert told.code == 0
+    assert "Usage: hansa" in told.output
+    assert told.complaint == ""
+    assert not (tmp_path / "data").exists()
+
+
+async def test_a_wrong_option_is_a_usage_error(tmp_path: Path):
+    ended = await run("serve", "--prot=1", data_dir=tmp_path / "data")
+    assert ended.code == 2
+    assert "--prot" in ended.complaint
+
+
+async def test_the_printed_address_leads_to_the_database_in_use(operated: Launch):
+    registry = operated()
+    await registry.start()
+    connection = await asyncpg.connect(await registry.database())
+    assert await connection.fetchval("SELECT count(*) FROM ledger_account WHERE kind = 'system'") == 2
+    await connection.close()
+
+
+async def test_the_schema_can_be_migrated_while_the_registry_runs(operated: Launch):
+    registry = operated()
+    await registry.start()
+    ended = await run("db", "migrate", data_dir=registry.data_dir)
+    assert (ended.code, ended.complaint) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["url", "migrate"])
+async def test_a_registry_that_does_not_run_has_no_database_to_name(tmp_path: Path, command: str):
+    ended = await run("db", command, data_dir=tmp_path / "data")
+    assert ended.code == 1
+    assert ended.output == ""
+    assert ended.complaints == [f"hansa: No embedded PostgreSQL runs in {tmp_path / 'data'}."]

@@ -1,0 +1,45 @@
+"""A first start on a fresh machine, by somebody without special rights."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.operation.conftest import end_postgres
+from tests.operation.registry_process import RegistryProcess, children_of, health, postgres_pid
+
+ORDINARY = "nobody" if os.geteuid() == 0 else None
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """An empty directory of the ordinary user, where every user can reach it."""
+    directory = Path(tempfile.mkdtemp(prefix="hansa-home-"))
+    if ORDINARY:
+        shutil.chown(directory, ORDINARY)
+    yield directory
+    shutil.rmtree(directory)
+
+
+async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
+    registry = RegistryProcess(home / ".local/share/hansa", user=ORDINARY)
+    registry.log = home / "service.log"
+    try:
+        await registry.start()
+        assert await health(registry.url) == 200
+        server = postgres_pid(registry.data_dir)
+        assert server in children_of(registry.pid)
+        assert Path(f"/proc/{server}").stat().st_uid == home.stat().st_uid
+        assert home.stat().st_uid != 0
+        keys = registry.data_dir / "keys"
+        assert keys.stat().st_mode & 0o777 == 0o700
+        assert {key.stat().st_mode & 0o777 for key in keys.iterdir()} == {0o600}
+        ended = await registry.stop()
+        assert ended.code == 0, ended
+        assert postgres_pid(registry.data_dir) is None
+    finally:
+        await registry.kill()
+        await end_postgres(registry.data_dir)

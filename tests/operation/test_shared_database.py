@@ -1,0 +1,92 @@
+"""Registries on a database that the operator brings."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from tests.operation.conftest import Launch
+from tests.operation.registry_process import children_of, command_of, health, run
+
+
+@pytest.fixture(scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The DSN of a server that no registry under test has started."""
+    postgres = EmbeddedPostgres(tmp_path_factory.mktemp("server"))
+    yield await postgres.start()
+    await postgres.stop()
+
+
+@pytest.fixture
+async def empty_database(server: str) -> str:
+    """The DSN of a database with nothing in it."""
+    name = f"empty_{uuid4().hex[:8]}"
+    connection = await asyncpg.connect(server)
+    await connection.execute(f"CREATE DATABASE {name}")
+    await connection.close()
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+
+
+async def test_the_given_server_is_used_and_none_is_started(operated: Launch, empty_database: str):
+    registry = operated(DATABASE_URL=empty_database)
+    await registry.start()
+    assert await health(registry.url) == 200
+    assert [pid for pid in children_of(registry.pid) if "postgres" in command_of(pid)] == []
+    assert not (registry.data_dir / "postgres").exists()
+    assert (await registry.stop()).code == 0
+    assert await _issued(empty_database) == [100_000_000_000_000]
+
+
+async def test_several_services_start_together_on_an_empty_database(operated: Launch, empty_database: str):
+    registries = [operated(f"number{number}", DATABASE_URL=empty_database) for number in range(4)]
+    await asyncio.gather(*(registry.start() for registry in registries))
+    assert [await health(registry.url) for registry in registries] == [200] * 4
+    assert await _issued(empty_database) == [100_000_000_000_000], "the genesis supply is issued once"
+    assert [(await registry.stop()).code for registry in registries] == [0] * 4
+
+
+async def test_workers_share_the_given_server(operated: Launch, empty_database: str):
+    registry = operated(workers=2, DATABASE_URL=empty_database)
+    await registry.start()
+    assert await health(registry.url) == 200
+    assert (await registry.stop()).code == 0
+
+
+@pytest.mark.parametrize("command", [("serve", "--port=0"), ("db", "migrate")])
+async def test_an_unreachable_server_ends_the_command_in_one_line_without_the_password(
+    tmp_path: Path, command: tuple[str, ...]
+):
+    nowhere = "postgresql://hansa:Secret@127.0.0.1:1/registry"
+    ended = await run(*command, data_dir=tmp_path / "data", DATABASE_URL=nowhere)
+    assert ended.code == 1
+    assert ended.output == ""
+    [line] = ended.complaints
+    assert line.startswith("hansa: The database at 127.0.0.1:1/registry cannot be used:")
+    assert "Secret" not in line
+
+
+async def test_a_database_that_does_not_exist_is_named_in_one_line(server: str, tmp_path: Path):
+    missing = urlunsplit(urlsplit(server)._replace(path="/missing"))
+    ended = await run("serve", "--port=0", data_dir=tmp_path / "data", DATABASE_URL=missing)
+    assert ended.code == 1
+    [line] = ended.complaints
+    assert line.endswith('cannot be used: database "missing" does not exist.')
+
+
+async def test_a_schema_migrated_by_hand_is_not_migrated_again(operated: Launch, empty_database: str):
+    first = await run("db", "migrate", data_dir=operated().data_dir, DATABASE_URL=empty_database)
+    again = await run("db", "migrate", data_dir=operated().data_dir, DATABASE_URL=empty_database)
+    assert (first.code, again.code) == (0, 0), (first, again)
+    assert await _issued(empty_database) == [], "migrating issues nothing"
+
+
+async def _issued(dsn: str) -> list[int]:
+    connection = await asyncpg.connect(dsn)
+    rows = await connection.fetch("SELECT amount FROM ledger_transaction WHERE tx_type = 'issue'")
+    await connection.close()
+    return [row["amount"] for row in rows]

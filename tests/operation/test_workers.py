@@ -1,0 +1,62 @@
+"""Several serving processes behind one socket."""
+
+import os
+import signal
+
+import httpx2
+import pytest
+
+from tests.operation.conftest import Launch
+from tests.operation.registry_process import (
+    RegistryProcess,
+    children_of,
+    command_of,
+    health,
+    is_alive,
+    postgres_pid,
+    until,
+)
+
+
+@pytest.fixture
+async def registry(operated: Launch) -> RegistryProcess:
+    """A registry with two workers, started."""
+    made = operated(workers=2)
+    await made.start()
+    await until(lambda: len(workers_of(made)) == 2)
+    return made
+
+
+def workers_of(registry: RegistryProcess) -> list[int]:
+    return [pid for pid in children_of(registry.pid) if "serve-worker" in command_of(pid)]
+
+
+async def test_workers_serve_together_and_stop_together(registry: RegistryProcess):
+    processes = [registry.pid, *children_of(registry.pid)]
+    assert len(workers_of(registry)) == 2
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+        answers = [(await http.get("/health", headers={"Connection": "close"})).status_code for _ in range(20)]
+    assert set(answers) == {200}
+    ended = await registry.stop()
+    assert ended.code == 0, ended
+    assert ended.output == "", "the ready line is printed once"
+    assert [pid for pid in processes if is_alive(pid)] == []
+    assert postgres_pid(registry.data_dir) is None
+
+
+async def test_a_killed_worker_is_replaced_and_the_other_serves_meanwhile(registry: RegistryProcess):
+    killed, survivor = workers_of(registry)
+    os.kill(killed, signal.SIGKILL)
+    assert await health(registry.url) == 200
+    await until(lambda: len(workers_of(registry)) == 2)
+    assert killed not in workers_of(registry)
+    assert survivor in workers_of(registry)
+    assert (await registry.stop()).code == 0
+
+
+async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves(registry: RegistryProcess):
+    orphans = workers_of(registry)
+    await registry.kill()
+    await until(lambda: not any(is_alive(pid) for pid in orphans))
+    await registry.start()
+    assert await health(registry.url) == 200

@@ -1,0 +1,257 @@
+"""Pairs of use cases of the book, in every order of their statements."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.plumbing.database import SERVER_SETTINGS, Database, Tx
+from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
+from hansa.foundation.words.money import Minor, format_amount, parse_amount
+from hansa.rooms import ledger
+from hansa.rooms.ledger.batch import Ticket, post_alone, post_batch
+from tests.properties.interleaving import Choose, Director, UseCase, in_every_order, in_some_orders
+from tests.properties.proof import prove_book
+from tests.properties.scale import TIER, printed_seed
+from tests.registry import DatabaseFarm, TestRegistry, open_registry
+
+WIDE_SAMPLE = 40
+ROUTE = "/teg/transfer"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Four new accounts: alice, bob and carol hold 100 units each, dave nothing."""
+
+    database: Database
+    book: ledger.Book
+    alice: str
+    bob: str
+    carol: str
+    dave: str
+
+    def transfer(self, payer: str, payee: str, amount: str) -> UseCase:
+        order = ledger.TransferOrder(payer, payee, parse_amount(amount))
+        return lambda tx: ledger.transfer(tx, order, self.book, ledger.FeePolicy())
+
+    def batch(self, *orders: tuple[str, str, str], key: str | None = None) -> UseCase:
+        tickets = [self.ticket(*order, key=key) for order in orders]
+        return lambda tx: post_batch(tx, tickets, self.book, ledger.FeePolicy())
+
+    def keyed(self, payer: str, payee: str, amount: str) -> UseCase:
+        ticket = self.ticket(payer, payee, amount, key="the key")
+        return lambda tx: post_alone(tx, ticket, self.book, ledger.FeePolicy())
+
+    def ticket(self, payer: str, payee: str, amount: str, *, key: str | None) -> Ticket:
+        request = Repeatable(payer, ROUTE, key, [payee, amount]) if key else None
+        order = ledger.TransferOrder(payer, payee, parse_amount(amount))
+        outcome = asyncio.get_running_loop().create_future()
+        return Ticket(order, request, lambda receipt: format_amount(receipt.payer_balance_after), outcome)
+
+    async def holdings(self) -> dict[str, str]:
+        async def read(tx: Tx) -> dict[str, str]:
+            rows = await tx.fetch("SELECT did, liquid FROM ledger_account")
+            return {row["did"]: format_amount(row["liquid"]) for row in rows}
+
+        return await self.database.read(read)
+
+
+Pair = tuple[Callable[[Scene], list[UseCase]], Callable[[list[Any], tuple[str, ...]], bool]]
+
+# What the two sides do; then whether these outcomes with these holdings of alice, bob, carol and dave are right.
+NARROW: dict[str, Pair] = {
+    "opposite transfers both finish": (
+        lambda s: [s.transfer(s.alice, s.bob, "10"), s.transfer(s.bob, s.alice, "20")],
+        lambda outcomes, held: receipts(outcomes) == 2 and held == ("109.95", "89.9", "100", "0"),
+    ),
+    "two transfers that one balance cannot cover: one is refused": (
+        lambda s: [s.transfer(s.alice, s.bob, "60"), s.transfer(s.alice, s.carol, "60")],
+        lambda outcomes, held: (
+            kinds(outcomes) == {ledger.Receipt, ledger.InsufficientBalance}
+            and held in {("39.7", "160", "100", "0"), ("39.7", "100", "160", "0")}
+        ),
+    ),
+    "money that arrives may be passed on, or not yet": (
+        lambda s: [s.transfer(s.alice, s.dave, "10"), s.transfer(s.dave, s.carol, "9")],
+        lambda outcomes, held: (
+            (receipts(outcomes) == 2 and held == ("89.95", "100", "109", "0.955"))
+            or (
+                kinds(outcomes) == {ledger.Receipt, ledger.InsufficientBalance}
+                and held == ("89.95", "100", "100", "10")
+            )
+        ),
+    ),
+    "one key, one body: one effect, one answer": (
+        lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "10")],
+        lambda outcomes, held: (
+            told_once(outcomes, "89.95")
+            and kinds(outcomes) <= {ledger.Told, KeyInProgress}
+            and held == ("89.95", "110", "100", "0")
+        ),
+    ),
+    "one key, two bodies: one effect": (
+        lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "20")],
+        lambda outcomes, held: (
+            kinds(outcomes) in [{ledger.Told, KeyInProgress}, {ledger.Told, KeyReused}]
+            and held in {("89.95", "110", "100", "0"), ("79.9", "120", "100", "0")}
+        ),
+    ),
+    "one key in two batches: one effect": (
+        lambda s: [s.batch((s.alice, s.bob, "10"), key="k"), s.batch((s.alice, s.bob, "10"), key="k")],
+        lambda outcomes, held: (
+            told_once([outcome for batch in outcomes for outcome in batch], "89.95")
+            and held == ("89.95", "110", "100", "0")
+        ),
+    ),
+    "batches that cross both finish": (
+        lambda s: [
+            s.batch((s.alice, s.bob, "10"), (s.bob, s.carol, "5")),
+            s.batch((s.carol, s.bob, "20"), (s.bob, s.alice, "1")),
+        ],
+        lambda outcomes, held: (
+            all(kinds(batch) == {ledger.Told} for batch in outcomes) and held == ("90.95", "123.97", "84.9", "0")
+        ),
+    ),
+    "a batch and a transfer the other way both finish": (
+        lambda s: [s.batch((s.alice, s.bob, "10"), (s.alice, s.carol, "5")), s.transfer(s.carol, s.alice, "20")],
+        lambda outcomes, held: (
+            kinds(outcomes[0]) == {ledger.Told}
+            and isinstance(outcomes[1], ledger.Receipt)
+            and held == ("104.925", "110", "84.9", "0")
+        ),
+    ),
+    "a suspension comes before the transfer or after it": (
+        lambda s: [s.transfer(s.alice, s.bob, "10"), suspension_of(s.bob)],
+        lambda outcomes, held: (
+            (isinstance(outcomes[0], ledger.Receipt) and held == ("89.95", "110", "100", "0"))
+            or (isinstance(outcomes[0], ledger.AccountSuspended) and held == ("100", "100", "100", "0"))
+        ),
+    ),
+    "a grant and a transfer of the same agent both finish": (
+        lambda s: [s.transfer(s.alice, s.bob, "10"), grant_to(s.alice, s.book)],
+        lambda outcomes, held: outcomes[1] is True and held == ("139.95", "110", "100", "0"),
+    ),
+}
+# Sides that meet only at the fee collector have thousands of orders: each commit sees some of them.
+WIDE: dict[str, Pair] = {
+    "transfers of strangers both finish": (
+        lambda s: [s.transfer(s.alice, s.bob, "10"), s.transfer(s.carol, s.dave, "20")],
+        lambda outcomes, held: receipts(outcomes) == 2 and held == ("89.95", "110", "79.9", "20"),
+    ),
+    "batches of strangers both finish": (
+        lambda s: [s.batch((s.alice, s.bob, "10")), s.batch((s.carol, s.dave, "20"), key="k")],
+        lambda outcomes, held: held == ("89.95", "110", "79.9", "20"),
+    ),
+}
+
+
+def kinds(outcomes: list[Any]) -> set[type]:
+    return {type(outcome) for outcome in outcomes}
+
+
+def receipts(outcomes: list[Any]) -> int:
+    return sum(isinstance(outcome, ledger.Receipt) for outcome in outcomes)
+
+
+def told_once(outcomes: list[Any], answer: str) -> bool:
+    told = [outcome for outcome in outcomes if isinstance(outcome, ledger.Told)]
+    return {one.answer for one in told} == {answer} and sum(not one.replayed for one in told) == 1
+
+
+def suspension_of(did: str) -> UseCase:
+    return lambda tx: tx.execute("UPDATE ledger_account SET status = 'suspended' WHERE did = $1", did)
+
+
+def grant_to(did: str, book: ledger.Book) -> UseCase:
+    return lambda tx: ledger.grant(tx, payee=did, amount=parse_amount("50"), ref="test grant", book=book)
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[TestRegistry, Director]]:
+    dsn = await database_farm.fresh()
+    directory: Path = tmp_path_factory.mktemp("stage")
+    async with AsyncExitStack() as stack:
+        registry = await stack.enter_async_context(open_registry(dsn, directory))
+        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
+        for connection in connections:
+            stack.push_async_callback(connection.close)
+        yield registry, Director(connections)
+
+
+async def set_scene(registry: TestRegistry) -> Scene:
+    book = ledger.Book.of(registry.settings)
+    dids = [f"did:hansa:hansa.local:{uuid4()}" for _ in range(4)]
+
+    async def open_accounts(tx: Tx) -> None:
+        for did in dids:
+            await ledger.open_account(tx, did)
+        for did in dids[:3]:
+            assert await ledger.grant(tx, payee=did, amount=parse_amount("100"), ref="test grant", book=book)
+
+    await registry.database.act(open_accounts)
+    return Scene(registry.database, book, *dids)
+
+
+async def play_pair(registry: TestRegistry, director: Director, pair: Pair, choose: Choose) -> None:
+    scene = await set_scene(registry)
+    sides, is_right = pair
+    outcomes = await director.play(sides(scene), choose)
+    holdings = await scene.holdings()
+    held = tuple(holdings[did] for did in (scene.alice, scene.bob, scene.carol, scene.dave))
+    assert is_right(outcomes, held), (outcomes, held)
+    await registry.database.read(prove_book)
+
+
+@pytest.mark.parametrize("name", NARROW)
+async def test_in_every_order_of_statements(name: str, stage: tuple[TestRegistry, Director]) -> None:
+    registry, director = stage
+    orders = await in_every_order(lambda choose: play_pair(registry, director, NARROW[name], choose))
+    print(f"{name}: {orders} orders")
+    assert orders > 1
+
+
+@pytest.mark.parametrize("name", WIDE)
+async def test_in_many_orders_of_statements(name: str, stage: tuple[TestRegistry, Director]) -> None:
+    registry, director = stage
+
+    async def play(choose: Choose) -> None:
+        await play_pair(registry, director, WIDE[name], choose)
+
+    if TIER == 0:
+        await in_some_orders(play, count=WIDE_SAMPLE, seed=printed_seed())
+    else:
+        print(f"{name}: {await in_every_order(play)} orders")
+
+
+async def test_the_director_finds_the_order_in_which_a_careless_transfer_loses_units(
+    stage: tuple[TestRegistry, Director],
+) -> None:
+    registry, director = stage
+    losses = []
+
+    def withdrawal(did: str) -> UseCase:
+        async def careless(tx: Tx) -> None:
+            liquid = await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", did)
+            await tx.execute("UPDATE ledger_account SET liquid = $2 WHERE did = $1", did, Minor(liquid - 10))
+
+        return careless
+
+    async def play(choose: Choose) -> None:
+        scene = await set_scene(registry)
+        await director.play([withdrawal(scene.alice)] * 2, choose)
+        losses.append((await scene.holdings())[scene.alice] != "99.9999998")
+        await registry.database.act(
+            lambda tx: tx.execute("UPDATE ledger_account SET liquid = 100 * 10^8 WHERE did = $1", scene.alice)
+        )
+
+    await in_every_order(play)
+    assert True in losses
+    assert False in losses
