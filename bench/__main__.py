@@ -1,16 +1,17 @@
 """`python -m bench [--full] [name …]`: run the benches and print medians, ratios and the verdict on the books."""
 
 import argparse
-import asyncio
 import os
 import platform
 import subprocess
 import sys
 
-from bench import ledger_posting
+import uvloop
+
+from bench import http_transfer, ledger_posting
 from bench.figures import Figures
 
-BENCHES = {"ledger/posting": ledger_posting.run}
+BENCHES = {"ledger/posting": ledger_posting.run, "http/transfer": http_transfer.run}
 
 
 def main() -> None:
@@ -21,12 +22,16 @@ def main() -> None:
     unknown = set(arguments.names) - set(BENCHES)
     if unknown:
         parser.error(f"unknown bench: {', '.join(sorted(unknown))}")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    print(f"commit {commit.stdout.strip() or 'unknown'}, Python {platform.python_version()}, {os.cpu_count()} cores")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    print(
+        f"commit {commit.stdout.strip() or 'unknown'}, Python {platform.python_version()}, {os.cpu_count()} cores"
+    )
     sound = True
     for name, run in BENCHES.items():
         if not arguments.names or name in arguments.names:
-            figures: Figures = asyncio.run(run(full=arguments.full))
+            figures: Figures = uvloop.run(run(full=arguments.full))
             print(f"\n{name}\n{figures.table()}", flush=True)
             sound = sound and figures.books_are_sound
     sys.exit(0 if sound else 1)

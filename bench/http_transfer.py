@@ -1,0 +1,126 @@
+"""http/transfer: POST /teg/transfer on a running service, wrk with 64 connections, distinct keys, tokens prepared."""
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from shutil import which
+
+import asyncpg
+
+from bench.figures import Figures
+from bench.ground import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory
+from hansa.doors.opening import open_runtime
+from hansa.foundation.plumbing.embedded import running_dsn
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.tokens import TokenKind
+
+CONNECTIONS = 64
+SECONDS = 5
+ROUNDS = 3
+PAYERS = 2000
+
+_AGENTS = """
+WITH added AS (
+  INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles)
+  SELECT d.did, 1, 'agent-' || lpad(d.n::text, 16, '0'), sha256(convert_to(d.did, 'UTF8')), 'Bench', '{trader,client}'
+  FROM unnest($1::text[]) WITH ORDINALITY AS d (did, n) RETURNING id, did
+)
+INSERT INTO agents_key (agent_id, number, public_key) SELECT id, 1, sha256(convert_to(did, 'UTF8')) FROM added
+"""
+
+
+async def run(*, full: bool) -> Figures:
+    figures = Figures()
+    if which("wrk") is None:
+        figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
+        figures.books_are_sound = False
+        return figures
+    async with temporary_directory() as directory:
+        async with bench_runtime(directory) as runtime:
+            dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
+            callers = await _prepare_callers(runtime, dids[:PAYERS], directory)
+        async with _served(directory) as url, _beside(directory) as runtime:
+            baseline = Pgbench(runtime.database.dsn)
+            await baseline.prepare()
+            await _measure(url, callers, runtime, baseline, figures, accounts=len(dids))
+    return figures
+
+
+async def _measure(
+    url: str, callers: Path, runtime: Runtime, baseline: Pgbench, figures: Figures, *, accounts: int
+) -> None:
+    ours, theirs, p99s, acknowledged, refused = [], [], [], 0, 0
+    for number in range(ROUNDS):
+        answered, failed, seconds, p99 = await _wrk(url, callers, f"round{number}")
+        ours.append((answered - failed) / seconds)
+        p99s.append(p99)
+        acknowledged += answered - failed
+        refused += failed
+        theirs.append(await baseline.per_second(SECONDS))
+    median_ours = figures.add(
+        f"POST /teg/transfer, {CONNECTIONS} connections, {accounts:,} accounts", "/s", ours
+    )
+    figures.add("p99", "ms", p99s)
+    median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
+    figures.notes.append(
+        f"ratio {median_ours / median_theirs:.2f} x pgbench; {refused} answers other than 2xx"
+    )
+    # What was under way when wrk stopped may be written without having been acknowledged.
+    figures.books_are_sound = refused == 0 and await sound_between(
+        runtime, acknowledged, acknowledged + CONNECTIONS * ROUNDS
+    )
+
+
+async def _wrk(url: str, callers: Path, name: str) -> tuple[int, int, float, float]:
+    process = await asyncio.create_subprocess_exec(
+        "wrk", "-t2", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--latency",
+        "-s", str(Path(__file__).parent / "transfer.lua"), url, "--", str(callers), name,
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    found = re.search(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)", output.decode())
+    assert found, output.decode()
+    return int(found[1]), int(found[2]), float(found[3]), float(found[4])
+
+
+async def _prepare_callers(runtime: Runtime, dids: list[str], directory: Path) -> Path:
+    """A file of tokens and DIDs, one agent a line."""
+    connection = await asyncpg.connect(runtime.database.dsn)
+    await connection.execute(_AGENTS, dids)
+    await connection.close()
+    now = datetime.now(UTC)
+    lines = [
+        runtime.tokens.issue(TokenKind.AGENT, did, session="bench", now=now, lifetime=timedelta(hours=2))
+        + f" {did}\n"
+        for did in dids
+    ]
+    callers = directory / "callers.txt"
+    callers.write_text("".join(lines))
+    return callers
+
+
+@asynccontextmanager
+async def _served(directory: Path) -> AsyncIterator[str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        yield (await process.stdout.readline()).decode().removeprefix("ready ").strip()
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+@asynccontextmanager
+async def _beside(directory: Path) -> AsyncIterator[Runtime]:
+    """A second look at the database of the running service."""
+    settings = read_settings(data_dir=directory)
+    async with open_runtime(settings, running_dsn(directory)) as runtime:
+        yield runtime

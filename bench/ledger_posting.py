@@ -9,8 +9,8 @@ from bench.figures import Figures, percentile
 from bench.ground import (
     Pgbench,
     bench_runtime,
-    books_are_sound,
     seed_agents,
+    sound_between,
     temporary_directory,
     wal_bytes,
 )
@@ -49,8 +49,10 @@ async def _measure(runtime: Runtime, dids: list[str], baseline: Pgbench, figures
     median_ours = figures.add(f"transfers, {CALLERS} callers, {len(dids):,} accounts", "/s", ours)
     figures.add("p99", "ms", p99s)
     median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
-    figures.notes.append(f"ratio {median_ours / median_theirs:.2f} x pgbench; {per_transfer:,.0f} bytes of WAL per transfer")
-    figures.books_are_sound = await books_are_sound(runtime, acknowledged)
+    figures.notes.append(
+        f"ratio {median_ours / median_theirs:.2f} x pgbench; {per_transfer:,.0f} bytes of WAL per transfer"
+    )
+    figures.books_are_sound = await sound_between(runtime, acknowledged, acknowledged)
 
 
 async def _storm(runtime: Runtime, dids: list[str]) -> tuple[int, list[float]]:
@@ -65,7 +67,9 @@ async def _storm(runtime: Runtime, dids: list[str]) -> tuple[int, list[float]]:
             order = ledger.TransferOrder(payer, payee, Minor(UNIT // 100))
             request = Repeatable(payer, "/teg/transfer", str(uuid4()), {"to": payee})
             await desk.transfer(
-                order, request, lambda receipt, o=order: TransferOut.of(receipt, o, book.currency).model_dump_json()
+                order,
+                request,
+                lambda receipt, o=order: TransferOut.of(receipt, o, book.currency).model_dump_json(),
             )
             latencies.append(time.perf_counter() - started)
 

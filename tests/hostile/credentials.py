@@ -42,7 +42,7 @@ async def every_credential(stage: Stage) -> Credentials:
             "expired_developer": _bearer(_expired(registry, TokenKind.DEVELOPER, owner)),
             "logged_out_developer": _bearer(gone.token),
             "agent": _bearer(stage.agent.token),
-            "other_agent": _bearer(stage.payee.token),
+            "other_agent": _bearer((await other.agent(name="Elsewhere")).token),
             "powerless_agent": _bearer(powerless.token),
             "suspended_agent": _bearer(suspended.token),
             "revoked_agent": _bearer(revoked.token),
@@ -86,7 +86,7 @@ def _expired(registry: TestRegistry, kind: TokenKind, whose: TestDeveloper | Tes
 
 def _forged(registry: TestRegistry, agent: TestAgent) -> str:
     with TemporaryDirectory() as directory:
-        desk = TokenDesk(Keyring(Path(directory)), registry.settings.base_url)
+        desk = TokenDesk(Keyring(Path(directory)), registry.settings.trust_domain)
         return _like(desk, registry, TokenKind.AGENT, agent.token, datetime.now(UTC))
 
 

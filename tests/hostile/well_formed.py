@@ -42,18 +42,17 @@ class Stage:
     developer: TestDeveloper
     agent: TestAgent
     payee: TestAgent
+    card_name: str
     verification_token: str
-
-    @property
-    def card_name(self) -> str:
-        return self.agent.created["agent_card_name"]
 
 
 async def set_stage(registry: TestRegistry) -> Stage:
     """A registry with a developer, two agents and a link to verify an address."""
     developer = await registry.developer()
-    agent = await developer.agent(name="Staged")
-    return Stage(registry, developer, agent, await registry.agent(), await _verification_token(registry))
+    agent, payee = await developer.agent(name="Staged"), await registry.agent()
+    card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
+    link = await _verification_token(registry)
+    return Stage(registry, developer, agent, payee, card["human_readable_id"], link)
 
 
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
@@ -61,18 +60,15 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     method, path = operation.split(" ")
     if operation in _BODIES:
         return replace(await _BODIES[operation](stage), method=method, path=path)
-    places = await _places(stage)
-    for template, value in places.items():
+    for template, value in _places(stage).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
 
 
-async def _places(stage: Stage) -> dict[str, str]:
-    card = await stage.registry.get(f"/agents/by-did/{stage.agent.did}")
-    name = card.json().get("human_readable_id", "")
+def _places(stage: Stage) -> dict[str, str]:
     return {
-        "{human_readable_id:path}": name,
+        "{human_readable_id:path}": stage.card_name,
         "{card_id}": stage.agent.created["agent_card_id"],
         "{did}": stage.agent.did,
         "{code}": "BODY_INVALID",
@@ -82,6 +78,7 @@ async def _places(stage: Stage) -> dict[str, str]:
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
+    "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},
 }
 
 

@@ -83,7 +83,7 @@ def empty_house(directory: Path) -> FastAPI:
         Runtime(
             settings=settings,
             database=Database("postgresql://nowhere"),
-            tokens=TokenDesk(Keyring(directory), settings.base_url),
+            tokens=TokenDesk(Keyring(directory), settings.trust_domain),
             mail=OutboxMail(directory, settings.mail_from),
         )
     )

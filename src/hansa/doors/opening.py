@@ -49,7 +49,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
         yield Runtime(
             settings=settings,
             database=database,
-            tokens=TokenDesk(Keyring(settings.data_dir), settings.base_url),
+            tokens=TokenDesk(Keyring(settings.data_dir), settings.trust_domain),
             mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
         )
     finally:
@@ -64,7 +64,7 @@ async def bring_up_to_date(dsn: str) -> None:
 
 async def _prepare(dsn: str, settings: Settings) -> None:
     # A bad key stops the start here, before any process serves.
-    TokenDesk(Keyring(settings.data_dir), settings.base_url)
+    TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
     await bring_up_to_date(dsn)
     database = Database(dsn, pool_size=2)
     await database.open()

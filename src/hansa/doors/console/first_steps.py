@@ -20,8 +20,8 @@ def first_steps(settings: Settings) -> Iterator[Step]:
     """The steps as they go on a registry with these settings."""
     yield Step(
         "Tell the shell where the registry is",
-        "The answers are kept in a directory of their own, because some carry secrets; field picks one member "
-        "out of an answer.",
+        "The answers are kept in a directory of their own, because some carry secrets; `field` picks one "
+        "member out of an answer.",
         f"""
 cd "$(mktemp -d)"
 REGISTRY={shlex.quote(settings.base_url + "/api/v1")}
@@ -70,9 +70,9 @@ DEVELOPER_TOKEN=$(field access_token < login.json)
     )
     yield Step(
         "Discover an agent",
-        "Anyone may ask. Each result names the DID to pay and the address to call.",
+        "Anyone may ask. Each result names the DID to pay; its card says where to call it.",
         """
-curl -sSw '\\n' "$REGISTRY/discover?query=translat"
+curl -sSw '\\n' "$REGISTRY/discover?query=translator"
 PAYEE=$(field agent_did < payee.json)
 """,
     )

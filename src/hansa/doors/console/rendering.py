@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -24,6 +25,7 @@ CONTENT_SECURITY_POLICY = (
 )
 NARROW_NO_BREAK_SPACE = "\u202f"
 
+_BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 
@@ -52,6 +54,11 @@ def grouped(amount: str) -> str:
     return _THOUSANDS.sub(NARROW_NO_BREAK_SPACE, whole) + point + fraction
 
 
+def coded(text: str) -> Markup:
+    """Text whose words between backticks are code."""
+    return Markup(_BETWEEN_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
+
+
 def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
@@ -67,4 +74,4 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters.update(grouped=grouped, moment=_moment, phrase=_phrase)
+_PAGES.filters.update(coded=coded, grouped=grouped, moment=_moment, phrase=_phrase)

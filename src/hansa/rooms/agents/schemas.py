@@ -20,8 +20,9 @@ def _without_empty(value: object) -> object:
 
 
 Hint = Annotated[str, Field(max_length=128)]
-Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
-FormSecret = Annotated[Secret | None, BeforeValidator(_without_empty)]
+FormText = Annotated[
+    str | None, BeforeValidator(_without_empty), Field(max_length=SECRET_MAX_CHARACTERS, repr=False)
+]
 
 
 class BootstrapRequest(BaseModel):
@@ -111,10 +112,10 @@ class AgentTokenForm(BaseModel):
     grant_type: Annotated[
         Literal["password", "client_credentials"] | None, BeforeValidator(_without_empty)
     ] = None
-    username: FormSecret = Field(default=None, description="The client id.")
-    password: FormSecret = Field(default=None, description="The client secret.")
-    client_id: FormSecret = None
-    client_secret: FormSecret = None
+    username: FormText = Field(default=None, description="The client id.")
+    password: FormText = Field(default=None, description="The client secret.")
+    client_id: FormText = None
+    client_secret: FormText = None
 
     @model_validator(mode="after")
     def _has_credentials(self) -> "AgentTokenForm":

@@ -18,17 +18,17 @@ DELETE FROM agents_bootstrap_token
 WHERE developer_id = $1 AND used_at IS NULL AND expires_at < now() - interval '1 day'
 """
 
-_INSERT_BOOTSTRAP_TOKEN = """
+_INSERT_BOOTSTRAP = """
 INSERT INTO agents_bootstrap_token (token_sha256, developer_id, agent_type_hint, requested_by, expires_at)
 VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second') RETURNING expires_at
 """
 
-_FIND_BOOTSTRAP_TOKEN = """
+_FIND_BOOTSTRAP = """
 SELECT developer_id, used_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired
 FROM agents_bootstrap_token WHERE token_sha256 = $1
 """
 
-_BURN_BOOTSTRAP_TOKEN = """
+_BURN_BOOTSTRAP = """
 UPDATE agents_bootstrap_token SET used_at = now()
 WHERE token_sha256 = $1 AND used_at IS NULL AND expires_at > now() RETURNING 1
 """
@@ -103,7 +103,7 @@ async def insert_bootstrap_token(
     """Write a token and return when it ends; the developer's long-expired unused ones go."""
     await tx.execute(_FORGET_UNUSED, developer_id)
     expires_at: datetime = await tx.fetchval(
-        _INSERT_BOOTSTRAP_TOKEN,
+        _INSERT_BOOTSTRAP,
         token_sha256,
         developer_id,
         agent_type_hint,
@@ -115,13 +115,13 @@ async def insert_bootstrap_token(
 
 async def find_bootstrap_token(tx: Tx, token_sha256: bytes) -> BootstrapToken | None:
     """The token, or None for an unknown one; takes no lock."""
-    row = await tx.fetchrow(_FIND_BOOTSTRAP_TOKEN, token_sha256)
+    row = await tx.fetchrow(_FIND_BOOTSTRAP, token_sha256)
     return BootstrapToken(**row) if row else None
 
 
 async def burn_bootstrap_token(tx: Tx, token_sha256: bytes) -> bool:
     """Use the token up; False when another creation was first."""
-    return await tx.fetchval(_BURN_BOOTSTRAP_TOKEN, token_sha256) is not None
+    return await tx.fetchval(_BURN_BOOTSTRAP, token_sha256) is not None
 
 
 async def insert_agent(tx: Tx, agent: NewAgent) -> int:

@@ -8,17 +8,20 @@ import copy
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from a2a.client.card_resolver import parse_agent_card
+from a2a.types import AgentCard
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import validate_proto_required_fields
-from google.protobuf.json_format import MessageToDict, ParseError
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.json_format import ParseError
 
 from . import human_readable_id, limits
 from .errors import CardInvalid
 from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
+from .shape import shape_troubles, wire_name
 
 PLATFORM_MEMBERS = frozenset(
     {
@@ -37,6 +40,7 @@ PLATFORM_MEMBERS = frozenset(
     }
 )
 PLATFORM_EXTENSIONS = frozenset({"enforcement", "reputation-bond", "track-record"})
+CARD_MESSAGE = cast("Descriptor", AgentCard.DESCRIPTOR)
 TROUBLES_TOLD = 50
 
 
@@ -55,13 +59,18 @@ def check_card(card_data: Any) -> CheckedCard:
     if troubles := tuple(limits.size_troubles(card_data)):
         return CheckedCard(None, troubles)
     card = with_interfaces(_owned_part(_normalised(card_data)))
-    troubles = (*limits.count_troubles(card), *limits.text_troubles(card), *_name_troubles(card))
-    known, unreadable = _read_as_protocol(card)
-    if troubles := (*troubles, *unreadable)[:TROUBLES_TOLD]:
-        return CheckedCard(None, troubles)
-    complete = with_both_halves(card, known)
-    # The official reader takes snake_case too, but not both spellings: what is handed out must be readable again.
-    _, troubles = _read_as_protocol(complete)
+    troubles = (
+        *limits.count_troubles(card),
+        *limits.text_troubles(card),
+        *_name_troubles(card),
+        *shape_troubles(card, CARD_MESSAGE),
+        *_protocol_troubles(card),
+    )
+    if troubles:
+        return CheckedCard(None, troubles[:TROUBLES_TOLD])
+    complete = with_both_halves(card)
+    # What is handed out must be readable again, so the derived half is judged as well.
+    troubles = tuple(_protocol_troubles(complete))
     return CheckedCard(None, troubles) if troubles else CheckedCard(complete, ())
 
 
@@ -87,27 +96,16 @@ def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
         )
 
 
-def _read_as_protocol(card: dict[str, Any]) -> tuple[dict[str, Any], tuple[Trouble, ...]]:
-    """The members that A2A knows, and what the official types say of them; unknown members are not their business."""
+def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    """What the official types say. Members that they do not know are none of their business."""
     try:
-        message = parse_agent_card(copy.deepcopy(card))
-        validate_proto_required_fields(message)
-        return MessageToDict(message), ()
+        validate_proto_required_fields(parse_agent_card(copy.deepcopy(card)))
     except InvalidParamsError as trouble:
-        errors = (trouble.data or {}).get("errors", [])
-        return {}, tuple(Trouble(_wire_name(error["field"]), error["message"]) for error in errors)
+        for error in (trouble.data or {}).get("errors", []):
+            yield Trouble(wire_name(error["field"]), error["message"])
     # The official parser lets some shapes it does not expect escape as plain Python errors.
     except (ParseError, AttributeError, TypeError, ValueError, KeyError) as trouble:
-        return {}, (
-            Trouble("card_data", f"The card is not of the A2A form: {str(trouble).rstrip('.')[:300]}."),
-        )
-
-
-def _wire_name(field: str) -> str:
-    return ".".join(
-        first + "".join(word.capitalize() for word in rest)
-        for first, *rest in (part.split("_") for part in field.split("."))
-    )
+        yield Trouble("card_data", f"The card is not of the A2A form: {str(trouble).rstrip('.')[:300]}.")
 
 
 def _normalised(value: Any) -> Any:

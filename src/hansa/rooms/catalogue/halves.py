@@ -37,12 +37,9 @@ def with_interfaces(card: dict[str, Any]) -> dict[str, Any]:
     return {**card, "supportedInterfaces": interfaces}
 
 
-def with_both_halves(card: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """A valid card that both kinds of client can call. `known` is the same card as the official types print it."""
-    printed: list[dict[str, Any]] = known["supportedInterfaces"]
-    written: list[dict[str, Any]] = card.get("supportedInterfaces", printed)
-    interfaces = [{**first, **second} for first, second in zip(written, printed, strict=True)]
-    return _with_both_securities(_with_old_connection({**known, **card, "supportedInterfaces": interfaces}))
+def with_both_halves(card: dict[str, Any]) -> dict[str, Any]:
+    """A valid card that both kinds of client can call."""
+    return _with_both_securities(_with_old_connection(card))
 
 
 def _interface(url: Any, binding: Any, version: Any) -> dict[str, Any]:

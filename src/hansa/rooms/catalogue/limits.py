@@ -30,6 +30,7 @@ KINDS: dict[str, type[object]] = {
     "protocolVersion": str,
     "additionalInterfaces": list,
     "extensions": list,
+    "capabilities": dict,
     "pricing": dict,
     "endpoints": dict,
 }

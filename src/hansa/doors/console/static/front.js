@@ -2,7 +2,8 @@
 
 const PERIOD_MILLISECONDS = 5000;
 const EVENTS_SHOWN = 12;
-const ABOUT_MAX_CHARACTERS = 44;
+const COLUMNS = 4;
+const ABOUT_MAX_CHARACTERS = 31;
 
 const supply = document.getElementById("supply");
 const eventRows = document.querySelector("[data-events]");
@@ -79,7 +80,7 @@ function showEvents(recent) {
   if (rows.length === 0) {
     const row = document.createElement("tr");
     const none = cell("Nothing has happened yet.", "faint");
-    none.colSpan = 4;
+    none.colSpan = COLUMNS;
     row.append(none);
     rows.push(row);
   }

@@ -113,6 +113,8 @@ def test_the_operator_lets_named_hosts_through():
         pullable_host("http://127.0.0.1:9001", ["127.0.0.1:9000"])
 
 
-@pytest.mark.parametrize("text", ["javascript:alert(1)", "//example.org", "https://a\nb", "http://[", "http://u@h.org"])
+@pytest.mark.parametrize(
+    "text", ["javascript:alert(1)", "//example.org", "https://a\nb", "http://[", "http://u@h.org"]
+)
 def test_only_http_and_https_urls_without_credentials_are_urls(text):
     assert not is_http_url(text)

@@ -86,7 +86,11 @@ def test_a_stored_card_is_taken_again_unchanged():
 
 
 def test_unknown_members_are_kept():
-    extra = {"pricing": {"model": "per-request", "base_rate": 0.5}, "x": {"deep": [1, None, True]}, "tags": ["a"]}
+    extra = {
+        "pricing": {"model": "per-request", "base_rate": 0.5},
+        "x": {"deep": [1, None, True]},
+        "tags": ["a"],
+    }
     card = require_card(card_of(**extra))
     assert {name: card[name] for name in extra} == extra
 
@@ -94,8 +98,10 @@ def test_unknown_members_are_kept():
 def test_what_the_platform_owns_is_dropped():
     platform = ["status", "did", "federation_metadata", "flare", "signatures", "enforcement", "track_record"]
     base = "https://hansa.dev/extensions/v1/"
-    given = card_of(**dict.fromkeys(platform, {"forged": True}))
-    given["extensions"] = [{"uri": base + kind} for kind in ("enforcement", "reputation-bond", "track-record", "mine")]
+    given = card_of(**{name: {"forged": True} for name in platform})
+    given["extensions"] = [
+        {"uri": base + kind} for kind in ("enforcement", "reputation-bond", "track-record", "mine")
+    ]
     given["capabilities"] = {"extensions": [{"uri": base + "track_record/"}, {"uri": "urn:mine"}]}
     card = require_card(given)
     assert not set(platform) & set(card)
@@ -134,8 +140,15 @@ def test_texts_are_stored_in_one_unicode_form():
         ("defaultInputModes", []),
         ("supportedInterfaces", []),
         ("supportedInterfaces", [{"url": "", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]),
-        ("supportedInterfaces", [{"url": "ftp://a.b", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]),
+        (
+            "supportedInterfaces",
+            [{"url": "ftp://a.b", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        ),
         ("supportedInterfaces", [{"url": "https://a.b", "protocol_binding": "J", "protocol_version": "1.0"}]),
+        ("supported_interfaces", []),
+        ("securityRequirements", [[]]),
+        ("securitySchemes", {"a": []}),
+        ("provider", []),
         ("url", "javascript:alert(1)"),
         ("url", 5),
         ("url", ""),
@@ -175,7 +188,11 @@ def test_no_distorted_card_crashes_the_judge():
         card = json.loads(json.dumps(chance.choice([OLD, card_of(), require_card(OLD)])))
         here = card
         for _ in range(chance.randrange(4)):
-            inner = [v for v in (here.values() if isinstance(here, dict) else here) if isinstance(v, dict | list) and v]
+            inner = [
+                v
+                for v in (here.values() if isinstance(here, dict) else here)
+                if isinstance(v, dict | list) and v
+            ]
             if not inner:
                 break
             here = chance.choice(inner)

@@ -1,0 +1,91 @@
+"""The served description is held to: random requests of every kind get only what it declares."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import schemathesis
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import events, from_schema
+
+from tests.hostile.served import Served, serve
+from tests.properties.scale import by_tier, printed_seed
+from tests.registry import StartRegistry
+
+EXAMPLES = by_tier(20, 200, 1000)
+
+# Requests that fit the description and are still refused: by the state of the registry, by rules between members,
+# by words that a pattern does not know. Nothing else may refuse a request of the described form.
+REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
+REFUSED_BY_RULES = {
+    "POST /api/v1/auth/agent/token": "the members depend on the grant type",
+    "POST /api/v1/auth/register": "a password has classes of characters, an e-mail address has a syntax",
+    "POST /api/v1/onboard/create_agent": "exactly one of two members; a card of the A2A form",
+    "POST /api/v1/teg/transfer": "an amount is greater than zero and has a maximum",
+    "GET /api/v1/discover": "what is looked for holds a word",
+}
+
+
+@pytest.mark.parametrize("who", ["nobody", "developer", "agent"])
+async def test_no_request_gets_an_answer_that_the_description_does_not_declare(
+    who: str, start_registry: StartRegistry
+):
+    registry = await start_registry(public_base_url="http://registry.test")
+    developer = await registry.developer()
+    agent = await developer.agent()
+    credentials = {"nobody": {}, "developer": developer.headers, "agent": agent.headers}
+    async with serve(registry) as served:
+        judged, failures = fuzzed(served, credentials[who], printed_seed())
+    assert failures == []
+    assert judged["not_a_server_error"] > EXAMPLES
+    print(f"{who}: {judged['not_a_server_error']} requests, {judged}")
+
+
+def fuzzed(served: Served, credential: Mapping[str, str], seed: int) -> tuple[Counter[str], list[str]]:
+    """How often each check judged, and what it found."""
+    config = SchemathesisConfig.from_dict(
+        {
+            "seed": seed,
+            "base-url": served.url,
+            "headers": dict(credential),
+            "continue-on-failure": True,
+            "request-timeout": 30,
+            # NUL has tests of its own: no schema can say that it is refused everywhere.
+            "generation": {"max-examples": EXAMPLES, "database": "none", "allow-x00": False},
+            "checks": {"positive_data_acceptance": {"expected-statuses": REFUSED_BY_STATE}},
+            "operations": [
+                {"include-name": name, "checks": {"positive_data_acceptance": {"enabled": False}}}
+                for name in REFUSED_BY_RULES
+            ],
+        }
+    )
+    schema = schemathesis.openapi.from_url(f"{served.url}/api/v1/openapi.json", config=config)
+    judged: Counter[str] = Counter()
+    failures: list[str] = []
+    with from_many_addresses():
+        for event in from_schema(schema).execute():
+            if isinstance(event, events.ScenarioFinished):
+                for check in (check for checks in event.recorder.checks.values() for check in checks):
+                    judged[check.name] += 1
+                    if check.failure_info:
+                        failures.append(f"{event.label}: {check.failure_info.failure}\n{check.failure_info.code_sample}")
+            elif isinstance(event, events.NonFatalError | events.FatalError):
+                failures.append(f"the run itself failed: {vars(event)}")
+    return judged, failures
+
+
+@contextmanager
+def from_many_addresses() -> Iterator[None]:
+    """Each request comes from an address of its own, past the limits that count addresses."""
+
+    def before_call(context: Any, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
+        case.headers["X-Forwarded-For"] = ".".join(str(random.randrange(1, 255)) for _ in range(4))
+
+    schemathesis.hook(before_call)
+    try:
+        yield
+    finally:
+        schemathesis.hooks.unregister(before_call)

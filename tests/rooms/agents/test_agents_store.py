@@ -1,0 +1,112 @@
+"""What the tables of the agents room hold by themselves, and how two at once come apart."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from hansa.foundation.words.secrets import fingerprint
+from hansa.rooms.agents import store
+
+
+async def token_of(registry, developer_id=1, token="bst_test"):
+    await registry.database.act(
+        lambda tx: store.insert_bootstrap_token(
+            tx,
+            token_sha256=fingerprint(token),
+            developer_id=developer_id,
+            agent_type_hint=None,
+            requested_by=None,
+            lifetime_seconds=300,
+        )
+    )
+    return fingerprint(token)
+
+
+async def test_a_token_is_burned_once(registry):
+    token = await token_of(registry)
+    assert await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
+    assert not await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
+
+
+async def test_the_second_of_two_burns_waits_and_succeeds_when_the_first_gives_up(registry):
+    token = await token_of(registry)
+    burned = asyncio.Event()
+
+    async def burn_and_give_up(tx):
+        assert await store.burn_bootstrap_token(tx, token)
+        burned.set()
+        await asyncio.sleep(0.1)
+        raise RuntimeError
+
+    first = asyncio.create_task(registry.database.act(burn_and_give_up))
+    await burned.wait()
+    assert await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
+    with pytest.raises(RuntimeError):
+        await first
+
+
+async def test_a_claim_falls_to_the_second_when_the_first_gives_up(registry):
+    agent = await registry.agent()
+    agent_id = await registry.database.read(
+        lambda tx: tx.fetchval("SELECT id FROM agents_agent WHERE did = $1", agent.did)
+    )
+    claimed = asyncio.Event()
+
+    async def claim_and_give_up(tx):
+        assert await store.claim_grant(tx, 777, agent_id)
+        claimed.set()
+        await asyncio.sleep(0.1)
+        raise RuntimeError
+
+    first = asyncio.create_task(registry.database.act(claim_and_give_up))
+    await claimed.wait()
+    assert await registry.database.act(lambda tx: store.claim_grant(tx, 777, agent_id))
+    assert not await registry.database.act(lambda tx: store.claim_grant(tx, 777, agent_id))
+    with pytest.raises(RuntimeError):
+        await first
+
+
+async def test_unused_tokens_are_forgotten_a_day_after_their_end_and_used_ones_are_kept(registry):
+    used, unused = await token_of(registry, token="bst_used"), await token_of(registry, token="bst_unused")
+    await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, used))
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE agents_bootstrap_token SET issued_at = now() - interval '3 days',"
+            " expires_at = now() - interval '2 days'"
+        )
+    )
+    await token_of(registry, token="bst_new")
+    found = await registry.database.read(lambda tx: store.find_bootstrap_token(tx, used))
+    assert found is not None
+    assert found.is_used
+    assert await registry.database.read(lambda tx: store.find_bootstrap_token(tx, unused)) is None
+
+
+async def test_an_agent_has_one_present_key_and_keeps_the_earlier_ones(registry):
+    agent = await registry.agent()
+    add = """
+    INSERT INTO agents_key (agent_id, number, public_key)
+    SELECT id, 2, $2 FROM agents_agent WHERE did = $1
+    """
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await registry.database.act(lambda tx: tx.execute(add, agent.did, bytes(32)))
+    await registry.database.act(
+        lambda tx: tx.execute("UPDATE agents_key SET valid_until = clock_timestamp()")
+    )
+    await registry.database.act(lambda tx: tx.execute(add, agent.did, bytes(32)))
+    assert await registry.database.read(lambda tx: store.find_public_key(tx, agent.did)) == bytes(32)
+
+
+async def test_the_bearer_is_found_by_its_key_without_a_scan(registry):
+    agent = await registry.agent()
+
+    async def plan(tx):
+        await tx.execute("SET LOCAL enable_seqscan = off")
+        return await tx.fetch(
+            "EXPLAIN " + store._FIND_BEARER.replace("$1", f"'{agent.did}'").replace("$2", "0")
+        )
+
+    lines = "\n".join(row[0] for row in await registry.database.act(plan))
+    assert "agents_agent_did_key" in lines
+    assert "Seq Scan" not in lines

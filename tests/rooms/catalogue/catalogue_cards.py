@@ -1,0 +1,63 @@
+"""Cards put into the catalogue through its door, as the agents room does."""
+
+from typing import Any
+from uuid import uuid4
+
+from hansa.rooms.catalogue import StoredCard, publish_card, publish_stub
+from tests.registry import TestRegistry, card_of
+
+DEVELOPER = 1
+ALLOWED_CHANGES = {
+    "is_active",
+    "status",
+    "unlisted",
+    "source_registry",
+    "developer_id",
+    "settlement_currency",
+    "did",
+}
+
+
+def new_did() -> str:
+    return f"did:hansa:hansa.local:{uuid4()}"
+
+
+async def publish(
+    registry: TestRegistry, name: str = "Translator", *, developer: int = DEVELOPER, **card: Any
+) -> StoredCard:
+    given = card_of(name, **card)
+    return await registry.database.act(
+        lambda tx: publish_card(
+            tx, did=new_did(), developer_id=developer, card_data=given, settings=registry.settings
+        )
+    )
+
+
+async def stub(registry: TestRegistry, host: str = "https://agent.example.org") -> StoredCard:
+    return await registry.database.act(
+        lambda tx: publish_stub(
+            tx, did=new_did(), developer_id=DEVELOPER, host=host, settings=registry.settings
+        )
+    )
+
+
+async def change(registry: TestRegistry, card: StoredCard, **members: Any) -> None:
+    """What later rooms do to a card: suspend it, unlist it, mirror it."""
+    assert set(members) <= ALLOWED_CHANGES
+    places = ", ".join(f"{name} = ${number}" for number, name in enumerate(members, 2))
+    sql = f"UPDATE catalogue_card SET {places} WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(sql, card.card_id, *members.values()))
+
+
+async def names(registry: TestRegistry, **query: Any) -> list[str]:
+    """The names in one page of the card list."""
+    answer = await registry.get("/agent-cards/", params=query)
+    assert answer.status_code == 200, answer.text
+    return [item["name"] for item in answer.json()["items"]]
+
+
+async def found(registry: TestRegistry, query: str, **more: Any) -> list[str]:
+    """The names that a search finds, the best first."""
+    answer = await registry.get("/discover", params={"query": query, **more})
+    assert answer.status_code == 200, answer.text
+    return [result["name"] for result in answer.json()["results"]]
