@@ -5,6 +5,8 @@ from uuid import uuid4
 import pytest
 
 from hansa.rooms.catalogue import HostRefused, HumanReadableIdTaken, publish_card
+from hansa.rooms.catalogue.cursor import ChangesCursor, ListingCursor, encode
+from hansa.rooms.catalogue.rules import BIGINT_MAX
 from tests.registry import card_of
 from tests.rooms.catalogue.catalogue_cards import change, names, new_did, publish, stub
 
@@ -296,6 +298,20 @@ async def test_updated_since_lists_by_change_the_oldest_first(registry):
     later = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
     assert await names(registry, updated_since=later.isoformat()) == []
     assert second.name == "Second"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ChangesCursor(0, BIGINT_MAX, BIGINT_MAX, BIGINT_MAX, BIGINT_MAX, BIGINT_MAX, BIGINT_MAX),
+        ChangesCursor(BIGINT_MAX, BIGINT_MAX, 0, 0),
+        ListingCursor(BIGINT_MAX, BIGINT_MAX, BIGINT_MAX),
+    ],
+)
+async def test_a_forged_place_is_answered_or_refused(registry, place):
+    await publish(registry)
+    answer = await registry.get("/agent-cards/", params={"next": encode(place)})
+    assert answer.status_code in {200, 422}
 
 
 async def follow(registry, query):

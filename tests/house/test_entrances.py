@@ -7,8 +7,14 @@ import pytest
 from fastapi import Depends, FastAPI
 from pydantic import BaseModel
 
-from hansa.doors.house_map import Entrance, empty_house, entrances
-from hansa.foundation.plumbing.caller import CurrentAgent, CurrentDeveloper, Public, agent_holding
+from hansa.doors.house_map import CALLERS, Entrance, empty_house, entrances
+from hansa.foundation.plumbing.caller import (
+    CurrentAgent,
+    CurrentDeveloper,
+    Public,
+    agent_holding,
+    developer_caller_if_any,
+)
 from tests.house.rights import KINDS, read_rights
 
 
@@ -74,6 +80,23 @@ def test_an_operation_without_a_shape_is_seen():
     async def text(_: Annotated[None, Depends(lambda: None)]): ...
 
     assert shapeless(entrances(app)) == ["GET /shapeless"]
+
+
+def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Path):
+    app = empty_house(tmp_path)
+    described = app.openapi()["paths"]
+    optional = {
+        (entrance.path, entrance.method.lower())
+        for entrance in entrances(app)
+        if entrance.callers == (CALLERS[developer_caller_if_any],) and entrance.context.include_in_schema
+    }
+    assert optional
+    assert {
+        (path, method)
+        for path, operations in described.items()
+        for method, operation in operations.items()
+        if {} in operation.get("security", [])
+    } == optional
 
 
 def test_every_operation_has_its_row_in_the_table_of_rights(house: list[Entrance]):

@@ -9,10 +9,11 @@ from hansa.foundation.plumbing.sweeps import Sweep
 from hansa.rooms import agents, auditor, catalogue, journal, ledger, people, transfers
 
 API_ROUTERS: tuple[APIRouter, ...] = (
-    people.router,
-    agents.router,
-    catalogue.router,
+    # Matched in this order: the hot routes first.
     transfers.router,
+    agents.router,
+    people.router,
+    catalogue.router,
     ledger.router,
     journal.router,
     auditor.router,

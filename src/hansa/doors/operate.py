@@ -27,7 +27,9 @@ DataDir = Annotated[
 
 @app.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on (HANSA_HOST).", show_default="127.0.0.1")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on (HANSA_HOST).", show_default="127.0.0.1")
+    ] = None,
     port: Annotated[
         int | None,
         typer.Option(

@@ -65,6 +65,15 @@ class GuardedRoute(APIRoute):
         return guarded
 
 
+async def guarded_json(request: Request) -> Any:
+    """The JSON body of a request, or None without one. Raises: as the guard."""
+    body = await read_within(request, BODY_MAX_BYTES)
+    if not body:
+        return None
+    _require_media_type(request, expects_form=False)
+    return parse_json(body)
+
+
 def takes_cards(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     """Mark an endpoint whose body may be as large as a card."""
     endpoint.body_max_bytes = CARD_BODY_MAX_BYTES  # type: ignore[attr-defined]

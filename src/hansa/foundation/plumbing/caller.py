@@ -51,11 +51,14 @@ class PermissionMissing(Forbidden):
     sentence = "The agent's roles do not give the permission that this route needs."
 
 
+# A security requirement that nothing meets beside those of the signature: the description then says "or none".
+CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
+
 _DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
 _AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
 
 
-def anyone() -> None:
+async def anyone() -> None:
     """The route is public."""
 
 
@@ -108,4 +111,5 @@ def bearer_token(request: Request) -> str:
 Public = Annotated[None, Depends(anyone)]
 CurrentDeveloper = Annotated[Developer, Depends(developer_caller)]
 MaybeDeveloper = Annotated[Developer | None, Depends(developer_caller_if_any)]
+"""With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route."""
 CurrentAgent = Annotated[Agent, Depends(agent_caller)]

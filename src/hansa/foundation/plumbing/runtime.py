@@ -27,19 +27,19 @@ def runtime_of(request: Request) -> Runtime:
     return runtime
 
 
-def _database_of(request: Request) -> Database:
+async def _database_of(request: Request) -> Database:
     return runtime_of(request).database
 
 
-def _settings_of(request: Request) -> Settings:
+async def _settings_of(request: Request) -> Settings:
     return runtime_of(request).settings
 
 
-def _tokens_of(request: Request) -> TokenDesk:
+async def _tokens_of(request: Request) -> TokenDesk:
     return runtime_of(request).tokens
 
 
-def _mail_of(request: Request) -> Mailbox:
+async def _mail_of(request: Request) -> Mailbox:
     return runtime_of(request).mail
 
 

@@ -1,9 +1,13 @@
 """Who an agent token belongs to, asked for every request of an agent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from weakref import WeakKeyDictionary
 
 from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.words.errors import Unauthorized
@@ -25,13 +29,13 @@ class KnownAgent(Agent):
 
 
 async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
-    """The agent of a token, as it stands now: one keyed query, nothing remembered.
+    """The agent of a token, as it stands now: one keyed query, shared with whoever asks at the same moment.
 
     Raises: Unauthorized, AgentSuspended, AgentRevoked.
     """
     claims = runtime.tokens.verify(TokenKind.AGENT, token)
-    bearer = await runtime.database.read(lambda tx: store.find_bearer(tx, claims.subject, claims.expires_at))
-    if bearer is None or bearer.token_is_expired:
+    bearer = await _bearers_of(runtime.database).find(claims.subject)
+    if bearer is None or claims.expires_at <= bearer.read_at.timestamp():
         raise Unauthorized
     rules.require_active(bearer.status)
     return KnownAgent(
@@ -46,3 +50,18 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         last_active_at=bearer.last_active_at,
         public_key=bearer.public_key,
     )
+
+
+_gatherings: WeakKeyDictionary[Database, Gathering[str, store.Bearer]] = WeakKeyDictionary()
+
+
+def _bearers_of(database: Database) -> Gathering[str, store.Bearer]:
+    """The lookups of agents that gather in this process."""
+    gathering = _gatherings.get(database)
+    if gathering is None:
+
+        async def load(dids: Sequence[str]) -> dict[str, store.Bearer]:
+            return await database.look(lambda tx: store.find_bearers(tx, dids))
+
+        gathering = _gatherings[database] = Gathering(load)
+    return gathering

@@ -5,6 +5,7 @@ key. Of two at once the second waits for the first to commit, then finds nothing
 touched, so the treasury is always locked last.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,10 +51,10 @@ _FIND_CREDENTIALS = "SELECT did, client_secret_sha256, status FROM agents_agent 
 _TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNING now()"
 
 # One keyed row each: this runs for every request of an agent.
-_FIND_BEARER = """
+_FIND_BEARERS = """
 SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.created_at, a.last_active_at, k.public_key,
-  to_timestamp($2) <= now() AS token_is_expired
-FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = $1
+  clock_timestamp() AS read_at
+FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = ANY($1)
 """
 
 _FIND_PUBLIC_KEY = """
@@ -77,7 +78,7 @@ class NewAgent:
 
 @dataclass(frozen=True)
 class Bearer:
-    """The agent that a token names, and whether the token has ended by the database's clock."""
+    """The agent that a token names, and the database's time when it was read."""
 
     did: str
     developer_id: int
@@ -88,7 +89,7 @@ class Bearer:
     created_at: datetime
     last_active_at: datetime | None
     public_key: bytes
-    token_is_expired: bool
+    read_at: datetime
 
 
 async def insert_bootstrap_token(
@@ -156,10 +157,10 @@ async def touch(tx: Tx, did: str) -> datetime:
     return now
 
 
-async def find_bearer(tx: Tx, did: str, expires_at: int) -> Bearer | None:
-    """The agent that a token names; `expires_at` is the token's end in epoch seconds."""
-    row = await tx.fetchrow(_FIND_BEARER, did, float(expires_at))
-    return Bearer(**{**row, "roles": tuple(row["roles"])}) if row else None
+async def find_bearers(tx: Tx, dids: Sequence[str]) -> dict[str, Bearer]:
+    """The agents with these DIDs; unknown ones are left out."""
+    rows = await tx.fetch(_FIND_BEARERS, list(dids))
+    return {row["did"]: Bearer(**{**row, "roles": tuple(row["roles"])}) for row in rows}
 
 
 async def find_public_key(tx: Tx, did: str) -> bytes | None:

@@ -16,8 +16,6 @@ from typing import Any
 from .errors import CursorInvalid
 from .rules import BIGINT_MAX
 
-CURSOR_MAX = 512
-
 
 @dataclass(frozen=True)
 class ListingCursor:

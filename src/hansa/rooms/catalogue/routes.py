@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import MaybeDeveloper, Public
+from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, MaybeDeveloper, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -30,7 +30,11 @@ from .schemas import (
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
-@router.get("/agent-cards/", responses=problems(Unauthorized, OwnerUnknown, UnlistedRefused, CursorInvalid))
+@router.get(
+    "/agent-cards/",
+    openapi_extra=CREDENTIAL_OPTIONAL,
+    responses=problems(Unauthorized, OwnerUnknown, UnlistedRefused, CursorInvalid),
+)
 @router.get("/agent-cards", include_in_schema=False)
 async def read_cards(
     query: Annotated[CardListQuery, Query()], developer: MaybeDeveloper, db: Db, settings: Config

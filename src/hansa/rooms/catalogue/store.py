@@ -23,7 +23,7 @@ PAGE_MAX_BYTES = 32 * 1024 * 1024
 
 _COLUMNS = """
 c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status, is_stub,
-unlisted, created_at, updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
+unlisted, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain
 """
 
@@ -44,17 +44,22 @@ _BY_KEY = {
 
 _SHOWN = "is_active AND NOT unlisted AND status = 'active'"
 
+# Ranked on narrow rows; documents are read for the best only. Each word scores by the best part that holds it.
 _DISCOVER = f"""
-SELECT {_COLUMNS}, pricing, tags, count(*) OVER () AS total,
-  CASE WHEN name_text = $1 THEN 1.0 ELSE (
-    SELECT avg(CASE WHEN name_text LIKE p THEN 0.9 WHEN tags_text LIKE p THEN 0.7
-                    WHEN skills_text LIKE p THEN 0.5 ELSE 0.3 END) FROM unnest($2::text[]) p)
-  END::float8 AS score,
-  name_text LIKE ANY($2) AS in_name, description_text LIKE ANY($2) AS in_description,
+WITH matched AS (
+  SELECT c.id, c.updated_at, (CASE WHEN name_text = $1 THEN 1 ELSE ({{score}}) END)::float8 AS score
+  FROM catalogue_card c WHERE {_SHOWN} AND did IS NOT NULL AND {{every_word}}
+), best AS (
+  SELECT *, count(*) OVER () AS total FROM matched ORDER BY score DESC, updated_at DESC, id DESC LIMIT $3
+)
+SELECT {_COLUMNS}, pricing, tags, best.total, best.score,
+  name_text LIKE ANY($2::text[]) AS in_name, description_text LIKE ANY($2) AS in_description,
   tags_text LIKE ANY($2) AS in_tags, skills_text LIKE ANY($2) AS in_skills
-FROM catalogue_card c WHERE {_SHOWN} AND did IS NOT NULL AND """  # noqa: S608
+FROM best JOIN catalogue_card c ON c.id = best.id ORDER BY best.score DESC, c.updated_at DESC, c.id DESC
+"""  # noqa: S608
 
-_BEST_FIRST = " ORDER BY score DESC, updated_at DESC, c.id DESC LIMIT $3"
+_WORD_SCORE = """CASE WHEN name_text LIKE {0} THEN 0.9::float8 WHEN tags_text LIKE {0} THEN 0.7
+  WHEN skills_text LIKE {0} THEN 0.5 ELSE 0.3 END"""
 
 
 @dataclass(frozen=True)
@@ -231,9 +236,13 @@ async def oldest_open_transaction(tx: Tx) -> int:
 async def discover(tx: Tx, phrase: str, patterns: Sequence[str], limit: int) -> tuple[list[Found], int]:
     """Shown cards of agents that hold every pattern, the best first, and how many there are."""
     await _bound_search(tx)
-    # One condition for each word: an index serves those, and not a condition over all of an array.
-    every_word = " AND ".join(f"found_text LIKE ${number}" for number in range(4, 4 + len(patterns)))
-    rows = await tx.fetch(_DISCOVER + every_word + _BEST_FIRST, phrase, list(patterns), limit, *patterns)
+    places = [f"${number}" for number in range(4, 4 + len(patterns))]
+    statement = _DISCOVER.format(
+        score=f"({' + '.join(_WORD_SCORE.format(place) for place in places)}) / {len(places)}",
+        # One condition for each word: an index serves those, and not a condition over all of an array.
+        every_word=" AND ".join(f"found_text LIKE {place}" for place in places),
+    )
+    rows = await tx.fetch(statement, phrase, list(patterns), limit, *patterns)
     return [_found(row) for row in rows], rows[0]["total"] if rows else 0
 
 

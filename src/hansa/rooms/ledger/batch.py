@@ -78,7 +78,6 @@ class GroupCommit:
 
         Raises: what `posting.transfer` raises, KeyReused, KeyInProgress, Unavailable.
         """
-        rules.require_ordinary_parties(order.payer, order.payee)
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; try again shortly.", retry_after=1)
         scope = (request.caller, request.route, request.key) if request else None
@@ -103,7 +102,7 @@ class GroupCommit:
                 outcomes = await self._database.act(
                     lambda tx, batch=tickets: post_batch(tx, batch, self._book, self._policy)  # type: ignore[misc]
                 )
-            except Refused as trouble:
+            except Unavailable as trouble:
                 outcomes = [trouble] * len(tickets)
             except Exception:  # noqa: BLE001
                 # Something in the batch cannot be written; alone, each transfer finds out for itself.
@@ -139,7 +138,8 @@ async def post_batch(
     tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy
 ) -> list[Told | Exception]:
     """Decide and write the transfers in their order; one outcome for each ticket."""
-    outcomes = await _recalled(tx, tickets)
+    recalled = await _recalled(tx, tickets)
+    outcomes = [known or _refused_at_sight(ticket) for known, ticket in zip(recalled, tickets, strict=True)]
     fresh = [ticket for ticket, outcome in zip(tickets, outcomes, strict=True) if outcome is None]
     written = iter(await _post_fresh(tx, fresh, book, policy) if fresh else [])
     return [next(written) if outcome is None else outcome for outcome in outcomes]
@@ -153,6 +153,15 @@ async def _recalled(tx: Tx, tickets: Sequence[Ticket]) -> list[Told | Exception 
         known = next(found) if ticket.request else None
         recalled.append(Told(known, replayed=True) if isinstance(known, str) else known)
     return recalled
+
+
+def _refused_at_sight(ticket: Ticket) -> Refused | None:
+    # Before any lock: the registry's own accounts are only ever locked after the agents'.
+    try:
+        rules.require_ordinary_parties(ticket.order.payer, ticket.order.payee)
+    except Refused as refusal:
+        return refusal
+    return None
 
 
 async def _post_fresh(

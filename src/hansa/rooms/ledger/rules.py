@@ -15,6 +15,7 @@ from hansa.foundation.words.money import Minor, format_amount, share
 from .errors import AccountSuspended, InsufficientBalance, SelfTransfer, SystemAccountRefused
 
 WINDOW_MINUTES = 60
+SENT_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ def recent_pace(payer: Account) -> tuple[tuple[int, int, int], ...]:
 def pace_after_sending(payer: Account, amount: Minor) -> tuple[tuple[int, int, int], ...]:
     """The payer's pace once `amount` is sent; minutes that no longer count are dropped."""
     past = recent_pace(payer)
-    if past and past[-1][0] == payer.minute:
-        minute, sent, held = past[-1]
+    minute, sent, held = past[-1] if past else (0, 0, 0)
+    # A large share of the supply that goes round and round passes 64 bits: the minute then gets another entry.
+    if minute == payer.minute and sent + amount <= SENT_MAX:
         return (*past[:-1], (minute, sent + amount, max(held, payer.liquid)))
     return (*past, (payer.minute, amount, payer.liquid))
 

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Agent, PermissionMissing, agent_holding
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import (
     IdempotencyKey,
     KeyInProgress,
@@ -21,15 +21,15 @@ from hansa.rooms import ledger
 
 from .schemas import TransferIn, TransferOut
 
-router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
+router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
 
-def _group_commit_of(request: Request) -> ledger.GroupCommit:
+async def _group_commit_of(request: Request) -> ledger.GroupCommit:
     transfers: ledger.GroupCommit = request.app.state.group_commit
     return transfers
 
 
-def _book_of(settings: Config) -> ledger.Book:
+async def _book_of(settings: Config) -> ledger.Book:
     return ledger.Book.of(settings)
 
 

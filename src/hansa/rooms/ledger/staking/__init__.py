@@ -1,0 +1,36 @@
+"""Staking: units of an account set aside in positions, some of them locked for a while, and what they earn."""
+
+from hansa.rooms.ledger.staking.errors import (
+    InsufficientUnlockedStake,
+    PositionLocked,
+    PositionUnknown,
+    RewardsDisabled,
+    StakeBelowMinimum,
+    StakingDisabled,
+    TooManyPositions,
+)
+from hansa.rooms.ledger.staking.policy import StakingPolicy
+from hansa.rooms.ledger.staking.rewards import Claim, claim_rewards
+from hansa.rooms.ledger.staking.routes import router
+from hansa.rooms.ledger.staking.stake import StakeOrder, StakeReceipt, stake
+from hansa.rooms.ledger.staking.unstake import UnstakeOrder, UnstakeReceipt, unstake
+
+__all__ = [
+    "Claim",
+    "InsufficientUnlockedStake",
+    "PositionLocked",
+    "PositionUnknown",
+    "RewardsDisabled",
+    "StakeBelowMinimum",
+    "StakeOrder",
+    "StakeReceipt",
+    "StakingDisabled",
+    "StakingPolicy",
+    "TooManyPositions",
+    "UnstakeOrder",
+    "UnstakeReceipt",
+    "claim_rewards",
+    "router",
+    "stake",
+    "unstake",
+]

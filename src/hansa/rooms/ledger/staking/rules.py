@@ -1,0 +1,186 @@
+"""The decisions of staking, without I/O.
+
+- A stake may be released once its lock has ended; one without a lock at any time.
+- Without a position named, units are drawn from the positions whose lock has ended, oldest first; the last one drawn
+  from keeps the rest.
+- Rewards are simple yearly interest at the rate of the tier that the lock period chose when the stake was made, for
+  whole seconds of a year of 365 days, rounded down to the smallest unit. They do not earn rewards themselves.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.words.money import Minor, format_amount
+from hansa.rooms.ledger.errors import InsufficientBalance
+from hansa.rooms.ledger.rules import Account
+
+from .errors import (
+    InsufficientUnlockedStake,
+    PositionLocked,
+    PositionUnknown,
+    RewardsDisabled,
+    StakeBelowMinimum,
+    StakingDisabled,
+    TooManyPositions,
+)
+from .policy import StakingPolicy
+
+LOCK_PERIOD_MAX_DAYS = 365
+# A claim looks at every active position while it holds the fee collector's account.
+ACTIVE_POSITIONS_MAX = 1000
+YEAR_SECONDS = 365 * 24 * 3600
+BIGINT_MAX = 2**63 - 1
+
+_POSITION_ID = re.compile(r"stake-([1-9][0-9]{0,18})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class RewardTier:
+    """What locks of this many days earn, in percent a year."""
+
+    lock_days_min: int
+    lock_days_max: int
+    yearly_percent: int
+
+
+REWARD_TIERS = (
+    RewardTier(0, 29, 2),
+    RewardTier(30, 89, 3),
+    RewardTier(90, 179, 5),
+    RewardTier(180, 364, 7),
+    RewardTier(365, LOCK_PERIOD_MAX_DAYS, 10),
+)
+
+
+@dataclass(frozen=True)
+class Position:
+    """A stake at the moment it was read; `unrewarded_seconds` are those whose reward is not counted yet."""
+
+    id: int
+    amount: Minor
+    remaining: Minor
+    lock_period: int
+    staked_at: datetime
+    unlocks_at: datetime
+    unstaked_at: datetime | None
+    last_reward_claim: datetime | None
+    is_unlocked: bool
+    unrewarded_seconds: int
+
+    @property
+    def position_id(self) -> str:
+        """The public name."""
+        return f"stake-{self.id}"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether something is still staked in it."""
+        return self.remaining > 0
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is taken out of one position."""
+
+    position: Position
+    amount: Minor
+
+
+def require_open(policy: StakingPolicy) -> None:
+    """Raises: StakingDisabled."""
+    if not policy.is_open:
+        raise StakingDisabled
+
+
+def require_rewards(policy: StakingPolicy) -> None:
+    """Raises: RewardsDisabled."""
+    if not policy.pays_rewards:
+        raise RewardsDisabled
+
+
+def require_minimum(amount: Minor, policy: StakingPolicy) -> None:
+    """Raises: StakeBelowMinimum."""
+    if amount < policy.minimum:
+        least = format_amount(policy.minimum)
+        raise StakeBelowMinimum(
+            f"The smallest stake is {least}.", field="amount", context={"minimum": least}
+        )
+
+
+def require_covered(account: Account, amount: Minor) -> None:
+    """Raises: InsufficientBalance with what is available and what is required."""
+    if account.liquid < amount:
+        available, wanted = format_amount(account.liquid), format_amount(amount)
+        raise InsufficientBalance(
+            f"The balance does not cover the stake: {available} available, {wanted} required.",
+            context={"available": available, "required": wanted},
+        )
+
+
+def require_room(active_positions: int) -> None:
+    """Raises: TooManyPositions."""
+    if active_positions >= ACTIVE_POSITIONS_MAX:
+        raise TooManyPositions(f"An agent holds at most {ACTIVE_POSITIONS_MAX} active positions.")
+
+
+def position_number(position_id: str) -> int:
+    """The number in a position's public name. Raises: PositionUnknown."""
+    named = _POSITION_ID.fullmatch(position_id)
+    if named is None or int(named[1]) > BIGINT_MAX:
+        raise PositionUnknown
+    return int(named[1])
+
+
+def draw_oldest_first(positions: Sequence[Position], amount: Minor) -> list[Draw]:
+    """What to take from which of the active positions, given oldest first. Raises: InsufficientUnlockedStake."""
+    unlocked = [position for position in positions if position.is_unlocked]
+    _require_enough(sum(position.remaining for position in unlocked), amount)
+    draws: list[Draw] = []
+    wanted: int = amount
+    for position in unlocked:
+        if wanted == 0:
+            break
+        taken = min(wanted, position.remaining)
+        draws.append(Draw(position, Minor(taken)))
+        wanted -= taken
+    return draws
+
+
+def draw_from(position: Position | None, amount: Minor) -> list[Draw]:
+    """Take from this position alone. Raises: PositionUnknown, PositionLocked, InsufficientUnlockedStake."""
+    if position is None:
+        raise PositionUnknown
+    if not position.is_unlocked:
+        unlocks_at = position.unlocks_at.isoformat()
+        raise PositionLocked(
+            f"This position is locked until {unlocks_at}.", context={"unlocks_at": unlocks_at}
+        )
+    _require_enough(position.remaining, amount)
+    return [Draw(position, amount)]
+
+
+def yearly_percent(lock_period: int) -> int:
+    """The rate of the tier that a lock period chooses."""
+    return next(tier.yearly_percent for tier in REWARD_TIERS if lock_period <= tier.lock_days_max)
+
+
+def reward_of(position: Position) -> Minor:
+    """What the position earned and nobody counted yet, rounded down."""
+    interest = position.remaining * yearly_percent(position.lock_period) * position.unrewarded_seconds
+    return Minor(interest // (100 * YEAR_SECONDS))
+
+
+def payable(due: Minor, available: Minor) -> Minor:
+    """What a claim pays: never more than is there."""
+    return min(due, available, key=int)
+
+
+def _require_enough(unlocked: int, amount: Minor) -> None:
+    if unlocked < amount:
+        releasable, wanted = format_amount(unlocked), format_amount(amount)
+        raise InsufficientUnlockedStake(
+            f"Less than that is staked and no longer locked: {releasable} unlocked, {wanted} required.",
+            context={"unlocked": releasable, "required": wanted},
+        )

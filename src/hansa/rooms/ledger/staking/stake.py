@@ -1,0 +1,66 @@
+"""Setting units of an account aside, for a lock period of 0 to 365 days."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.events import TokensStaked
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import ZERO, Minor, format_amount
+from hansa.rooms import journal
+from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.rules import pace_after_sending
+from hansa.rooms.ledger.store import keep_pace
+
+from . import rules, store
+from .buckets import lock_own, shift
+from .policy import StakingPolicy
+
+
+@dataclass(frozen=True)
+class StakeOrder:
+    """What an agent asks for; `lock_period` in days."""
+
+    agent: str
+    amount: Minor
+    lock_period: int
+
+
+@dataclass(frozen=True)
+class StakeReceipt:
+    """What was written, and the balances after it."""
+
+    tx_id: int
+    position: rules.Position
+    liquid: Minor
+    staked: Minor
+    recorded_at: datetime
+
+
+async def stake(tx: Tx, order: StakeOrder, policy: StakingPolicy, book: Book) -> StakeReceipt:
+    """Open a position.
+
+    Raises: StakingDisabled, StakeBelowMinimum, AccountUnknown, AccountSuspended, InsufficientBalance,
+    TooManyPositions.
+    """
+    rules.require_open(policy)
+    rules.require_minimum(order.amount, policy)
+    account = await lock_own(tx, order.agent)
+    rules.require_covered(account, order.amount)
+    rules.require_room(await store.count_active(tx, account.id))
+    # The fee is measured against the largest balance of the hour, which a stake lowers as sending does.
+    await keep_pace(tx, account.id, pace_after_sending(account, ZERO))
+    position = await store.open_position(tx, account.id, order.amount, order.lock_period)
+    written, mover = await shift(
+        tx, account, tx_type="stake", delta=order.amount, book=book, ref=position.position_id
+    )
+    staked = TokensStaked(
+        tx_id=written.tx_id,
+        account=order.agent,
+        position_id=position.position_id,
+        amount=format_amount(order.amount),
+        currency=book.currency,
+        lock_period=order.lock_period,
+        unlocks_at=position.unlocks_at.isoformat(),
+    )
+    await journal.append(tx, mover, staked)
+    return StakeReceipt(written.tx_id, position, written.liquid, written.staked, written.recorded_at)

@@ -1,0 +1,256 @@
+"""Every SQL statement of staking.
+
+Locks: each act locks the agent's account (`ledger.store.lock_accounts`) before it reads a position, so that the sum of
+what remains in an account's positions is its staked balance at every commit; a claim locks the fee collector after it.
+Locks of positions end by `statement_timestamp()`: read after the account's lock was granted, one moment for a statement.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+
+from .rules import Draw, Position
+
+_OPEN = """
+INSERT INTO ledger_stake_position (account_id, amount, remaining, lock_period, unlocks_at)
+VALUES ($1, $2, $2, $3, now() + make_interval(days => $3))
+RETURNING id, amount, remaining, lock_period, staked_at, unlocks_at, unstaked_at, last_reward_claim,
+  unlocks_at <= now() AS is_unlocked, 0::bigint AS unrewarded_seconds
+"""
+
+_POSITIONS = """
+SELECT id, amount, remaining, lock_period, staked_at, unlocks_at, unstaked_at, last_reward_claim,
+  unlocks_at <= statement_timestamp() AS is_unlocked,
+  greatest(0, floor(extract(epoch FROM statement_timestamp() - coalesce(rewarded_until, staked_at))))::bigint
+    AS unrewarded_seconds
+FROM ledger_stake_position WHERE account_id = $1
+"""
+_ACTIVE = _POSITIONS + " AND remaining > 0 ORDER BY staked_at, id"
+_ONE = _POSITIONS + " AND id = $2"
+_PAGE = _POSITIONS + " ORDER BY remaining = 0, staked_at, id LIMIT $2 OFFSET $3"
+
+_DRAW = """
+UPDATE ledger_stake_position p SET remaining = p.remaining - d.amount,
+  unstaked_at = CASE WHEN p.remaining = d.amount THEN now() END
+FROM unnest($2::bigint[], $3::bigint[]) AS d (id, amount)
+WHERE p.id = d.id AND p.account_id = $1 AND p.remaining >= d.amount AND p.unlocks_at <= statement_timestamp()
+RETURNING p.id
+"""
+
+# One transaction with both its postings: `delta` goes from liquid to staked, or back when it is negative.
+_SHIFT = """
+WITH moved AS (
+  UPDATE ledger_account SET liquid = liquid - $3, staked = staked + $3 WHERE id = $1 RETURNING id, liquid, staked
+), written AS (
+  INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount, ref)
+  SELECT $2, id, id, abs($3), $4 FROM moved RETURNING id, recorded_at
+), posted AS (
+  INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
+  SELECT w.id, m.id, side.bucket, side.delta, side.balance_after FROM written w, moved m,
+    LATERAL (VALUES ('liquid', -$3, m.liquid), ('staked', $3, m.staked)) AS side (bucket, delta, balance_after)
+)
+SELECT w.id AS tx_id, w.recorded_at, m.liquid, m.staked FROM written w, moved m
+"""
+
+_COUNT_REWARD = """
+WITH counted AS (
+  UPDATE ledger_stake_position p
+  SET rewarded_until = coalesce(p.rewarded_until, p.staked_at) + make_interval(secs => e.seconds)
+  FROM unnest($3::bigint[], $4::bigint[]) AS e (id, seconds) WHERE p.id = e.id AND p.account_id = $1
+)
+INSERT INTO ledger_stake_reward AS kept (account_id, due) VALUES ($1, $2)
+ON CONFLICT (account_id) DO UPDATE SET due = kept.due + excluded.due RETURNING due
+"""
+
+_TAKE_REWARD = """
+WITH claimed AS (
+  UPDATE ledger_stake_position SET last_reward_claim = now() WHERE account_id = $1 AND remaining > 0
+)
+UPDATE ledger_stake_reward SET due = due - $2 WHERE account_id = $1 AND due >= $2 RETURNING due
+"""
+
+_HOLDINGS = """
+SELECT a.id AS account_id, a.liquid, a.staked, coalesce(p.locked, 0)::bigint AS locked, p.active_positions,
+  p.next_unlock_at
+FROM ledger_account a, LATERAL (
+  SELECT count(*) AS active_positions,
+    sum(remaining) FILTER (WHERE unlocks_at > statement_timestamp()) AS locked,
+    min(unlocks_at) FILTER (WHERE unlocks_at > statement_timestamp()) AS next_unlock_at
+  FROM ledger_stake_position WHERE account_id = a.id AND remaining > 0
+) p
+WHERE a.did = $1
+"""
+
+_TOTALS = """
+SELECT coalesce(sum(amount) FILTER (WHERE tx_type = 'stake'), 0)::bigint AS staked,
+  coalesce(sum(amount) FILTER (WHERE tx_type = 'unstake'), 0)::bigint AS unstaked,
+  coalesce(sum(amount) FILTER (WHERE tx_type = 'reward'), 0)::bigint AS rewards,
+  count(*) FILTER (WHERE tx_type = 'stake') AS positions,
+  min(recorded_at) FILTER (WHERE tx_type = 'stake') AS first_staked_at,
+  coalesce((SELECT due FROM ledger_stake_reward WHERE account_id = $1), 0)::bigint AS reward_due
+FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward')
+"""
+
+_HISTORY = """
+SELECT id AS tx_id, tx_type, amount, ref AS position_id, recorded_at FROM ledger_transaction
+WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward') ORDER BY id DESC LIMIT $2 OFFSET $3
+"""
+
+_COUNT_HISTORY = """
+SELECT count(*) FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward')
+"""
+
+_EVERYONE = """
+SELECT coalesce(sum(remaining), 0)::bigint AS staked,
+  coalesce(sum(remaining) FILTER (WHERE unlocks_at > statement_timestamp()), 0)::bigint AS locked,
+  count(*) AS active_positions, count(DISTINCT account_id) AS stakers
+FROM ledger_stake_position WHERE remaining > 0
+"""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A written stake or release; liquid and staked are the balances after it."""
+
+    tx_id: int
+    recorded_at: datetime
+    liquid: Minor
+    staked: Minor
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What an account holds now; `locked` is the part of `staked` whose lock has not ended."""
+
+    account_id: int
+    liquid: Minor
+    staked: Minor
+    locked: Minor
+    active_positions: int
+    next_unlock_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What an account ever staked, released and was paid, and the reward counted and not paid yet."""
+
+    staked: Minor
+    unstaked: Minor
+    rewards: Minor
+    positions: int
+    first_staked_at: datetime | None
+    reward_due: Minor
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of an agent's staking history; the position is named where there was exactly one."""
+
+    tx_id: int
+    tx_type: str
+    amount: Minor
+    position_id: str | None
+    recorded_at: datetime
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """What all agents together have staked."""
+
+    staked: Minor
+    locked: Minor
+    active_positions: int
+    stakers: int
+
+
+async def open_position(tx: Tx, account_id: int, amount: Minor, lock_period: int) -> Position:
+    """Write a position of a locked account."""
+    row = await tx.fetchrow(_OPEN, account_id, amount, lock_period)
+    assert row is not None
+    return Position(**row)
+
+
+async def count_active(tx: Tx, account_id: int) -> int:
+    """How many positions still hold something."""
+    count: int = await tx.fetchval(
+        "SELECT count(*) FROM ledger_stake_position WHERE account_id = $1 AND remaining > 0", account_id
+    )
+    return count
+
+
+async def active_positions(tx: Tx, account_id: int) -> list[Position]:
+    """The positions that still hold something, oldest first."""
+    return [Position(**row) for row in await tx.fetch(_ACTIVE, account_id)]
+
+
+async def find_position(tx: Tx, account_id: int, number: int) -> Position | None:
+    """A position of this account, released or not."""
+    row = await tx.fetchrow(_ONE, account_id, number)
+    return Position(**row) if row else None
+
+
+async def page_of_positions(
+    tx: Tx, account_id: int, *, limit: int, offset: int
+) -> tuple[list[Position], int]:
+    """Positions, active ones first, then oldest first; and how many there are."""
+    rows = await tx.fetch(_PAGE, account_id, limit, offset)
+    total = await tx.fetchval("SELECT count(*) FROM ledger_stake_position WHERE account_id = $1", account_id)
+    return [Position(**row) for row in rows], total
+
+
+async def draw(tx: Tx, account_id: int, draws: Sequence[Draw]) -> None:
+    """Take out of unlocked positions of a locked account; each covers its draw, as was decided under the lock."""
+    ids, amounts = [one.position.id for one in draws], [one.amount for one in draws]
+    drawn = await tx.fetch(_DRAW, account_id, ids, amounts)
+    assert len(drawn) == len(draws), "a position changed although its account is locked"
+
+
+async def shift(tx: Tx, account_id: int, *, tx_type: str, delta: int, ref: str | None) -> Shift:
+    """Move `delta` of a locked account from liquid to staked, or back when it is negative."""
+    row = await tx.fetchrow(_SHIFT, account_id, tx_type, delta, ref)
+    assert row is not None
+    return Shift(**row)
+
+
+async def count_reward(
+    tx: Tx, account_id: int, earned: int, counted: Sequence[Position]
+) -> Minor:
+    """Add what these positions earned to what the account is due; returns all that is due."""
+    ids, seconds = [one.id for one in counted], [one.unrewarded_seconds for one in counted]
+    return Minor(await tx.fetchval(_COUNT_REWARD, account_id, earned, ids, seconds))
+
+
+async def take_reward(tx: Tx, account_id: int, paid: Minor) -> Minor:
+    """Lower what is due by what is paid; returns what is still due."""
+    left = await tx.fetchval(_TAKE_REWARD, account_id, paid)
+    assert left is not None, "more was paid than is due"
+    return Minor(left)
+
+
+async def holdings(tx: Tx, did: str) -> Holdings | None:
+    """What an account holds, or None for an unknown DID."""
+    row = await tx.fetchrow(_HOLDINGS, did)
+    return Holdings(**row) if row else None
+
+
+async def totals(tx: Tx, account_id: int) -> Totals:
+    """What an account ever did."""
+    row = await tx.fetchrow(_TOTALS, account_id)
+    assert row is not None
+    return Totals(**row)
+
+
+async def page_of_history(tx: Tx, account_id: int, *, limit: int, offset: int) -> tuple[list[Entry], int]:
+    """Stakes, releases and rewards, newest first; and how many there are."""
+    rows = await tx.fetch(_HISTORY, account_id, limit, offset)
+    return [Entry(**row) for row in rows], await tx.fetchval(_COUNT_HISTORY, account_id)
+
+
+async def everyone(tx: Tx) -> Everyone:
+    """What all agents together have staked."""
+    row = await tx.fetchrow(_EVERYONE)
+    assert row is not None
+    return Everyone(**row)

@@ -1,0 +1,178 @@
+"""The pages as a person meets them."""
+
+import pytest
+from playwright.async_api import expect
+
+PAGES = ["/", "/catalogue", "/first-steps", "/docs", "/docs/problems", "/docs/problems/INSUFFICIENT_BALANCE"]
+REFRESHED = 6000
+HOSTILE = '"><svg onload=alert(1)><img src=x onerror=alert(2)>'
+
+# Every text with the contrast against the ground it stands on, as WCAG 2 computes it; only what is too low returns.
+FAINT_TEXTS = """() => {
+  const parts = color => color.match(/[0-9.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b]
+    .map(v => v / 255)
+    .map(v => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parts(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = element => {
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+  return [...document.querySelectorAll("body *")]
+    .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.checkVisibility())
+    .filter(e => contrast(e) < 4.5)
+    .map(e => `${contrast(e).toFixed(2)} ${e.tagName} ${e.textContent.trim().slice(0, 40)}`);
+}"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_asks_no_other_host_and_keeps_its_own_policy(visit, path):
+    opened = await visit(path)
+    await opened.page.wait_for_load_state("networkidle")
+    assert opened.strangers == []
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_page_fits_a_telephone(registry, visit, path, scheme):
+    await registry.agent(name="W" * 120, description="unbroken" * 100, tags=["t" * 60])
+    opened = await visit(path, viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    await opened.page.wait_for_load_state("networkidle")
+    assert await opened.page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path != "/docs"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_text_stands_out_from_its_ground(registry, visit, path, scheme):
+    await registry.agent(tags=["ships"])
+    opened = await visit(path, color_scheme=scheme)
+    await opened.page.wait_for_load_state("networkidle")
+    assert await opened.page.evaluate(FAINT_TEXTS) == []
+
+
+async def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit):
+    page = (await visit("/")).page
+    await page.keyboard.press("Tab")
+    await expect(page.locator(":focus")).to_have_text("Skip to content")
+    await page.keyboard.press("Enter")
+    assert page.url.endswith("#main")
+
+
+async def test_the_front_page_follows_what_happens(registry, visit):
+    opened = await visit("/", clock=True)
+    rows = opened.page.locator("[data-events] tr")
+    await expect(rows.first).to_contain_text("Tokens Issued")
+    await registry.agent()
+    await opened.page.clock.run_for(REFRESHED)
+    await expect(rows.filter(has_text="Agent Onboarded")).to_have_count(1)
+    await expect(opened.page.locator("[data-agents]")).to_have_text("1")
+    assert opened.complaints == []
+
+
+async def test_the_front_page_tells_of_a_breach(registry, visit):
+    opened = await visit("/", clock=True)
+    verdict = opened.page.get_by_role("status")
+    await expect(verdict).to_have_text("In balance")
+    agent = await registry.agent()
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE ledger_account SET liquid = liquid + 100000000 WHERE did = $1", agent.did
+        )
+    )
+    await opened.page.clock.run_for(REFRESHED)
+    await expect(verdict).to_have_text("Breach")
+    await expect(opened.page.locator("[data-figure=delta]")).to_have_text("-1")
+
+
+async def test_the_front_page_says_when_the_registry_does_not_answer_and_when_it_does_again(visit):
+    page = (await visit("/", clock=True)).page
+    trouble = page.get_by_text("the registry does not answer just now")
+    await expect(trouble).to_have_count(0)
+    await page.context.set_offline(offline=True)
+    await page.clock.run_for(REFRESHED)
+    await expect(trouble).to_be_visible()
+    await page.context.set_offline(offline=False)
+    await page.clock.run_for(REFRESHED)
+    await expect(trouble).to_have_count(0)
+
+
+async def test_what_a_card_says_runs_nothing(registry, visit):
+    await registry.agent(name=HOSTILE, description=HOSTILE, tags=[HOSTILE])
+    opened = await visit("/catalogue")
+    await expect(opened.page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    assert await opened.page.locator("main svg, main img").count() == 0
+    assert opened.complaints == []
+
+
+async def test_the_catalogue_is_searched_without_a_script(registry, visit):
+    developer = await registry.developer()
+    await developer.agent(name="Needle")
+    await developer.agent(name="Haystack")
+    page = (await visit("/catalogue", java_script_enabled=False)).page
+    await page.get_by_role("searchbox").fill("needle")
+    await page.get_by_role("button", name="Search").click()
+    await expect(page.get_by_role("heading", level=2)).to_have_text(["Needle"])
+
+
+async def test_a_command_is_copied_whole(visit):
+    page = (await visit("/first-steps", permissions=["clipboard-read", "clipboard-write"])).page
+    command = page.locator(".command").nth(1)
+    await command.get_by_role("button", name="Copy").click()
+    await expect(command.get_by_role("button")).to_have_text("Copied")
+    copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied == await command.locator("code").text_content() + "\n"
+
+
+async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
+    page = (await visit("/first-steps", permissions=[])).page
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    command = page.locator(".command").first
+    await command.get_by_role("button", name="Copy").click()
+    await expect(command.get_by_role("button")).to_have_text("Selected")
+    assert await page.evaluate("getSelection().toString()") == await command.locator("code").text_content()
+
+
+async def test_the_api_page_lists_every_operation(registry, visit):
+    page = (await visit("/docs")).page
+    described = (await registry.get("/openapi.json")).json()["paths"]
+    await expect(page.locator(".opblock")).to_have_count(
+        sum(len(operations) for operations in described.values())
+    )
+
+
+async def test_the_api_page_calls_the_registry(visit):
+    opened = await visit("/docs")
+    operation = opened.page.locator(".opblock", has_text="/public/supply-invariant")
+    await operation.locator(".opblock-summary-control").click()
+    await operation.get_by_role("button", name="Try it out").click()
+    await operation.get_by_role("button", name="Execute").click()
+    answer = operation.locator(".live-responses-table .response")
+    await expect(answer).to_contain_text("200")
+    await expect(answer).to_contain_text('"status": "OK"')
+    assert opened.strangers == []
+    assert opened.complaints == []
+
+
+async def test_the_api_page_sends_the_token_it_was_given(registry, visit):
+    agent = await registry.agent()
+    opened = await visit("/docs")
+    page = opened.page
+    await page.get_by_role("button", name="Authorize").first.click()
+    scheme = page.locator(".auth-container", has_text="AgentToken")
+    await scheme.locator("input").fill(agent.token)
+    await scheme.get_by_role("button", name="Apply credentials").click()
+    await page.get_by_role("button", name="Close").first.click()
+    operation = page.locator(".opblock", has_text="/teg/balance")
+    await operation.locator(".opblock-summary-control").click()
+    await operation.get_by_role("button", name="Try it out").click()
+    await operation.get_by_role("button", name="Execute").click()
+    await expect(operation.locator(".live-responses-table .response")).to_contain_text('"balance": "100"')
+    assert opened.complaints == []

@@ -1,0 +1,35 @@
+"""What every refusal must look like."""
+
+import httpx2
+
+TAGS = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "payment_required",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    422: "validation_error",
+    429: "rate_limit_exceeded",
+}
+INTERNALS = ("Traceback", "asyncpg", "pydantic", "File \"", "site-packages", "SELECT ", "INSERT ")
+
+
+def fault_of(answer: httpx2.Response) -> str | None:
+    """What is wrong with a refusal: its status, its two envelopes, its one sentence; None when nothing is."""
+    if answer.status_code not in TAGS:
+        return f"status {answer.status_code}"
+    if answer.headers["content-type"] != "application/problem+json":
+        return f"media type {answer.headers['content-type']}"
+    body = answer.json()
+    error, detail = body.get("error"), body.get("detail")
+    if not isinstance(error, dict) or error.get("type") != TAGS[answer.status_code] or not error.get("code"):
+        return f"legacy envelope {error}"
+    if body.get("status") != answer.status_code or not {"type", "title", "instance"} <= body.keys():
+        return f"problem members {sorted(body)}"
+    if not isinstance(detail, str) or detail != error.get("detail") or not 0 < len(detail) <= 1000 or "\n" in detail:
+        return f"detail {detail!r}"
+    return next((f"internals in {detail!r}" for word in INTERNALS if word in answer.text), None)

@@ -1,0 +1,177 @@
+"""Bodies made to break parsers: each operation that takes one refuses them in one sentence and stores nothing."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from fastapi import params
+
+from hansa.doors.house_map import Entrance, empty_house, entrances
+from tests.hostile.credentials import Credentials, every_credential
+from tests.hostile.refusals import fault_of
+from tests.hostile.rows import rows_of_every_table
+from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed
+from tests.registry import TestRegistry
+
+MEBIBYTE = 1 << 20
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+
+# Each spoils one well-formed JSON object, given as text; the media type is right.
+SPOILED_JSON: dict[str, Callable[[str], bytes]] = {
+    "nothing at all": lambda good: b" ",
+    "not JSON": lambda good: b"{amount: 5}",
+    "half a document": lambda good: good[: len(good) // 2].encode(),
+    "two documents": lambda good: (good + good).encode(),
+    "a bare string": lambda good: b'"text"',
+    "a bare number": lambda good: b"5",
+    "a bare null": lambda good: b"null",
+    "an array": lambda good: f"[{good}]".encode(),
+    "100,000 arrays deep": lambda good: b"[" * 100_000 + b"]" * 100_000,
+    "100,000 objects deep": lambda good: b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "deep under an unknown member": lambda good: _with(good, '"zzz":' + "[" * 65 + "]" * 65),
+    "brackets that never close": lambda good: b"[" * 500_000,
+    "many strings that never close": lambda good: b'"' * 500_001,
+    "100,000 keys": lambda good: _with(good, ",".join(f'"k{number}":1' for number in range(100_000))),
+    "a million keys": lambda good: _with(good, ",".join(f'"k{number}":1' for number in range(1_000_000))),
+    "a key twice": lambda good: _with(good, '"zzz":1,"zzz":2'),
+    "a key twice, once escaped": lambda good: _with(good, '"zzz":1,"\\u007azz":2'),
+    "NaN": lambda good: _with(good, '"zzz":NaN'),
+    "Infinity": lambda good: _with(good, '"zzz":Infinity'),
+    "minus Infinity": lambda good: _with(good, '"zzz":-Infinity'),
+    "a number beyond doubles": lambda good: _with(good, '"zzz":1e400'),
+    "an integer of 5,000 digits": lambda good: _with(good, '"zzz":' + "9" * 5000),
+    "a fraction of 5,000 digits": lambda good: _with(good, '"zzz":0.' + "9" * 5000),
+    "an escaped NUL": lambda good: _with(good, '"zzz":"a\\u0000b"'),
+    "an escaped NUL in a key": lambda good: _with(good, '"z\\u0000":1'),
+    "a raw NUL": lambda good: _with(good, '"zzz":"a\x00b"'),
+    "a lone high surrogate": lambda good: _with(good, '"zzz":"\\ud800"'),
+    "a lone low surrogate": lambda good: _with(good, '"zzz":"\\udc00 "'),
+    "surrogates the wrong way round": lambda good: _with(good, '"zzz":"\\udc00\\ud800"'),
+    "invalid UTF-8": lambda good: _with(good, '"zzz":"?"').replace(b"?", b"\xff\xfe"),
+    "UTF-8 of a surrogate": lambda good: _with(good, '"zzz":"?"').replace(b"?", b"\xed\xa0\x80"),
+    "overlong UTF-8": lambda good: _with(good, '"zzz":"?"').replace(b"?", b"\xc0\xaf"),
+    "a byte order mark": lambda good: b"\xef\xbb\xbf" + good.encode(),
+    "UTF-16": lambda good: good.encode("utf-16"),
+    "UTF-32": lambda good: good.encode("utf-32"),
+    "a comment": lambda good: good.encode() + b"// more",
+    "a trailing comma": lambda good: good.encode()[:-1] + b",}",
+    "single quotes": lambda good: good.replace('"', "'").encode(),
+    "gzip": lambda good: b"\x1f\x8b\x08\x00\x00\x00\x00\x00",
+    "10 MB": lambda good: _with(good, '"zzz":"' + "a" * (10 * MEBIBYTE) + '"'),
+}
+SPOILED_FORMS: dict[str, bytes] = {
+    "nothing of what is asked for": b"zzz=1",
+    "a percent-encoded NUL": b"username=a%00b&password=b",
+    "a raw NUL": b"username=a\x00b&password=b",
+    "raw bytes beyond ASCII": b"username=\xff\xfe&password=b",
+    "10 MB": b"username=" + b"a" * (10 * MEBIBYTE) + b"&password=b",
+    "a name of a megabyte": b"username=" + b"a" * (MEBIBYTE - 64) + b"&password=b",
+    "100,000 fields": b"&".join(b"k%d=1" % number for number in range(100_000)),
+    "JSON": b'{"username":"a","password":"b"}',
+    "another grant": b"grant_type=implicit&username=a&password=b",
+}
+WRONG_MEDIA_TYPES = ["text/plain", "application/xml", "multipart/form-data; boundary=x", "application/jsonp", "", "*/*"]
+
+
+def _with(good: str, members: str) -> bytes:
+    """The object with more members at its end; unknown ones are otherwise ignored."""
+    return f"{good[:-1]}{'' if good == '{}' else ','}{members}}}".encode("utf-8", "surrogatepass")
+
+
+@pytest.fixture
+async def stage(registry: TestRegistry) -> Stage:
+    return await set_stage(registry)
+
+
+@pytest.fixture
+async def credentials(stage: Stage) -> Credentials:
+    return await every_credential(stage)
+
+
+@pytest.fixture
+def taking_bodies(tmp_path) -> list[Entrance]:
+    found = [entrance for entrance in entrances(empty_house(tmp_path)) if entrance.context.body_field]
+    assert found
+    return found
+
+
+async def test_a_spoiled_body_is_refused_and_stores_nothing(
+    stage: Stage, credentials: Credentials, taking_bodies: list[Entrance]
+):
+    good = {entrance.path: await well_formed(_operation(entrance), stage) for entrance in taking_bodies}
+    before = await rows_of_every_table(stage.registry)
+    faults = []
+    for entrance in taking_bodies:
+        for name, media_type, body in spoiled_bodies(entrance, good[entrance.path]):
+            headers = {**_right_credential(entrance, credentials), "Content-Type": media_type}
+            answer = await stage.registry.http.request(
+                entrance.method,
+                entrance.path,
+                content=body,
+                headers={**stage.registry.elsewhere(), **headers},
+            )
+            if fault := fault_of(answer):
+                faults.append(f"{_operation(entrance)} with {name}: {fault}")
+            elif media_type not in {JSON, FORM} and answer.status_code != 415:
+                faults.append(f"{_operation(entrance)} with {name}: {answer.status_code} instead of 415")
+            elif name == "10 MB" and answer.status_code != 413:
+                faults.append(f"{_operation(entrance)} with {name}: {answer.status_code} instead of 413")
+    assert not faults, "\n".join(faults)
+    assert await rows_of_every_table(stage.registry) == before
+
+
+async def test_a_bootstrap_token_survives_every_refused_body(
+    stage: Stage, credentials: Credentials, taking_bodies: list[Entrance]
+):
+    creation = next(entrance for entrance in taking_bodies if entrance.path.endswith("/create_agent"))
+    good = await well_formed(_operation(creation), stage)
+    token = credentials.headers["bootstrap"]
+    for _, media_type, body in spoiled_bodies(creation, good):
+        await stage.registry.http.post(
+            creation.path,
+            content=body,
+            headers={**stage.registry.elsewhere(), **token, "Content-Type": media_type},
+        )
+    assert (await good.send(stage.registry, token)).status_code == 201
+
+
+async def test_a_declared_length_beyond_the_limit_is_refused_before_the_body_is_read(stage: Stage):
+    answer = await stage.registry.http.post(
+        "/api/v1/auth/refresh",
+        content=b"{}",
+        headers={"Content-Type": JSON, "Content-Length": str(100 * MEBIBYTE)},
+    )
+    assert answer.status_code == 413
+    assert fault_of(answer) is None
+
+
+@pytest.mark.parametrize("length", ["-1", "1e9", "0x10", "１２", "9" * 5000])
+async def test_a_strange_declared_length_is_no_mistake_of_ours(length: str, stage: Stage):
+    answer = await stage.registry.http.post(
+        "/api/v1/auth/refresh",
+        content=b"{}",
+        headers=[(b"content-type", JSON.encode()), (b"content-length", length.encode())],
+    )
+    assert fault_of(answer) is None
+
+
+def spoiled_bodies(entrance: Entrance, good: WellFormed) -> Iterator[tuple[str, str, bytes]]:
+    """Name, media type and bytes of everything that this operation must refuse."""
+    if isinstance(entrance.context.body_field.field_info, params.Form):
+        yield from ((name, FORM, body) for name, body in SPOILED_FORMS.items())
+        yield from ((f"media type {wrong!r}", wrong, b"username=a&password=b") for wrong in [JSON, *WRONG_MEDIA_TYPES])
+        return
+    text = json.dumps(good.json)
+    yield from ((name, JSON, spoil(text)) for name, spoil in SPOILED_JSON.items())
+    yield from ((f"media type {wrong!r}", wrong, text.encode()) for wrong in [FORM, *WRONG_MEDIA_TYPES])
+
+
+def _right_credential(entrance: Entrance, credentials: Credentials) -> dict[str, str]:
+    (who,) = entrance.callers
+    kind = "agent" if who.startswith("agent") else {"developer": "developer"}.get(who, "none")
+    return dict(credentials.headers["bootstrap" if "BootstrapToken" in who else kind])
+
+
+def _operation(entrance: Entrance) -> str:
+    return f"{entrance.method} {entrance.path}"

@@ -1,0 +1,52 @@
+"""A registry for the tests of one module, with agents that hold exactly what a test gives them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hansa.foundation.words.money import parse_positive
+from hansa.rooms import ledger
+from tests.properties.proof import prove_book, prove_supply
+from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, open_registry
+
+
+@dataclass(frozen=True)
+class Purses:
+    """Opens agents; grants come from the treasury without a fee."""
+
+    registry: TestRegistry
+    developer: TestDeveloper
+
+    async def agent(self, holding: str | None = None) -> TestAgent:
+        agent = await self.developer.agent()
+        if holding is not None:
+            await self.grant(agent, holding)
+        return agent
+
+    async def grant(self, agent: TestAgent, amount: str) -> None:
+        book = ledger.Book.of(self.registry.settings)
+        paid = await self.registry.database.act(
+            lambda tx: ledger.grant(
+                tx, payee=agent.did, amount=parse_positive(amount), ref="test grant", book=book
+            )
+        )
+        assert paid
+
+    async def execute(self, statement: str, *values: object) -> None:
+        await self.registry.database.act(lambda tx: tx.execute(statement, *values))
+
+    async def prove(self) -> None:
+        """No unit was made or lost, and every record of the book agrees with every other."""
+        await prove_supply(self.registry.supply)
+        await self.registry.database.read(prove_book)
+
+
+@asynccontextmanager
+async def open_purses(farm: DatabaseFarm, directory: Path, **settings: object) -> AsyncIterator[Purses]:
+    """A registry without a genesis grant, so that agents begin with nothing."""
+    dsn = await farm.fresh()
+    async with open_registry(
+        dsn, directory, genesis_grant_enabled=False, rate_limit_reads="off", **settings
+    ) as registry:
+        yield Purses(registry, await registry.developer())
