@@ -3,8 +3,8 @@
 from .errors import CardInvalid, CardUnknown, HostRefused, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
+from .records import Card, StoredCard
 from .routes import router
-from .store import Card, StoredCard
 from .template import card_template
 
 __all__ = [

@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.database import Tx
 
 from . import rules, store
-from .store import Found
+from .records import Found
 
 
 async def discover_agents(tx: Tx, query: str, limit: int) -> tuple[list[Found], int]:

@@ -8,7 +8,8 @@ from hansa.foundation.plumbing.database import Tx
 from . import cursor, rules, store
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
-from .store import EVERY_CARD, Card, Conditions
+from .records import Card
+from .store import EVERY_CARD, Conditions
 
 
 @dataclass(frozen=True)

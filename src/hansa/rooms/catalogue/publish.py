@@ -11,7 +11,7 @@ from . import human_readable_id, rules, store
 from .errors import HumanReadableIdTaken
 from .form import require_card
 from .hosts import pullable_host
-from .store import NewCard, StoredCard
+from .records import NewCard, StoredCard
 
 
 async def publish_card(

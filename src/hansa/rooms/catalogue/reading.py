@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.database import Tx
 
 from . import rules, store
 from .errors import CardUnknown
-from .store import Card
+from .records import Card
 
 
 async def card_of(tx: Tx, key: str) -> Card:

@@ -11,7 +11,7 @@ from hansa.foundation.words.paging import Page, Pagination
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX
 from .listing import CardsPage, Filters, PageWanted
-from .store import Card, Found
+from .records import Card, Found
 
 LOCAL_ORIGIN = "local"
 SKIP_MAX = 10**9

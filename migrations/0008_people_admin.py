@@ -1,0 +1,8 @@
+"""People: nothing yet."""
+
+revision = "0008"
+down_revision = "0007"
+
+
+def upgrade() -> None:
+    pass
