@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
