@@ -48,8 +48,8 @@ CREATE TABLE ledger_posting (
 CREATE FUNCTION ledger_require_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
-    SELECT 1 FROM written w JOIN ledger_transaction t ON t.id = w.tx_id WHERE t.tx_type <> 'issue'
-    GROUP BY w.tx_id HAVING sum(w.delta) <> 0
+    SELECT 1 FROM (SELECT tx_id FROM written GROUP BY tx_id HAVING sum(delta) <> 0) unbalanced
+    JOIN ledger_transaction t ON t.id = unbalanced.tx_id WHERE t.tx_type <> 'issue'
   ) THEN
     RAISE EXCEPTION 'postings do not sum to zero' USING ERRCODE = 'integrity_constraint_violation';
   END IF;

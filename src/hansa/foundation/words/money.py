@@ -7,6 +7,7 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, NewType
 
 from pydantic import AfterValidator, Field
@@ -17,6 +18,8 @@ ZERO = Minor(0)
 DECIMALS = 8
 UNIT = 10**DECIMALS
 AMOUNT_MAX_UNITS = 10**10
+# All units there are, in minor units, fit into a BIGINT.
+SUPPLY_MAX_UNITS = 9 * 10**10
 AMOUNT_PATTERN = r"^[0-9]{1,11}(\.[0-9]{1,8})?$"
 
 _AMOUNT = re.compile(AMOUNT_PATTERN, re.ASCII)
@@ -53,6 +56,7 @@ def units(count: int) -> Minor:
     return Minor(count * UNIT)
 
 
+@lru_cache(maxsize=16_384)
 def format_amount(minor: int) -> str:
     """A plain decimal: no exponent, no trailing zeros, a sign only where a delta is negative."""
     sign = "-" if minor < 0 else ""
@@ -63,7 +67,9 @@ def format_amount(minor: int) -> str:
 
 def share(amount: int, rate: Fraction) -> Minor:
     """`amount` times `rate`, rounded half to even to whole minor units."""
-    return Minor(round(amount * rate))
+    whole, rest = divmod(amount * rate.numerator, rate.denominator)
+    half_even = 2 * rest > rate.denominator or (2 * rest == rate.denominator and whole % 2 == 1)
+    return Minor(whole + half_even)
 
 
 def _checked_positive(text: str) -> str:

@@ -197,7 +197,7 @@ def decide(
 
 def _known(accounts: dict[str, rules.Account], did: str) -> rules.Account:
     if did not in accounts:
-        raise AccountUnknown(f"No account of this registry has the DID {did}.")
+        raise AccountUnknown(context={"did": did})
     return accounts[did]
 
 

@@ -114,5 +114,5 @@ def balance_changed(
 
 def _found(parties: dict[str, rules.Account], did: str) -> rules.Account:
     if did not in parties:
-        raise AccountUnknown(f"No account of this registry has the DID {did}.")
+        raise AccountUnknown(context={"did": did})
     return parties[did]

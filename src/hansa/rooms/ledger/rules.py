@@ -6,14 +6,26 @@ v = what it sent in the last hour (this transfer excluded) over the largest bala
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
+import msgspec
+from msgspec.structs import replace
+
 from hansa.foundation.words.did import is_system_did
-from hansa.foundation.words.money import Minor, format_amount, share
+from hansa.foundation.words.money import SUPPLY_MAX_UNITS, Minor, format_amount, share, units
 
-from .errors import AccountSuspended, InsufficientBalance, SelfTransfer, SystemAccountRefused
+from .errors import (
+    AccountSuspended,
+    InsufficientBalance,
+    MintTooLarge,
+    ReferenceInvalid,
+    SelfTransfer,
+    SupplyExhausted,
+    SystemAccountRefused,
+)
 
+REFERENCE_MAX_CHARACTERS = 128
 WINDOW_MINUTES = 60
 SENT_MAX = 2**63 - 1
 
@@ -28,8 +40,7 @@ class FeePolicy:
     velocity_max: Fraction = Fraction(10)
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(msgspec.Struct, frozen=True):
     """A locked account. `pace` holds (minute, sent, largest balance before sending) for recent minutes."""
 
     id: int
@@ -42,20 +53,30 @@ class Account:
 
 def fee_on(amount: Minor, payer: Account, policy: FeePolicy) -> Minor:
     """The fee added on top of `amount`, rounded half to even to the smallest unit."""
+    sent, most_held = turnover(payer)
+    # Nearly every transfer stands here; exact fractions are for the few that pay more.
+    if sent <= most_held * policy.velocity_base.numerator // policy.velocity_base.denominator:
+        return share(amount, policy.rate_base)
     return share(amount, fee_rate(velocity(payer), policy))
 
 
 def velocity(payer: Account) -> Fraction:
     """How often the payer turned its funds over in the last hour."""
-    recent = recent_pace(payer)
-    sent = sum(minute_sent for _, minute_sent, _ in recent)
-    most_held = max([payer.liquid, *(held for _, _, held in recent)])
+    sent, most_held = turnover(payer)
     return Fraction(sent, most_held) if most_held else Fraction(0)
 
 
-def fee_rate(turnover: Fraction, policy: FeePolicy) -> Fraction:
+def turnover(payer: Account) -> tuple[int, int]:
+    """What the payer sent in the last hour, and the largest balance it held in it."""
+    recent = recent_pace(payer)
+    if not recent:
+        return 0, payer.liquid
+    return sum(sent for _, sent, _ in recent), max(payer.liquid, *(held for _, _, held in recent))
+
+
+def fee_rate(turnovers: Fraction, policy: FeePolicy) -> Fraction:
     """The rate at a velocity: the base up to `velocity_base`, the maximum from `velocity_max` on."""
-    heat = (turnover - policy.velocity_base) / (policy.velocity_max - policy.velocity_base)
+    heat = (turnovers - policy.velocity_base) / (policy.velocity_max - policy.velocity_base)
     return policy.rate_base + min(max(heat, Fraction(0)), Fraction(1)) * (policy.rate_max - policy.rate_base)
 
 
@@ -117,4 +138,27 @@ def require_covered(payer: Account, required: int) -> None:
         raise InsufficientBalance(
             f"The balance does not cover the amount and its fee: {available} available, {wanted} required.",
             context={"available": available, "required": wanted},
+        )
+
+
+def require_mintable(amount: Minor, amount_max: Minor) -> None:
+    """Raises: MintTooLarge."""
+    if amount > amount_max:
+        raise MintTooLarge(
+            f"One mint issues at most {format_amount(amount_max)} units (TEG_MINT_MAX_AVT), not {format_amount(amount)}."
+        )
+
+
+def require_reference(ref: str) -> None:
+    """Raises: ReferenceInvalid."""
+    if not ref.strip() or len(ref) > REFERENCE_MAX_CHARACTERS or not ref.isprintable():
+        raise ReferenceInvalid(f"A reference has 1 to {REFERENCE_MAX_CHARACTERS} printable characters.")
+
+
+def require_within_supply(supply: Minor, amount: Minor) -> None:
+    """Raises: SupplyExhausted."""
+    if supply + amount > units(SUPPLY_MAX_UNITS):
+        raise SupplyExhausted(
+            f"The supply is {format_amount(supply)} of at most {SUPPLY_MAX_UNITS} units:"
+            f" {format_amount(amount)} more would pass it."
         )

@@ -4,7 +4,7 @@ Locks: agents' accounts are locked by `lock_accounts` in id order before anythin
 accounts are touched after them, one statement each. So all transactions take locks in one order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -51,17 +51,17 @@ SELECT 0::bigint AS id, 0::bigint AS liquid, nextval('ledger_transaction_id_seq'
 _WRITE_BATCH = """
 WITH changed AS (
   UPDATE ledger_account a SET liquid = c.liquid, pace = c.pace::bigint[]
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS c (id, liquid, pace) WHERE a.id = c.id
+  FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text[]) AS c (id, liquid, pace) WHERE a.id = c.id
 ), written AS (
   INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message)
   OVERRIDING SYSTEM VALUE
   SELECT t.id, 'transfer', t.payer_id, t.payee_id, t.amount, t.fee, t.message
-  FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[])
+  FROM unnest($4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[], $9::text[])
     AS t (id, payer_id, payee_id, amount, fee, message)
 )
 INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
 SELECT p.tx_id, p.account_id, 'liquid', p.delta, p.balance_after
-FROM unnest($10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
+FROM unnest($10::text::bigint[], $11::text::bigint[], $12::text::bigint[], $13::text::bigint[])
   AS p (tx_id, account_id, delta, balance_after)
 """
 
@@ -186,20 +186,22 @@ async def write_transfers(tx: Tx, changed: Sequence[Account], transfers: Sequenc
     ]
     await tx.execute(
         _WRITE_BATCH,
-        [account.id for account in changed],
-        [account.liquid for account in changed],
-        [
-            "{" + ",".join(str(value) for entry in account.pace for value in entry) + "}"
-            for account in changed
-        ],
-        [transfer.tx_id for transfer in transfers],
-        [transfer.payer_id for transfer in transfers],
-        [transfer.payee_id for transfer in transfers],
-        [transfer.amount for transfer in transfers],
-        [transfer.fee for transfer in transfers],
+        _bigints(account.id for account in changed),
+        _bigints(account.liquid for account in changed),
+        [_bigints(value for entry in account.pace for value in entry) for account in changed],
+        _bigints(transfer.tx_id for transfer in transfers),
+        _bigints(transfer.payer_id for transfer in transfers),
+        _bigints(transfer.payee_id for transfer in transfers),
+        _bigints(transfer.amount for transfer in transfers),
+        _bigints(transfer.fee for transfer in transfers),
         [transfer.message for transfer in transfers],
-        *(list(column) for column in zip(*postings, strict=True)),
+        *(_bigints(column) for column in zip(*postings, strict=True)),
     )
+
+
+def _bigints(values: Iterable[int]) -> str:
+    """An array literal: the driver spends several times longer on each element of a list."""
+    return "{" + ",".join(map(str, values)) + "}"
 
 
 async def open_accounts(tx: Tx, dids: Sequence[str], *, kind: str) -> None:
@@ -218,16 +220,24 @@ async def is_issued(tx: Tx, ref: str) -> bool:
     return found is not None
 
 
-async def liquid_of(tx: Tx, did: str) -> int | None:
-    """The liquid balance, or None for an unknown DID."""
-    liquid: int | None = await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", did)
-    return liquid
+async def sum_issued(tx: Tx) -> Minor:
+    """All units ever issued; the index of the references holds these few rows."""
+    issued = await tx.fetchval(
+        "SELECT coalesce(sum(amount), 0)::bigint FROM ledger_transaction WHERE tx_type = 'issue'"
+    )
+    return Minor(issued)
+
+
+async def buckets_of(tx: Tx, did: str) -> tuple[Minor, Minor] | None:
+    """The liquid and the staked balance, or None for an unknown DID."""
+    row = await tx.fetchrow("SELECT liquid, staked FROM ledger_account WHERE did = $1", did)
+    return (Minor(row["liquid"]), Minor(row["staked"])) if row else None
 
 
 async def sum_balances(tx: Tx) -> tuple[Minor, int]:
     """The sum of all balances and the number of agents' accounts."""
     row = await tx.fetchrow(
-        "SELECT coalesce(sum(liquid), 0)::bigint AS total, count(*) FILTER (WHERE kind = 'agent') AS agents"
+        "SELECT coalesce(sum(liquid + staked), 0)::bigint AS total, count(*) FILTER (WHERE kind = 'agent') AS agents"
         " FROM ledger_account"
     )
     assert row is not None
