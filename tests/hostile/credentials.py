@@ -28,9 +28,13 @@ async def every_credential(stage: Stage) -> Credentials:
     await _act(registry, "UPDATE people_developer SET is_verified = false WHERE email = $1", doubted.email)
     await registry.post("/auth/logout", headers=gone.headers)
     powerless, suspended, revoked = [await owner.agent(name=name) for name in ("Weak", "Stopped", "Ended")]
-    await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
     await _act(registry, "UPDATE agents_agent SET status = 'suspended' WHERE did = $1", suspended.did)
     await _act(registry, "UPDATE agents_agent SET status = 'revoked' WHERE did = $1", revoked.did)
+    elsewhere, staker = await other.agent(name="Elsewhere"), await owner.agent(name="Staker")
+    for agent in (stage.agent, elsewhere, staker, powerless):
+        await _let_it_stake(stage, agent)
+    await _act(registry, "UPDATE agents_agent SET roles = '{staker}' WHERE did = $1", staker.did)
+    await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
     bootstrap, spare = await owner.bootstrap_token(), await owner.bootstrap_token()
     return Credentials(
         {
@@ -42,7 +46,8 @@ async def every_credential(stage: Stage) -> Credentials:
             "expired_developer": _bearer(_expired(registry, TokenKind.DEVELOPER, owner)),
             "logged_out_developer": _bearer(gone.token),
             "agent": _bearer(stage.agent.token),
-            "other_agent": _bearer((await other.agent(name="Elsewhere")).token),
+            "other_agent": _bearer(elsewhere.token),
+            "staker": _bearer(staker.token),
             "powerless_agent": _bearer(powerless.token),
             "suspended_agent": _bearer(suspended.token),
             "revoked_agent": _bearer(revoked.token),
@@ -53,6 +58,24 @@ async def every_credential(stage: Stage) -> Credentials:
             "refresh_as_bearer": _bearer(await _refresh_token(registry, owner)),
             "agent_as_bootstrap": {"Bootstrap-Token": stage.agent.token},
         }
+    )
+
+
+async def _let_it_stake(stage: Stage, agent: TestAgent) -> None:
+    """Put some units of the agent aside, so that it has something to release; its roles are as before."""
+    paid = await stage.payee.transfer(agent, "11")
+    assert paid.status_code == 200, paid.text
+    (roles,) = await stage.registry.database.act(
+        lambda tx: tx.fetchrow(
+            "UPDATE agents_agent a SET roles = '{staker}' FROM agents_agent o WHERE a.did = $1 AND o.id = a.id"
+            " RETURNING o.roles",
+            agent.did,
+        )
+    )
+    staked = await stage.registry.post("/staking/stake", json={"amount": "10"}, headers=agent.headers)
+    assert staked.status_code == 200, staked.text
+    await stage.registry.database.act(
+        lambda tx: tx.execute("UPDATE agents_agent SET roles = $2 WHERE did = $1", agent.did, roles)
     )
 
 

@@ -15,7 +15,7 @@ TAGS = {
     422: "validation_error",
     429: "rate_limit_exceeded",
 }
-INTERNALS = ("Traceback", "asyncpg", "pydantic", "File \"", "site-packages", "SELECT ", "INSERT ")
+INTERNALS = ("Traceback", "asyncpg", "pydantic", 'File "', "site-packages", "SELECT ", "INSERT ")
 
 
 def fault_of(answer: httpx2.Response) -> str | None:
@@ -30,6 +30,11 @@ def fault_of(answer: httpx2.Response) -> str | None:
         return f"legacy envelope {error}"
     if body.get("status") != answer.status_code or not {"type", "title", "instance"} <= body.keys():
         return f"problem members {sorted(body)}"
-    if not isinstance(detail, str) or detail != error.get("detail") or not 0 < len(detail) <= 1000 or "\n" in detail:
+    if (
+        not isinstance(detail, str)
+        or detail != error.get("detail")
+        or not 0 < len(detail) <= 1000
+        or "\n" in detail
+    ):
         return f"detail {detail!r}"
     return next((f"internals in {detail!r}" for word in INTERNALS if word in answer.text), None)

@@ -20,6 +20,7 @@ class Served:
 
     url: str
     log: Path
+    pid: int
 
     @property
     def address(self) -> tuple[str, int]:
@@ -53,7 +54,7 @@ async def serve(registry: TestRegistry, **settings: str) -> AsyncIterator[Served
             async with asyncio.timeout(START_SECONDS):
                 line = (await process.stdout.readline()).decode()
             assert line.startswith("ready "), log.read_text()
-            yield Served(line.split()[1], log)
+            yield Served(line.split()[1], log, process.pid)
         finally:
             if process.returncode is None:
                 process.terminate()

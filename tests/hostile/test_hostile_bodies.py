@@ -32,7 +32,6 @@ SPOILED_JSON: dict[str, Callable[[str], bytes]] = {
     "deep under an unknown member": lambda good: _with(good, '"zzz":' + "[" * 65 + "]" * 65),
     "brackets that never close": lambda good: b"[" * 500_000,
     "many strings that never close": lambda good: b'"' * 500_001,
-    "100,000 keys": lambda good: _with(good, ",".join(f'"k{number}":1' for number in range(100_000))),
     "a million keys": lambda good: _with(good, ",".join(f'"k{number}":1' for number in range(1_000_000))),
     "a key twice": lambda good: _with(good, '"zzz":1,"zzz":2'),
     "a key twice, once escaped": lambda good: _with(good, '"zzz":1,"\\u007azz":2'),
@@ -71,7 +70,14 @@ SPOILED_FORMS: dict[str, bytes] = {
     "JSON": b'{"username":"a","password":"b"}',
     "another grant": b"grant_type=implicit&username=a&password=b",
 }
-WRONG_MEDIA_TYPES = ["text/plain", "application/xml", "multipart/form-data; boundary=x", "application/jsonp", "", "*/*"]
+WRONG_MEDIA_TYPES = [
+    "text/plain",
+    "application/xml",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "",
+    "*/*",
+]
 
 
 def _with(good: str, members: str) -> bytes:
@@ -160,7 +166,9 @@ def spoiled_bodies(entrance: Entrance, good: WellFormed) -> Iterator[tuple[str, 
     """Name, media type and bytes of everything that this operation must refuse."""
     if isinstance(entrance.context.body_field.field_info, params.Form):
         yield from ((name, FORM, body) for name, body in SPOILED_FORMS.items())
-        yield from ((f"media type {wrong!r}", wrong, b"username=a&password=b") for wrong in [JSON, *WRONG_MEDIA_TYPES])
+        yield from (
+            (f"media type {wrong!r}", wrong, b"username=a&password=b") for wrong in [JSON, *WRONG_MEDIA_TYPES]
+        )
         return
     text = json.dumps(good.json)
     yield from ((name, JSON, spoil(text)) for name, spoil in SPOILED_JSON.items())

@@ -2,14 +2,19 @@
 
 import pytest
 
+from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.well_formed import Stage, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
-from tests.registry import TestRegistry
+from tests.registry import StartRegistry
 
 
 @pytest.fixture
-async def stage(registry: TestRegistry) -> Stage:
+async def stage(start_registry: StartRegistry) -> Stage:
+    """Every agent begins with every role, and whatever can be switched on is on."""
+    registry = await start_registry(
+        agent_rbac_default_roles=list(PERMISSIONS_OF_ROLE), staking_rewards_enabled=True
+    )
     return await set_stage(registry)
 
 
@@ -24,7 +29,10 @@ async def test_every_operation_answers_every_credential_as_the_table_of_rights_s
     # A logout ends the tokens that the other operations are asked with.
     rows = sorted(read_rights(), key=lambda row: row.operation.endswith("/logout"))
     deviations = [
-        deviation for row in rows for kind in KINDS if (deviation := await judged(row, kind, stage, credentials))
+        deviation
+        for row in rows
+        for kind in KINDS
+        if (deviation := await judged(row, kind, stage, credentials))
     ]
     assert deviations == []
 

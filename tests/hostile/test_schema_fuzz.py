@@ -77,7 +77,9 @@ def fuzzed(served: Served, credential: Mapping[str, str], seed: int) -> tuple[Co
                 for check in (check for checks in event.recorder.checks.values() for check in checks):
                     judged[check.name] += 1
                     if check.failure_info:
-                        failures.append(f"{event.label}: {check.failure_info.failure}\n{check.failure_info.code_sample}")
+                        failures.append(
+                            f"{event.label}: {check.failure_info.failure}\n{check.failure_info.code_sample}"
+                        )
             elif isinstance(event, events.NonFatalError | events.FatalError):
                 failures.append(f"the run itself failed: {vars(event)}")
     return judged, failures

@@ -58,11 +58,11 @@ async def set_stage(registry: TestRegistry) -> Stage:
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
     """A fresh request for the operation, as `METHOD /path` of the map; it can be sent once."""
     method, path = operation.split(" ")
-    if operation in _BODIES:
-        return replace(await _BODIES[operation](stage), method=method, path=path)
     for template, value in _places(stage).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
+    if operation in _BODIES:
+        return replace(await _BODIES[operation](stage), method=method, path=path)
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
 
 
@@ -95,7 +95,9 @@ async def _registration(stage: Stage) -> WellFormed:
 
 async def _login(stage: Stage) -> WellFormed:
     newcomer = await _registration(stage)
-    answer = await stage.registry.post("/auth/register", json=newcomer.json, headers=stage.registry.elsewhere())
+    answer = await stage.registry.post(
+        "/auth/register", json=newcomer.json, headers=stage.registry.elsewhere()
+    )
     assert answer.status_code == 201, answer.text
     return WellFormed("", "", form={"username": newcomer.json["email"], "password": PASSWORD})
 
@@ -124,8 +126,32 @@ async def _validation(stage: Stage) -> WellFormed:
     return _json(card_data=card_of("Judged"))
 
 
+async def _role(stage: Stage) -> WellFormed:
+    return _json(role="trader")
+
+
 async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
+
+
+async def _stake(stage: Stage) -> WellFormed:
+    return _json(amount="10", lock_period=0)
+
+
+async def _release(stage: Stage) -> WellFormed:
+    return _json(amount="0.0001")
+
+
+async def _stake(stage: Stage) -> WellFormed:
+    return _json(amount="10", lock_period=0)
+
+
+async def _release(stage: Stage) -> WellFormed:
+    return _json(amount="0.01")
+
+
+async def _role(stage: Stage) -> WellFormed:
+    return _json(role="client")
 
 
 def _json(**members: Any) -> WellFormed:
@@ -140,7 +166,14 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/agents/{did}/authz/roles": _role,
     "POST /api/v1/teg/transfer": _transfer,
+    "POST /api/v1/staking/stake": _stake,
+    "POST /api/v1/staking/unstake": _release,
+    "POST /api/v1/staking/stake": _stake,
+    "POST /api/v1/staking/unstake": _release,
+    "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
+    "POST /api/v1/agents/{did}/authz/roles": _role,
     "POST /api/v1/auth/logout": lambda stage: _nothing(),
 }
 

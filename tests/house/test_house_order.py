@@ -13,7 +13,17 @@ from hansa.foundation.plumbing.settings import Settings
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "hansa"
 
-NAMES_THAT_SAY_NOTHING = {"service", "services", "utils", "util", "helpers", "helper", "common", "manager", "misc"}
+NAMES_THAT_SAY_NOTHING = {
+    "service",
+    "services",
+    "utils",
+    "util",
+    "helpers",
+    "helper",
+    "common",
+    "manager",
+    "misc",
+}
 OUTSIDE = re.compile(r"(\.\./)+shared\b|/work[/]")
 TREES = ("src", "tests", "bench", "migrations")
 
@@ -114,7 +124,9 @@ def test_code_takes_from_a_room_only_what_its_door_offers():
 
 def test_reaching_through_a_door_is_seen(tmp_path: Path):
     _planted(tmp_path, "rooms/ledger/__init__.py", '__all__ = ["transfer"]')
-    source = _planted(tmp_path, "doors/a.py", "from hansa.rooms import ledger\nledger.store.post(ledger.transfer)")
+    source = _planted(
+        tmp_path, "doors/a.py", "from hansa.rooms import ledger\nledger.store.post(ledger.transfer)"
+    )
     assert list(side_entrances(source)) == ["doors/a.py:2 takes ledger.store"]
 
 
@@ -124,13 +136,17 @@ def test_every_file_says_what_it_does(tree: str):
 
 
 def test_a_name_that_says_nothing_is_seen(tmp_path: Path):
-    assert names_that_say_nothing(_planted(tmp_path, "rooms/ledger/utils.py", "")) == ["rooms/ledger/utils.py"]
+    assert names_that_say_nothing(_planted(tmp_path, "rooms/ledger/utils.py", "")) == [
+        "rooms/ledger/utils.py"
+    ]
 
 
 def test_every_setting_is_explained_in_the_guide():
     guide = (ROOT / "docs" / "guides" / "settings.md").read_text()
     variables = [str(field.validation_alias or name.upper()) for name, field in Settings.model_fields.items()]
-    missing = [variable for variable in variables if not re.search(rf"^\|[^|]*\b{variable}\b", guide, re.MULTILINE)]
+    missing = [
+        variable for variable in variables if not re.search(rf"^\|[^|]*\b{variable}\b", guide, re.MULTILINE)
+    ]
     assert missing == [], "docs/guides/settings.md does not explain these"
 
 

@@ -42,6 +42,12 @@ _TOLD_CREATIONS = """
 CREATE TEMP TABLE told_creation (token_sha256 bytea, outcome text, did text) ON COMMIT DROP
 """
 
+_HELD = """
+CREATE TEMP TABLE held ON COMMIT DROP AS
+SELECT a.id, a.did, b.bucket, b.units FROM ledger_account a
+CROSS JOIN LATERAL (VALUES ('liquid', a.liquid), ('staked', a.staked)) AS b (bucket, units)
+"""
+
 _QUERIES: tuple[tuple[int, str, str], ...] = (
     (
         1,
@@ -149,7 +155,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         4,
         "the accounts hold another sum than was issued",
         """
-        SELECT held, issued FROM (SELECT sum(liquid) AS held FROM ledger_account) h,
+        SELECT held, issued FROM (SELECT sum(units) AS held FROM held) h,
           (SELECT sum(amount) AS issued FROM ledger_transaction WHERE tx_type = 'issue') i
         WHERE held IS DISTINCT FROM issued
         """,
@@ -158,8 +164,9 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         5,
         "a balance is not the sum of its postings",
         """
-        SELECT a.did, a.liquid, sum(p.delta) FROM ledger_account a LEFT JOIN ledger_posting p ON p.account_id = a.id
-        GROUP BY a.id HAVING a.liquid <> coalesce(sum(p.delta), 0)
+        SELECT h.did, h.bucket, h.units, sum(p.delta) FROM held h
+        LEFT JOIN ledger_posting p ON p.account_id = h.id AND p.bucket = h.bucket
+        GROUP BY h.did, h.bucket, h.units HAVING h.units <> coalesce(sum(p.delta), 0)
         """,
     ),
     (
@@ -167,12 +174,13 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         "a balance is not the sum of its events",
         """
         WITH moved AS (
-          SELECT entry ->> 'account' AS did, sum((entry ->> 'delta')::numeric * 1e8) AS delta
+          SELECT entry ->> 'account' AS did, entry ->> 'bucket' AS bucket,
+            sum((entry ->> 'delta')::numeric * 1e8) AS delta
           FROM journal_event, jsonb_array_elements(data -> 'entries') AS entry
-          WHERE event_type = 'LedgerBalanceChanged' GROUP BY 1
+          WHERE event_type = 'LedgerBalanceChanged' GROUP BY 1, 2
         )
-        SELECT did, a.liquid, m.delta FROM ledger_account a FULL JOIN moved m USING (did)
-        WHERE coalesce(a.liquid, -1) <> coalesce(m.delta, 0)
+        SELECT did, bucket, h.units, m.delta FROM held h FULL JOIN moved m USING (did, bucket)
+        WHERE coalesce(h.units, -1) <> coalesce(m.delta, 0)
         """,
     ),
     (
@@ -180,11 +188,11 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         "the balance after a posting does not follow from the one before",
         """
         SELECT account_id, tx_id, balance_after, running FROM (
-          SELECT *, sum(delta) OVER (PARTITION BY account_id ORDER BY tx_id) AS running FROM ledger_posting
+          SELECT *, sum(delta) OVER (PARTITION BY account_id, bucket ORDER BY tx_id) AS running FROM ledger_posting
         ) p WHERE balance_after <> running
         """,
     ),
-    (5, "a balance is negative", "SELECT did, liquid FROM ledger_account WHERE liquid < 0"),
+    (5, "a balance is negative", "SELECT did, bucket, units FROM held WHERE units < 0"),
     (
         6,
         "a ledger transaction has some other number of events than one",
@@ -207,15 +215,15 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         "an event and its transaction move different amounts",
         """
         WITH told AS (
-          SELECT (data ->> 'tx_id')::bigint AS tx_id, entry ->> 'account' AS did,
+          SELECT (data ->> 'tx_id')::bigint AS tx_id, entry ->> 'account' AS did, entry ->> 'bucket' AS bucket,
             (entry ->> 'delta')::numeric * 1e8 AS delta, (entry ->> 'balance_after')::numeric * 1e8 AS after
           FROM journal_event, jsonb_array_elements(data -> 'entries') AS entry
           WHERE event_type = 'LedgerBalanceChanged'
         ), posted AS (
-          SELECT p.tx_id, a.did, p.delta::numeric, p.balance_after::numeric AS after
+          SELECT p.tx_id, a.did, p.bucket, p.delta::numeric, p.balance_after::numeric AS after
           FROM ledger_posting p JOIN ledger_account a ON a.id = p.account_id
         )
-        SELECT * FROM told t FULL JOIN posted p USING (tx_id, did)
+        SELECT * FROM told t FULL JOIN posted p USING (tx_id, did, bucket)
         WHERE (t.delta, t.after) IS DISTINCT FROM (p.delta, p.after)
         """,
     ),
@@ -269,6 +277,7 @@ async def find_what_is_wrong(
     """Every broken condition; empty when nothing was lost and nothing was made up."""
     findings = [*_different_repetitions(operations)]
     async with connection.transaction():
+        await connection.execute(_HELD)
         await _load(connection, operations)
         for condition, trouble, query in _QUERIES:
             rows = await connection.fetch(query)

@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +47,7 @@ class RegistryProcess:
         *,
         port: int = 0,
         workers: int = 1,
-        user: str | None = None,
+        as_account: Sequence[str] = (),
         **settings: str,
     ) -> None:
         self.data_dir = data_dir
@@ -56,7 +56,7 @@ class RegistryProcess:
         self.seconds_to_ready = 0.0
         self._arguments = [f"--port={port}", f"--data-dir={data_dir}", f"--workers={workers}"]
         self._settings = settings
-        self._user = user
+        self._as_account = as_account
         self._process: Process | None = None
 
     @property
@@ -84,6 +84,7 @@ class RegistryProcess:
     async def start_without_waiting(self) -> None:
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
+                *self._as_account,
                 COMMAND,
                 "serve",
                 *self._arguments,
@@ -91,7 +92,6 @@ class RegistryProcess:
                 stdout=PIPE,
                 stderr=log,
                 env=_environment(self.data_dir, self._settings),
-                user=self._user,
             )
 
     def tell(self, number: signal.Signals) -> None:

@@ -1,17 +1,20 @@
 """A first start on a fresh machine, by somebody without special rights."""
 
 import os
+import pwd
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hansa.foundation.plumbing.embedded.account import LAUNCHER
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, children_of, health, postgres_pid
 
-ORDINARY = "nobody" if os.geteuid() == 0 else None
+ORDINARY = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
 
 @pytest.fixture
@@ -19,13 +22,13 @@ def home() -> Iterator[Path]:
     """An empty directory of the ordinary user, where every user can reach it."""
     directory = Path(tempfile.mkdtemp(prefix="hansa-home-"))
     if ORDINARY:
-        shutil.chown(directory, ORDINARY)
+        os.chown(directory, ORDINARY.pw_uid, ORDINARY.pw_gid)
     yield directory
     shutil.rmtree(directory)
 
 
 async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
-    registry = RegistryProcess(home / ".local/share/hansa", user=ORDINARY)
+    registry = RegistryProcess(home / ".local/share/hansa", as_account=_as_ordinary(home))
     registry.log = home / "service.log"
     try:
         await registry.start()
@@ -43,3 +46,11 @@ async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
     finally:
         await registry.kill()
         await end_postgres(registry.data_dir)
+
+
+def _as_ordinary(home: Path) -> list[str]:
+    """Become the ordinary user first; past closed parents of the interpreter it may read, but write nowhere."""
+    if ORDINARY is None:
+        return []
+    launcher = [sys.executable, "-I", "-S", str(LAUNCHER)]
+    return [*launcher, str(ORDINARY.pw_uid), str(ORDINARY.pw_gid), str(home)]

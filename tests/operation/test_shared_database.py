@@ -7,6 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 import asyncpg
+import httpx2
 import pytest
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
@@ -55,6 +56,26 @@ async def test_workers_share_the_given_server(operated: Launch, empty_database: 
     await registry.start()
     assert await health(registry.url) == 200
     assert (await registry.stop()).code == 0
+
+
+async def test_a_server_that_goes_away_is_a_503_with_retry_after_until_it_is_back(
+    operated: Launch, tmp_path: Path
+):
+    postgres = EmbeddedPostgres(tmp_path / "server")
+    registry = operated(DATABASE_URL=await postgres.start())
+    await registry.start()
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+        await postgres.stop()
+        away = [await http.get(path) for path in ("/health", "/api/v1/public/supply-invariant")]
+        alive = await http.get("/livez")
+        await postgres.start()
+        back = [await http.get(path) for path in ("/health", "/api/v1/public/supply-invariant")]
+    await registry.kill()
+    await postgres.stop()
+    assert [answer.status_code for answer in away] == [503, 503]
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in away)
+    assert alive.status_code == 200
+    assert [answer.status_code for answer in back] == [200, 200]
 
 
 @pytest.mark.parametrize("command", [("serve", "--port=0"), ("db", "migrate")])

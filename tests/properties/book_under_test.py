@@ -104,7 +104,9 @@ class BookUnderTest:
     def elapse(self, minutes: int) -> None:
         """Make everything that happened so far older."""
         self._execute(_AGE, minutes)
-        self._execute("UPDATE plumbing_idempotency SET created_at = created_at - $1 * interval '1 minute'", minutes)
+        self._execute(
+            "UPDATE plumbing_idempotency SET created_at = created_at - $1 * interval '1 minute'", minutes
+        )
 
     def transfer(
         self, payer: str, payee: str, amount: object, message: str | None = None, key: str | None = None
@@ -115,7 +117,11 @@ class BookUnderTest:
         told = answer.json()
         if answer.status_code == 200:
             money = {name: told[name] for name in _MONEY}
-            assert (told["sender_agent_id"], told["receiver_agent_id"], told["message"]) == (payer, payee, message)
+            assert (told["sender_agent_id"], told["receiver_agent_id"], told["message"]) == (
+                payer,
+                payee,
+                message,
+            )
         else:
             assert told["status"] == answer.status_code
             money = told["error"]["context"] or {} if answer.status_code == 402 else {}

@@ -82,7 +82,9 @@ class Model:
         if key is not None and slot in self._kept:
             minute, kept_body, answer = self._kept[slot]
             if self._minute - minute < KEY_MINUTES:
-                return Answer(answer.status, answer.money, is_replay=True) if body == kept_body else Answer(422)
+                return (
+                    Answer(answer.status, answer.money, is_replay=True) if body == kept_body else Answer(422)
+                )
         try:
             answer = self._carry_out(payer, payee, Decimal(amount))
         except Refusal as refusal:

@@ -16,6 +16,9 @@ WITH balance_changed AS (
 ), posting AS (
   SELECT p.tx_id, a.did, p.bucket, p.delta::numeric AS delta, p.balance_after::numeric AS balance_after
   FROM ledger_posting p JOIN ledger_account a ON a.id = p.account_id
+), balance AS (
+  SELECT did, 'liquid' AS bucket, liquid AS held FROM ledger_account
+  UNION ALL SELECT did, 'staked', staked FROM ledger_account
 )
 SELECT 'postings do not sum to zero, or to the issue' AS rule, t.id::text AS subject
 FROM ledger_transaction t LEFT JOIN ledger_posting p ON p.tx_id = t.id GROUP BY t.id
@@ -24,16 +27,16 @@ UNION ALL
 SELECT 'a posting belongs to no transaction', tx_id::text FROM ledger_posting
 WHERE tx_id NOT IN (SELECT id FROM ledger_transaction)
 UNION ALL
-SELECT 'a balance is not the fold of its postings', a.did
-FROM ledger_account a LEFT JOIN posting p ON p.did = a.did GROUP BY a.did, a.liquid
-HAVING coalesce(sum(p.delta), 0) <> a.liquid
+SELECT 'a balance is not the fold of its postings', b.did || ' ' || b.bucket
+FROM balance b LEFT JOIN posting p USING (did, bucket) GROUP BY b.did, b.bucket, b.held
+HAVING coalesce(sum(p.delta), 0) <> b.held
 UNION ALL
-SELECT 'a balance is not the fold of its events', a.did
-FROM ledger_account a LEFT JOIN entry e ON e.did = a.did GROUP BY a.did, a.liquid
-HAVING coalesce(sum(e.delta), 0) <> a.liquid
+SELECT 'a balance is not the fold of its events', b.did || ' ' || b.bucket
+FROM balance b LEFT JOIN entry e USING (did, bucket) GROUP BY b.did, b.bucket, b.held
+HAVING coalesce(sum(e.delta), 0) <> b.held
 UNION ALL
 SELECT 'a balance after is not the running sum', running.did || ' ' || running.tx_id FROM (
-  SELECT did, tx_id, balance_after, sum(delta) OVER (PARTITION BY did ORDER BY tx_id) AS total FROM posting
+  SELECT did, tx_id, balance_after, sum(delta) OVER (PARTITION BY did, bucket ORDER BY tx_id) AS total FROM posting
 ) running WHERE running.total <> running.balance_after
 UNION ALL
 SELECT 'not exactly one LedgerBalanceChanged for a transaction', t.id::text
@@ -48,7 +51,7 @@ SELECT 'entries and postings differ', tx_id::text FROM (
   UNION ALL (SELECT * FROM posting EXCEPT ALL SELECT * FROM entry)
 ) differing
 UNION ALL
-SELECT 'a balance is negative', did FROM ledger_account WHERE liquid < 0
+SELECT 'a balance is negative', did FROM balance WHERE held < 0
 """
 
 

@@ -21,7 +21,7 @@ from tests.properties.proof import prove_book
 from tests.properties.scale import TIER, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
-WIDE_SAMPLE = 20
+WIDE_SAMPLE = 60
 ROUTE = "/teg/transfer"
 
 
@@ -93,11 +93,15 @@ NARROW: dict[str, Pair] = {
             s.batch((s.carol, s.bob, "20"), (s.bob, s.alice, "1")),
         ],
         lambda outcomes, held: (
-            all(kinds(batch) == {ledger.Told} for batch in outcomes) and held == ("90.95", "123.97", "84.9", "0")
+            all(kinds(batch) == {ledger.Told} for batch in outcomes)
+            and held == ("90.95", "123.97", "84.9", "0")
         ),
     ),
     "a batch and a transfer the other way both finish": (
-        lambda s: [s.batch((s.alice, s.bob, "10"), (s.alice, s.carol, "5")), s.transfer(s.carol, s.alice, "20")],
+        lambda s: [
+            s.batch((s.alice, s.bob, "10"), (s.alice, s.carol, "5")),
+            s.transfer(s.carol, s.alice, "20"),
+        ],
         lambda outcomes, held: (
             kinds(outcomes[0]) == {ledger.Told}
             and isinstance(outcomes[1], ledger.Receipt)

@@ -27,7 +27,23 @@ from tests.registry import DatabaseFarm
 
 SUPPLIES = [Decimal(150), Decimal(10) ** 6, 9 * Decimal(10) ** 10]
 NOT_AMOUNTS = [
-    *("NaN", "sNaN", "Infinity", "-0", "0", "0.00000000", "-1", "1e400", "1E5", "0x10", "+5", "１２", "1_000", " 5", "5 "),
+    *(
+        "NaN",
+        "sNaN",
+        "Infinity",
+        "-0",
+        "0",
+        "0.00000000",
+        "-1",
+        "1e400",
+        "1E5",
+        "0x10",
+        "+5",
+        "１２",
+        "1_000",
+        " 5",
+        "5 ",
+    ),
     *("5.", ".5", "", "5\n", "1,5", "0.000000001", "10000000000.00000001", "10000000001", "9" * 30, "9" * 60),
     *("1." + "1" * 19, None, True, 5, 5.5, 0, [], ["5"], {}, {"amount": "5"}),
 ]
@@ -86,7 +102,9 @@ class LedgerMachine(RuleBasedStateMachine):
         self.both_transfer(payer, payee, amount, None, key)
 
     @rule(payer=agents, amount=AMOUNTS, key=KEYS, to_treasury=st.booleans())
-    def transfer_to_the_registry_itself(self, payer: str, amount: str, key: str | None, to_treasury: bool) -> None:
+    def transfer_to_the_registry_itself(
+        self, payer: str, amount: str, key: str | None, to_treasury: bool
+    ) -> None:
         payee = self.registry.treasury if to_treasury else self.registry.fee_collector
         self.both_transfer(payer, payee, amount, None, key)
 

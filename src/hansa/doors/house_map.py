@@ -101,8 +101,11 @@ def tables() -> dict[str, str]:
 def _callers(dependant: Dependant) -> Iterator[str]:
     for dependency in dependant.dependencies:
         permission = getattr(dependency.call, "permission", None)
+        area = getattr(dependency.call, "area", None)
         if permission:
             yield f"agent holding `{permission}`"
+        elif area:
+            yield f"developer holding `{area}`"
         elif dependency.call in CALLERS:
             yield CALLERS[dependency.call]
         elif isinstance(dependency.call, SecurityBase):

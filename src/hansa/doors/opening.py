@@ -3,18 +3,28 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from time import monotonic
 
 from hansa.foundation.plumbing.database import Database, require_reachable
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.embedded import (
+    DataDirectoryInUse,
+    EmbeddedPostgres,
+    EmbeddedPostgresNotRunning,
+    running_dsn,
+)
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.mail import mailbox
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
 from hansa.rooms import ledger
+
+JOIN_SECONDS = 30.0
+JOIN_PAUSE_SECONDS = 0.2
 
 
 @asynccontextmanager
@@ -38,6 +48,40 @@ async def open_ground(settings: Settings) -> AsyncIterator[str]:
         with contextlib.suppress(asyncio.CancelledError):
             await watch
         await server.stop()
+
+
+@asynccontextmanager
+async def join_ground(settings: Settings) -> AsyncIterator[str]:
+    """The database that the registry uses, whether it serves or rests; yields its DSN.
+
+    An embedded server that rests is started for the moment; one that is just being started is waited for.
+    """
+    if settings.database_url is not None:
+        await bring_up_to_date(settings.database_url)
+        yield settings.database_url
+        return
+    async with AsyncExitStack() as stack:
+        yield await _join_embedded(settings, stack)
+
+
+async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
+    deadline = monotonic() + JOIN_SECONDS
+    while True:
+        try:
+            dsn = running_dsn(settings.data_dir)
+            await bring_up_to_date(dsn)
+        except EmbeddedPostgresNotRunning:
+            try:
+                return await stack.enter_async_context(open_ground(settings))
+            except DataDirectoryInUse:
+                if monotonic() > deadline:
+                    raise
+        except Unavailable:
+            if monotonic() > deadline:
+                raise
+        else:
+            return dsn
+        await asyncio.sleep(JOIN_PAUSE_SECONDS)
 
 
 @asynccontextmanager

@@ -1,14 +1,17 @@
 """The command line."""
 
 import asyncio
+import os
 import socket
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from hansa.foundation.plumbing.settings import BadSetting, Settings, read_settings
+from hansa.foundation.words.areas import ADMIN_AREAS
 
 app = typer.Typer(
     help="Hansa: a federated registry and ledger for AI agents.",
@@ -18,11 +21,17 @@ app = typer.Typer(
 )
 database_app = typer.Typer(help="The registry's database.", no_args_is_help=True)
 app.add_typer(database_app, name="db")
+admin_app = typer.Typer(help="Those who administer the registry.", no_args_is_help=True)
+app.add_typer(admin_app, name="admin")
 
+USAGE_ERROR = 2
+
+Answer = TypeVar("Answer")
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The registry's data directory (HANSA_DATA_DIR).", show_default=False),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 
 
 @app.command()
@@ -140,6 +149,66 @@ def database_migrate(data_dir: DataDir = None) -> None:
         _fail(trouble.detail)
 
 
+@admin_app.command("create")
+def create_administrator(
+    name: Annotated[str, typer.Option(help="Display name.")],
+    email: Annotated[str, typer.Option(help="E-mail address; counts as verified.")],
+    areas: Annotated[str, typer.Option(help="The areas to administer, separated by commas.")] = ",".join(
+        ADMIN_AREAS
+    ),
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a developer who administers the registry, also while it runs.
+
+    The password comes from HANSA_ADMIN_PASSWORD, or is asked for.
+    """
+    from hansa.doors import by_hand
+
+    settings, chosen = _settings(data_dir=data_dir), _areas(areas)
+    developer_id = _by_hand(
+        by_hand.create_administrator(
+            settings, name=name, email=email, password=_administrators_password(), areas=chosen
+        )
+    )
+    _tell(
+        f"administrator {email} (developer {developer_id}): {', '.join(chosen)}",
+        {"developer_id": developer_id, "email": email, "areas": chosen},
+        as_json=as_json,
+    )
+
+
+@app.command()
+def mint(
+    amount: Annotated[str, typer.Option(help="Units to issue, such as 1000 or 0.5.")],
+    ref: Annotated[str, typer.Option(help="What they are issued for; a reference is good for one issue.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Issue units to the treasury, also while the registry runs."""
+    from hansa.doors import by_hand
+    from hansa.foundation.words.money import NotAnAmount, format_amount, parse_positive
+
+    settings = _settings(data_dir=data_dir)
+    try:
+        asked = parse_positive(amount)
+    except NotAnAmount as trouble:
+        _fail(f"--amount {amount!r} is refused: {trouble}.")
+    minted = _by_hand(by_hand.mint(settings, asked, ref))
+    told = {
+        "transaction_id": f"tx-{minted.tx_id}",
+        "ref": ref,
+        "amount": format_amount(minted.amount),
+        "currency": settings.settlement_currency,
+        "supply": format_amount(minted.supply),
+    }
+    _tell(
+        "{transaction_id}: {amount} {currency} issued, the supply is {supply}".format(**told),
+        told,
+        as_json=as_json,
+    )
+
+
 def main() -> None:
     """The entry point of the `hansa` command."""
     app()
@@ -161,16 +230,53 @@ def _dsn_in_use(settings: Settings) -> str:
         _fail(str(trouble))
 
 
-def _run(work) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _areas(text: str) -> list[str]:
+    """The areas named, each once, in their usual order."""
+    named = {word.strip() for word in text.split(",")}
+    if not named <= set(ADMIN_AREAS):
+        _fail(f"--areas {text!r} is refused: allowed are some of {', '.join(ADMIN_AREAS)}.", USAGE_ERROR)
+    return [area for area in ADMIN_AREAS if area in named]
+
+
+def _administrators_password() -> str:
+    given = os.environ.get("HANSA_ADMIN_PASSWORD")
+    if given:
+        return given
+    if not sys.stdin.isatty():
+        _fail("a password is needed: set HANSA_ADMIN_PASSWORD, or answer at a terminal.", USAGE_ERROR)
+    asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return asked
+
+
+def _by_hand(act: Coroutine[Any, Any, Answer]) -> Answer:
+    from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
+    from hansa.foundation.plumbing.keys import BadKey
+    from hansa.foundation.words.errors import Refused
+
+    try:
+        return _run(act)
+    except Refused as trouble:
+        _fail(trouble.detail)
+    except (EmbeddedPostgresFailed, BadKey) as trouble:
+        _fail(str(trouble))
+
+
+def _tell(sentence: str, members: dict[str, Any], *, as_json: bool) -> None:
+    import json
+
+    typer.echo(json.dumps(members, indent=2) if as_json else sentence)
+
+
+def _run(work: Coroutine[Any, Any, Answer]) -> Answer:
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(work)
+        return runner.run(work)
 
 
-def _fail(sentence: str) -> NoReturn:
+def _fail(sentence: str, code: int = 1) -> NoReturn:
     typer.echo(f"hansa: {sentence}", err=True)
-    sys.exit(1)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

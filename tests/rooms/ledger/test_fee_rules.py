@@ -29,7 +29,9 @@ def account(liquid: int, *pace: tuple[int, int, int], did: str = "did:hansa:paye
         (Fraction(1000), Fraction(5, 100)),
     ],
 )
-def test_the_rate_is_the_base_up_to_one_turnover_and_climbs_in_a_line_to_ten(turnover: Fraction, rate: Fraction) -> None:
+def test_the_rate_is_the_base_up_to_one_turnover_and_climbs_in_a_line_to_ten(
+    turnover: Fraction, rate: Fraction
+) -> None:
     assert rules.fee_rate(turnover, POLICY) == rate
 
 
@@ -68,7 +70,9 @@ def test_turnover_is_over_the_present_balance_where_that_is_the_largest() -> Non
 
 
 def test_turnover_sums_the_minutes_of_an_hour() -> None:
-    assert rules.velocity(account(1, (NOW - 59, 100, 100), (NOW - 30, 50, 80), (NOW, 30, 60))) == Fraction(180, 100)
+    assert rules.velocity(account(1, (NOW - 59, 100, 100), (NOW - 30, 50, 80), (NOW, 30, 60))) == Fraction(
+        180, 100
+    )
 
 
 def test_a_minute_counts_for_fifty_nine_minutes_after_it() -> None:

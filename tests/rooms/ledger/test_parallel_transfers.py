@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from decimal import Decimal
 from pathlib import Path
 
@@ -56,7 +56,10 @@ async def test_processes_that_share_a_database_never_draw_more_than_the_balance(
 ) -> None:
     payer, other = await purses.agent("100"), await purses.agent("100")
     async with AsyncExitStack() as stack:
-        processes = [purses.registry, *[await stack.enter_async_context(twin_of(purses.registry)) for _ in range(2)]]
+        processes = [
+            purses.registry,
+            *[await stack.enter_async_context(twin_of(purses.registry)) for _ in range(2)],
+        ]
         orders = [order for _ in range(WRITERS // 2) for order in ((payer, other), (other, payer))]
         answers = await at_once(
             *(
@@ -79,7 +82,10 @@ async def test_sixty_four_orders_with_one_key_are_one_transfer(purses: Purses) -
 async def test_one_key_on_several_processes_is_one_transfer(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     async with AsyncExitStack() as stack:
-        processes = [purses.registry, *[await stack.enter_async_context(twin_of(purses.registry)) for _ in range(2)]]
+        processes = [
+            purses.registry,
+            *[await stack.enter_async_context(twin_of(purses.registry)) for _ in range(2)],
+        ]
         for number in range(10):
             answers = await at_once(
                 *(on(process, payer).transfer(payee, "1", key=f"order-{number}") for process in processes * 2)
@@ -115,7 +121,7 @@ async def test_a_client_that_goes_away_does_not_stop_the_transfers_beside_its_ow
     assert await payee.balance() == "16"
 
 
-def twin_of(registry: TestRegistry):  # noqa: ANN201
+def twin_of(registry: TestRegistry) -> AbstractAsyncContextManager[TestRegistry]:
     """Another process of the same registry."""
     return open_registry(
         registry.database.dsn, registry.settings.data_dir, genesis_grant_enabled=False, rate_limit_reads="off"

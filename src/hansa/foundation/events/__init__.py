@@ -8,8 +8,12 @@ from hansa.foundation.events.base import Event, event_json, event_types
 from hansa.foundation.events.ledger import (
     Entry,
     LedgerBalanceChanged,
+    PositionDrawn,
+    RewardsDistributed,
     TokensIssued,
+    TokensStaked,
     TokensTransferred,
+    TokensUnstaked,
     TransactionFeeCollected,
 )
 
@@ -18,8 +22,12 @@ __all__ = [
     "Entry",
     "Event",
     "LedgerBalanceChanged",
+    "PositionDrawn",
+    "RewardsDistributed",
     "TokensIssued",
+    "TokensStaked",
     "TokensTransferred",
+    "TokensUnstaked",
     "TransactionFeeCollected",
     "event_json",
     "event_types",

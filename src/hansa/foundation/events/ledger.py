@@ -88,3 +88,60 @@ class TransactionFeeCollected(Event, frozen=True):
     @property
     def aggregate_id(self) -> str:
         return self.payer
+
+
+class TokensStaked(Event, frozen=True):
+    """Units of an account went from liquid to staked, into a new position."""
+
+    source: ClassVar[str] = "ledger"
+
+    tx_id: int
+    account: str
+    position_id: str
+    amount: str
+    currency: str
+    lock_period: int
+    unlocks_at: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.account
+
+
+class PositionDrawn(msgspec.Struct, frozen=True):
+    """What was taken out of one position."""
+
+    position_id: str
+    amount: str
+
+
+class TokensUnstaked(Event, frozen=True):
+    """Units of an account went from staked to liquid, out of these positions."""
+
+    source: ClassVar[str] = "ledger"
+
+    tx_id: int
+    account: str
+    amount: str
+    currency: str
+    positions: list[PositionDrawn]
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.account
+
+
+class RewardsDistributed(Event, frozen=True, rename={"from_": "from"}):
+    """The fee collector paid an agent what its stakes earned."""
+
+    source: ClassVar[str] = "ledger"
+
+    tx_id: int
+    from_: str
+    to: str
+    amount: str
+    currency: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.to

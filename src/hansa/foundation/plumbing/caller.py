@@ -1,7 +1,8 @@
 """Who is asking. The parameter type in a route's signature is the policy.
 
-- `Public`: anyone. `CurrentDeveloper`: a person, by developer token. `CurrentAgent` or `agent_holding(permission)`: one
-  agent, by agent token. The wrong kind of credential is a 401, a missing right a 403.
+- `Public`: anyone. `CurrentDeveloper`: a person, by developer token; `admin_holding(area)`: one who administers that
+  area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a
+  401, a missing right a 403.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
 """
 
@@ -13,17 +14,20 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.errors import Forbidden, Unauthorized
 
 
 @dataclass(frozen=True)
 class Developer:
-    """A person, by developer token."""
+    """A person, by developer token. `areas` are those administered now; `is_admin` tells who the operator made one."""
 
     id: int
     email: str
     session: str
     is_verified: bool
+    areas: frozenset[str]
+    is_admin: bool
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,13 @@ class PermissionMissing(Forbidden):
 
     code = "PERMISSION_MISSING"
     sentence = "The agent's roles do not give the permission that this route needs."
+
+
+class AreaMissing(Forbidden):
+    """The developer does not administer the area that this route belongs to."""
+
+    code = "AREA_MISSING"
+    sentence = "This route is for administrators of another area than yours."
 
 
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
@@ -82,6 +93,19 @@ async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
     gate: Gate = request.app.state.gate
     return await gate.agent(runtime_of(request), bearer_token(request))
+
+
+def admin_holding(area: str) -> Any:
+    """A dependency: the developer asking, who administers `area`."""
+    assert area in ADMIN_AREAS, area
+
+    async def administrator(developer: Annotated[Developer, Depends(developer_caller)]) -> Developer:
+        if area not in developer.areas:
+            raise AreaMissing(context={"area": area})
+        return developer
+
+    administrator.area = area  # type: ignore[attr-defined]
+    return Depends(administrator)
 
 
 def agent_holding(permission: str) -> Any:

@@ -50,7 +50,8 @@ def configure_logs(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("uvicorn.access", "asyncio", "alembic"):
+    # uvicorn would tell the whole target of a WebSocket handshake, the ticket in its query included.
+    for noisy in ("uvicorn.access", "uvicorn.error", "asyncio", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -14,10 +14,15 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hansa.foundation.words.did import RESERVED_NAMESPACES
-from hansa.foundation.words.money import AMOUNT_MAX_UNITS, DECIMALS, NotAnAmount, parse_amount
+from hansa.foundation.words.money import (
+    AMOUNT_MAX_UNITS,
+    DECIMALS,
+    SUPPLY_MAX_UNITS,
+    NotAnAmount,
+    parse_amount,
+)
 from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
 
-SUPPLY_MAX_UNITS = 9 * 10**10
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
 HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL"})
 
@@ -141,6 +146,7 @@ class Settings(BaseSettings):
     genesis_supply: Annotated[str, AfterValidator(_supply)] = "1000000"
     genesis_grant_enabled: bool = True
     genesis_grant_amount: Decimals = "100"
+    teg_mint_max_avt: Decimals = "1000000"
 
     email_verification_required: bool = False
     beta_invite_required: bool = False
@@ -156,6 +162,7 @@ class Settings(BaseSettings):
     agent_rbac_default_roles: Annotated[Words, AfterValidator(_roles)] = ["trader", "client"]
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
+    staking_min_stake_amount: Decimals = "10"
 
     trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
     outgoing_allow_hosts: Words = []

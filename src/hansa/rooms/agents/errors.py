@@ -53,3 +53,17 @@ class AgentUnknown(NotFound):
     """No agent of this registry has that DID."""
 
     sentence = "No agent of this registry has that DID."
+
+
+class NotTheOwner(Forbidden):
+    """The agent belongs to another developer."""
+
+    code = "NOT_THE_OWNER"
+    sentence = "Only the developer who owns this agent may do that."
+
+
+class AgentRevokedForGood(Conflict):
+    """The agent is revoked: nothing about it changes any more."""
+
+    code = "AGENT_REVOKED_FOR_GOOD"
+    sentence = "This agent is revoked for good; it gets no more roles."

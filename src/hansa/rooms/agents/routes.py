@@ -21,6 +21,7 @@ from .check import KnownAgent
 from .credentials import new_identity
 from .errors import (
     AgentRevoked,
+    AgentRevokedForGood,
     AgentSuspended,
     AgentUnknown,
     BootstrapTokenRefused,
@@ -28,18 +29,23 @@ from .errors import (
     CredentialsWrong,
     DeveloperUnverified,
     DidMethodUnsupported,
+    NotTheOwner,
 )
 from .onboard import Onboarding, create_agent
 from .public_key import public_key_of
+from .roles import grant_role, roles_of
 from .schemas import (
     AgentTokenForm,
     AgentTokenOut,
+    AuthzOut,
     BootstrapOut,
     BootstrapRequest,
     CreateAgentIn,
     CreateAgentOut,
     Myself,
     PublicKey,
+    RoleIn,
+    RolesOut,
 )
 from .sign_in import sign_in
 
@@ -160,3 +166,23 @@ async def read_myself(agent: CurrentKnownAgent) -> Myself:
 async def read_public_key(did: Annotated[str, Path(max_length=512)], db: Db, _: Public) -> PublicKey:
     """An agent's Ed25519 public key, whatever its status."""
     return PublicKey.of(await db.read(lambda tx: public_key_of(tx, did)))
+
+
+@router.post(
+    "/agents/{did}/authz/roles",
+    responses=problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid),
+)
+async def give_role(
+    did: Annotated[str, Path(max_length=512)], body: RoleIn, developer: CurrentDeveloper, db: Db
+) -> RolesOut:
+    """Give an own agent a role; it counts from the agent's next request on."""
+    return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))
+
+
+@router.get("/agents/{did}/authz", responses=problems(Unauthorized, AgentUnknown, Invalid))
+async def read_authz(
+    did: Annotated[str, Path(max_length=512)], developer: CurrentDeveloper, db: Db, config: Config
+) -> AuthzOut:
+    """The roles of an own agent, and what they let it do."""
+    roles = await db.read(lambda tx: roles_of(tx, developer, did))
+    return AuthzOut.under(config.agent_rbac_mode, did, roles)

@@ -9,11 +9,13 @@ from hansa.foundation.words.money import Minor
 from .errors import (
     AgentRevoked,
     AgentSuspended,
+    AgentUnknown,
     BootstrapTokenRefused,
     BootstrapTokenUsed,
     CredentialsWrong,
     DeveloperUnverified,
     DidMethodUnsupported,
+    NotTheOwner,
 )
 
 NO_SECRET = bytes(32)
@@ -44,6 +46,14 @@ class Credentials:
     did: str
     client_secret_sha256: bytes
     status: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whose agent it is, and the roles it holds."""
+
+    developer_id: int
+    roles: tuple[str, ...]
 
 
 def require_verified(*, is_verified: bool) -> None:
@@ -85,6 +95,21 @@ def require_active(status: str) -> None:
         raise AgentSuspended
     if status == "revoked":
         raise AgentRevoked
+
+
+def require_owner(found: Standing | None, developer_id: int) -> None:
+    """Who may change the agent. Raises: AgentUnknown, NotTheOwner."""
+    if found is None:
+        raise AgentUnknown
+    if found.developer_id != developer_id:
+        raise NotTheOwner
+
+
+def require_own(found: Standing | None, developer_id: int) -> Standing:
+    """Who may read what is private to the owner: unknown and not yours are told alike. Raises: AgentUnknown."""
+    if found is None or found.developer_id != developer_id:
+        raise AgentUnknown
+    return found
 
 
 def funding_without_grant(*, is_first: bool, grant: Minor) -> FundingStatus | None:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import BootstrapToken, Credentials
+from .rules import BootstrapToken, Credentials, Standing
 
 # Kept for a day past its end, so that a creation under way never sees its token vanish.
 _FORGET_UNUSED = """
@@ -55,6 +55,12 @@ _FIND_BEARERS = """
 SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.created_at, a.last_active_at, k.public_key,
   clock_timestamp() AS read_at
 FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = ANY($1)
+"""
+
+# Two grants at once: the second waits for the row and adds to what the first has left.
+_ADD_ROLE = """
+UPDATE agents_agent SET roles = CASE WHEN $2 = ANY(roles) THEN roles ELSE roles || $2::text END
+WHERE did = $1 AND status <> 'revoked' RETURNING roles
 """
 
 _FIND_PUBLIC_KEY = """
@@ -161,6 +167,18 @@ async def find_bearers(tx: Tx, dids: Sequence[str]) -> dict[str, Bearer]:
     """The agents with these DIDs; unknown ones are left out."""
     rows = await tx.fetch(_FIND_BEARERS, list(dids))
     return {row["did"]: Bearer(**{**row, "roles": tuple(row["roles"])}) for row in rows}
+
+
+async def find_standing(tx: Tx, did: str) -> Standing | None:
+    """Whose agent it is and what roles it holds, or None for an unknown DID."""
+    row = await tx.fetchrow("SELECT developer_id, roles FROM agents_agent WHERE did = $1", did)
+    return Standing(row["developer_id"], tuple(row["roles"])) if row else None
+
+
+async def add_role(tx: Tx, did: str, role: str) -> tuple[str, ...] | None:
+    """Give an agent a role it may hold already, and return all it holds; None when it is revoked."""
+    roles = await tx.fetchval(_ADD_ROLE, did, role)
+    return None if roles is None else tuple(roles)
 
 
 async def find_public_key(tx: Tx, did: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The book: accounts, postings, fees, issuance."""
+"""The book: accounts, postings, fees, issuance, staking."""
 
 from hansa.rooms.ledger.accounts import Balance, balance_of, circulating, open_account
 from hansa.rooms.ledger.batch import GroupCommit, Told
@@ -10,8 +10,8 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SystemAccountRefused,
 )
-from hansa.rooms.ledger.issue import found_book, grant, issue
-from hansa.rooms.ledger.posting import Receipt, TransferOrder, transfer
+from hansa.rooms.ledger.issue import Minted, found_book, grant, issue, mint
+from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, transfer
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 
@@ -23,6 +23,8 @@ __all__ = [
     "FeePolicy",
     "GroupCommit",
     "InsufficientBalance",
+    "Minted",
+    "Preview",
     "Receipt",
     "SelfTransfer",
     "SystemAccountRefused",
@@ -33,6 +35,7 @@ __all__ = [
     "found_book",
     "grant",
     "issue",
+    "mint",
     "open_account",
     "router",
     "transfer",

@@ -15,6 +15,7 @@ class Balance:
 
     did: str
     liquid: Minor
+    staked: Minor
 
 
 async def open_account(tx: Tx, did: str) -> None:
@@ -27,12 +28,12 @@ async def open_account(tx: Tx, did: str) -> None:
 
 async def balance_of(tx: Tx, did: str) -> Balance:
     """Raises: AccountUnknown."""
-    liquid = await store.liquid_of(tx, did)
-    if liquid is None:
+    buckets = await store.buckets_of(tx, did)
+    if buckets is None:
         raise AccountUnknown
-    return Balance(did, Minor(liquid))
+    return Balance(did, *buckets)
 
 
 async def circulating(tx: Tx) -> tuple[Minor, int]:
-    """The sum of all balances, the registry's own included, and the number of agents' accounts."""
+    """The sum of all balances, liquid and staked, the registry's own included, and the number of agents' accounts."""
     return await store.sum_balances(tx)

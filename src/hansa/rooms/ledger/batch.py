@@ -24,7 +24,7 @@ from hansa.rooms import journal
 from . import rules, store
 from .book import Book
 from .errors import AccountUnknown
-from .posting import Receipt, TransferOrder, transfer, transfer_events
+from .posting import Preview, Receipt, TransferOrder, preview, transfer, transfer_events
 
 BATCH_MAX = 500
 WAITING_MAX = 4000
@@ -92,6 +92,10 @@ class GroupCommit:
             self._worker = asyncio.create_task(self._work())
         # A client that goes away does not undo a transfer that is already in a batch.
         return await asyncio.shield(ticket.outcome)
+
+    async def preview(self, order: TransferOrder) -> Preview:
+        """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
+        return await self._database.read(lambda tx: preview(tx, order, self._policy))
 
     async def _work(self) -> None:
         while self._waiting:

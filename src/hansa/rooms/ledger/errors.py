@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from hansa.foundation.words.errors import BadRequest, Forbidden, NotFound, Refused
+from hansa.foundation.words.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, Refused
 
 
 class InsufficientBalance(Refused):
@@ -39,3 +39,28 @@ class SelfTransfer(BadRequest):
 
     code = "SELF_TRANSFER"
     sentence = "An agent cannot transfer to itself."
+
+
+class MintTooLarge(Invalid):
+    """More units than one issue may bring into being."""
+
+    code = "MINT_TOO_LARGE"
+
+
+class ReferenceInvalid(Invalid):
+    """The reference of an issue is empty, too long or not printable."""
+
+    code = "REFERENCE_INVALID"
+
+
+class ReferenceUsed(Conflict):
+    """Units were issued under this reference before."""
+
+    code = "REFERENCE_USED"
+    sentence = "Units were issued under this reference before; nothing was issued now."
+
+
+class SupplyExhausted(Conflict):
+    """The whole supply would pass its limit."""
+
+    code = "SUPPLY_EXHAUSTED"

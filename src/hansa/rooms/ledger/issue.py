@@ -1,4 +1,9 @@
-"""How units come into being, and how the treasury gives them out."""
+"""How units come into being, and how the treasury gives them out.
+
+Whoever issues holds the treasury's lock while the supply is summed, so that no two pass the limit together.
+"""
+
+from dataclasses import dataclass
 
 from hansa.foundation.events import TokensIssued, TokensTransferred
 from hansa.foundation.plumbing.database import Tx
@@ -6,11 +11,21 @@ from hansa.foundation.plumbing.metrics import postings_total
 from hansa.foundation.words.money import Minor, format_amount
 from hansa.rooms import journal
 
-from . import store
+from . import rules, store
 from .book import Book
+from .errors import AccountUnknown, ReferenceUsed
 from .posting import balance_changed
 
 GENESIS_REF = "genesis"
+
+
+@dataclass(frozen=True)
+class Minted:
+    """Units that came into being, and the whole supply with them; both in minor units."""
+
+    tx_id: int
+    amount: Minor
+    supply: Minor
 
 
 async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
@@ -25,18 +40,33 @@ async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
     return True
 
 
+async def mint(tx: Tx, *, amount: Minor, ref: str, amount_max: Minor, book: Book) -> Minted:
+    """Issue units to the treasury at the operator's word, once for each `ref`.
+
+    Raises: MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted, AccountUnknown.
+    """
+    rules.require_mintable(amount, amount_max)
+    rules.require_reference(ref)
+    await _lock_treasury(tx, book)
+    if await store.is_issued(tx, ref):
+        raise ReferenceUsed
+    tx_id = await issue(tx, amount=amount, ref=ref, book=book)
+    return Minted(tx_id, amount, await store.sum_issued(tx))
+
+
 async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
     """Issue units to the treasury; returns the transaction's id.
 
-    Raises: asyncpg.UniqueViolationError when `ref` was issued before.
+    Raises: SupplyExhausted, AccountUnknown, asyncpg.UniqueViolationError when `ref` was issued before.
     """
-    treasury = await store.lock_accounts(tx, [book.treasury])
+    treasury = await _lock_treasury(tx, book)
+    rules.require_within_supply(await store.sum_issued(tx), amount)
     posted = await store.post(
         tx,
         store.Posting(
             tx_type="issue",
             payer_id=None,
-            payee_id=treasury[book.treasury].id,
+            payee_id=treasury.id,
             amount=amount,
             ref=ref,
             own_movements=[(book.treasury, amount)],
@@ -80,3 +110,12 @@ async def grant(tx: Tx, *, payee: str, amount: Minor, ref: str, book: Book) -> b
     await journal.append(tx, balance_changed(posted, "grant", book, memo=ref), transferred)
     postings_total.labels("grant").inc()
     return True
+
+
+async def _lock_treasury(tx: Tx, book: Book) -> rules.Account:
+    treasury = (await store.lock_accounts(tx, [book.treasury])).get(book.treasury)
+    if treasury is None:
+        raise AccountUnknown(
+            f"There is no account {book.treasury}; a registry with this DID_METHOD has never started here."
+        )
+    return treasury

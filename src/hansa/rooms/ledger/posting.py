@@ -69,6 +69,23 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePo
     return Receipt(posted.tx_id, order.amount, fee, posted.balance_after(payer.did), posted.recorded_at)
 
 
+@dataclass(frozen=True)
+class Preview:
+    """What a transfer would cost and leave; amounts in minor units."""
+
+    fee: Minor
+    payer_balance_after: Minor
+
+
+async def preview(tx: Tx, order: TransferOrder, policy: rules.FeePolicy) -> Preview:
+    """The decision on `order` as things stand, without locks and without effect. Raises: as `transfer`."""
+    rules.require_ordinary_parties(order.payer, order.payee)
+    parties = await store.read_accounts(tx, [order.payer, order.payee])
+    payer, payee = _found(parties, order.payer), _found(parties, order.payee)
+    fee = rules.fee_of_covered(payer, payee, order.amount, policy)
+    return Preview(fee, rules.after_sending(payer, order.amount, fee).liquid)
+
+
 def transfer_events(posted: store.Posted, order: TransferOrder, fee: Minor, book: Book) -> list[Event]:
     """The mover and the typed events of one transfer."""
     paid, fee_paid = format_amount(order.amount), format_amount(fee)

@@ -11,8 +11,12 @@ from hansa.foundation.words.money import format_amount
 
 from .accounts import balance_of
 from .schemas import BalanceOut
+from .staking import router as staking_router
+from .statement import router as statement_router
 
 router = APIRouter(tags=["ledger"], route_class=GuardedRoute)
+router.include_router(staking_router)
+router.include_router(statement_router)
 
 
 @router.get("/teg/balance", responses=problems(Unauthorized, Forbidden))

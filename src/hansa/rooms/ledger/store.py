@@ -8,15 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import asyncpg
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import ZERO, Minor
 
 from .rules import Account
 
-_LOCK = """
+_READ = """
 SELECT id, did, status = 'active' AS is_active, liquid, pace, (extract(epoch FROM now()) / 60)::int AS minute
-FROM ledger_account WHERE did = ANY($1) ORDER BY id FOR NO KEY UPDATE
+FROM ledger_account WHERE did = ANY($1) ORDER BY id
 """
+
+_LOCK = f"{_READ} FOR NO KEY UPDATE"
 
 _KEEP_PACE = "UPDATE ledger_account SET pace = $2 WHERE id = $1"
 
@@ -123,17 +127,24 @@ class BatchTransfer:
 
 async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
     """Lock the accounts in id order until the transaction ends; unknown DIDs are absent from the answer."""
-    return {
-        row["did"]: Account(
-            id=row["id"],
-            did=row["did"],
-            is_active=row["is_active"],
-            liquid=Minor(row["liquid"]),
-            pace=tuple(zip(row["pace"][0::3], row["pace"][1::3], row["pace"][2::3], strict=True)),
-            minute=row["minute"],
-        )
-        for row in await tx.fetch(_LOCK, list(dids))
-    }
+    return {row["did"]: _account(row) for row in await tx.fetch(_LOCK, list(dids))}
+
+
+async def read_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
+    """As `lock_accounts`, without the lock."""
+    return {row["did"]: _account(row) for row in await tx.fetch(_READ, list(dids))}
+
+
+def _account(row: asyncpg.Record) -> Account:
+    pace = row["pace"]
+    return Account(
+        id=row["id"],
+        did=row["did"],
+        is_active=row["is_active"],
+        liquid=Minor(row["liquid"]),
+        pace=tuple(zip(pace[0::3], pace[1::3], pace[2::3], strict=True)),
+        minute=row["minute"],
+    )
 
 
 async def keep_pace(tx: Tx, account_id: int, pace: Sequence[tuple[int, int, int]]) -> None:

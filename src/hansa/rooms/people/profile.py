@@ -15,9 +15,9 @@ async def own_profile(tx: Tx, developer: Developer, settings: Settings) -> Profi
         id=profile.id,
         name=profile.name,
         email=profile.email,
-        role="developer",
+        role="admin" if developer.areas else "developer",
         is_verified=profile.is_verified,
-        is_admin=False,
+        is_admin=developer.is_admin,
         created_at=profile.created_at,
         tos_reconsent_required=settings.tos_consent_required and profile.tos_version != settings.tos_version,
     )

@@ -36,6 +36,17 @@ async def admit(request: RegistrationIn, settings: Settings) -> store.NewDevelop
     if settings.beta_invite_required:
         # No code has ever been issued, so none can be known.
         raise InviteCodeUnknown(field="invite_code")
+    return await new_developer(
+        request,
+        is_verified=not settings.email_verification_required,
+        tos_version=settings.tos_version if request.tos_accepted else None,
+    )
+
+
+async def new_developer(
+    request: RegistrationIn, *, is_verified: bool, tos_version: str | None
+) -> store.NewDeveloper:
+    """The developer as it will be written; hashing the password takes a while and needs no transaction."""
     as_written, in_lower_case = readings(request.name)
     return store.NewDeveloper(
         name=request.name,
@@ -43,22 +54,28 @@ async def admit(request: RegistrationIn, settings: Settings) -> store.NewDevelop
         name_in_lower_case=in_lower_case,
         email=request.email,
         password_hash=await passwords.hashed(request.password),
-        is_verified=not settings.email_verification_required,
+        is_verified=is_verified,
         age_confirmed=request.age_confirmed,
-        tos_version=settings.tos_version if request.tos_accepted else None,
+        tos_version=tos_version,
     )
 
 
-async def register(tx: Tx, developer: store.NewDeveloper, base_url: str) -> Registered:
-    """Open the account.
-
-    Raises: EmailRegistered, DisplayNameTaken.
-    """
+async def open_account(tx: Tx, developer: store.NewDeveloper) -> int:
+    """Write the developer and return the id. Raises: EmailRegistered, DisplayNameTaken."""
     developer_id = await store.add_developer(tx, developer)
     if developer_id is None:
         if await store.account_of(tx, developer.email):
             raise EmailRegistered(field="email")
         raise DisplayNameTaken(field="name")
+    return developer_id
+
+
+async def register(tx: Tx, developer: store.NewDeveloper, base_url: str) -> Registered:
+    """Open the account with its recovery keys.
+
+    Raises: EmailRegistered, DisplayNameTaken.
+    """
+    developer_id = await open_account(tx, developer)
     keys = [_new_recovery_key() for _ in range(RECOVERY_KEYS)]
     await store.add_recovery_keys(tx, developer_id, [fingerprint(key) for key in keys])
     link = None if developer.is_verified else await verify_email.new_link(tx, developer_id, base_url)

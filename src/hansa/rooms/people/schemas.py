@@ -122,8 +122,8 @@ class ProfileOut(BaseModel):
     id: int
     name: str
     email: str
-    role: Literal["developer"]
+    role: Literal["developer", "admin"] = Field(description="`admin`: administers at least one area.")
     is_verified: bool
-    is_admin: bool
+    is_admin: bool = Field(description="Made an administrator by the operator; an invitation never does.")
     created_at: datetime
     tos_reconsent_required: bool

@@ -24,6 +24,8 @@ class NewDeveloper:
     is_verified: bool
     age_confirmed: bool
     tos_version: str | None
+    is_admin: bool = False
+    areas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ async def add_developer(tx: Tx, new: NewDeveloper) -> int | None:
     """The new id, or None when a unique key is taken: waits for a rival registration to commit or fail."""
     developer_id: int | None = await tx.fetchval(
         "INSERT INTO people_developer (name, name_as_written, name_in_lower_case, email, password_hash, is_verified,"
-        " age_confirmed, tos_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id",
+        " age_confirmed, tos_version, is_admin, areas) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        " ON CONFLICT DO NOTHING RETURNING id",
         new.name,
         new.name_as_written,
         new.name_in_lower_case,
@@ -79,6 +82,8 @@ async def add_developer(tx: Tx, new: NewDeveloper) -> int | None:
         new.is_verified,
         new.age_confirmed,
         new.tos_version,
+        new.is_admin,
+        list(new.areas),
     )
     return developer_id
 
@@ -206,11 +211,11 @@ async def developer_in_session(
 ) -> Developer | None:
     """The developer, while the session is open and its token (epoch seconds) has not expired."""
     row = await tx.fetchrow(
-        "SELECT d.id, d.email, s.id::text AS session, d.is_verified"
+        "SELECT d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin"
         " FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
         " WHERE s.id = $2 AND d.id = $1 AND s.ended_at IS NULL AND to_timestamp($3::bigint) > clock_timestamp()",
         developer_id,
         session_id,
         expires_at,
     )
-    return Developer(**row) if row else None
+    return Developer(**{**row, "areas": frozenset(row["areas"])}) if row else None

@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.runtime import Config
 from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized, Unavailable
 from hansa.rooms import ledger
 
-from .schemas import TransferIn, TransferOut
+from .schemas import SendIn, SendOut, TransferIn, TransferOut
 
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
@@ -38,24 +38,23 @@ BookOfHere = Annotated[ledger.Book, Depends(_book_of)]
 TransferringAgent = Annotated[Agent, agent_holding("teg.transfer")]
 
 
-@router.post(
-    "/teg/transfer",
-    response_model=TransferOut,
-    responses=problems(
-        ledger.SelfTransfer,
-        Unauthorized,
-        ledger.InsufficientBalance,
-        Forbidden,
-        PermissionMissing,
-        ledger.AccountSuspended,
-        ledger.SystemAccountRefused,
-        ledger.AccountUnknown,
-        Invalid,
-        KeyReused,
-        KeyInProgress,
-        Unavailable,
-    ),
+REFUSALS = problems(
+    ledger.SelfTransfer,
+    Unauthorized,
+    ledger.InsufficientBalance,
+    Forbidden,
+    PermissionMissing,
+    ledger.AccountSuspended,
+    ledger.SystemAccountRefused,
+    ledger.AccountUnknown,
+    Invalid,
+    KeyReused,
+    KeyInProgress,
+    Unavailable,
 )
+
+
+@router.post("/teg/transfer", response_model=TransferOut, responses=REFUSALS)
 async def transfer_units(
     body: TransferIn,
     agent: TransferringAgent,
@@ -71,4 +70,25 @@ async def transfer_units(
         return TransferOut.of(receipt, order, book.currency).model_dump_json()
 
     told = await transfers.transfer(order, request, tell)
+    return answer_once(told.answer, replayed=told.replayed)
+
+
+@router.post("/teg/send", response_model=SendOut, responses=REFUSALS)
+async def send_units(
+    body: SendIn,
+    agent: TransferringAgent,
+    book: BookOfHere,
+    transfers: Transfers,
+    key: IdempotencyKey = None,
+) -> Response:
+    """Move units to an agent wherever it is; `dry_run` tells the way and moves nothing."""
+    order = body.order_by(agent.did)
+    if body.dry_run:
+        return answer_once(
+            SendOut.planned(await transfers.preview(order), order, book).model_dump_json(), replayed=False
+        )
+    request = Repeatable(agent.did, "/teg/send", key, body.model_dump()) if key else None
+    told = await transfers.transfer(
+        order, request, lambda receipt: SendOut.done(receipt, order, book).model_dump_json()
+    )
     return answer_once(told.answer, replayed=told.replayed)

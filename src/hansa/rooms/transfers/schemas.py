@@ -1,12 +1,12 @@
 """Shapes of transfer requests and answers."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from hansa.foundation.words.money import PositiveAmount, format_amount, parse_positive
-from hansa.rooms.ledger import Receipt, TransferOrder
+from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
 MESSAGE_MAX_CHARACTERS = 256
 DID_MAX_CHARACTERS = 512
@@ -52,4 +52,80 @@ class TransferOut(BaseModel):
             new_sender_balance=format_amount(receipt.payer_balance_after),
             timestamp=receipt.recorded_at,
             message=order.message,
+        )
+
+
+class SendIn(BaseModel):
+    """A transfer to wherever the receiver is; the registry finds the way."""
+
+    receiver_did: Annotated[str | None, Field(min_length=1, max_length=DID_MAX_CHARACTERS)] = None
+    recipient_did: Annotated[
+        str | None,
+        Field(min_length=1, max_length=DID_MAX_CHARACTERS, description="Another name of receiver_did."),
+    ] = None
+    amount: PositiveAmount
+    message: Annotated[str | None, Field(max_length=MESSAGE_MAX_CHARACTERS)] = None
+    dry_run: bool = False
+    backend: Annotated[
+        Literal["2pc", "async"] | None,
+        Field(description="How to cross to another registry; a local way needs none."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_receiver(self) -> "SendIn":
+        if (self.receiver_did is None) == (self.recipient_did is None):
+            raise ValueError("exactly one of receiver_did and recipient_did names the receiver")
+        return self
+
+    def order_by(self, payer: str) -> TransferOrder:
+        """The order this request makes when `payer` sends it."""
+        receiver = self.receiver_did or self.recipient_did
+        assert receiver
+        return TransferOrder(payer, receiver, parse_positive(self.amount), self.message)
+
+
+class SendOut(BaseModel):
+    """Which way a transfer went, or would go, and what it did."""
+
+    method: Literal["local"] = Field(description="The way: `local` is within this registry.")
+    status: Literal["completed", "dry_run"]
+    transfer_id: str | None = Field(description="Null for a dry run.")
+    currency_sent: str
+    currency_received: str
+    amount_received: str
+    fee_amount: str
+    new_sender_balance: str = Field(description="For a dry run, what the balance would be.")
+    receiver_registry: str
+    detail: str
+
+    @classmethod
+    def done(cls, receipt: Receipt, order: TransferOrder, book: Book) -> "SendOut":
+        """The answer that tells this receipt."""
+        return cls(
+            method="local",
+            status="completed",
+            transfer_id=f"tx-{receipt.tx_id}",
+            currency_sent=book.currency,
+            currency_received=book.currency,
+            amount_received=format_amount(order.amount),
+            fee_amount=format_amount(receipt.fee),
+            new_sender_balance=format_amount(receipt.payer_balance_after),
+            receiver_registry=book.frame,
+            detail="The receiver was credited on this registry.",
+        )
+
+    @classmethod
+    def planned(cls, preview: Preview, order: TransferOrder, book: Book) -> "SendOut":
+        """The answer to a dry run."""
+        return cls(
+            method="local",
+            status="dry_run",
+            transfer_id=None,
+            currency_sent=book.currency,
+            currency_received=book.currency,
+            amount_received=format_amount(order.amount),
+            fee_amount=format_amount(preview.fee),
+            new_sender_balance=format_amount(preview.payer_balance_after),
+            receiver_registry=book.frame,
+            detail="The receiver is on this registry; nothing was moved.",
         )

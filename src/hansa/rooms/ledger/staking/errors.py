@@ -4,14 +4,14 @@ from hansa.foundation.words.errors import Conflict, Forbidden, Invalid, NotFound
 
 
 class StakingDisabled(Forbidden):
-    """This registry takes no new stakes; present ones can be released."""
+    """The registry takes no new stakes; present ones can be released."""
 
     code = "staking_disabled"
     sentence = "Staking is switched off at this registry; present stakes can be released."
 
 
 class RewardsDisabled(Forbidden):
-    """This registry pays no staking rewards."""
+    """The registry pays no staking rewards."""
 
     code = "staking_rewards_disabled"
     sentence = "Staking rewards are switched off at this registry."

@@ -1,25 +1,15 @@
 """What an agent reads of its own stakes, and everyone of all."""
 
-from dataclasses import dataclass
-
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import ZERO, Minor
 from hansa.rooms.ledger.errors import AccountUnknown
 
 from . import rules, store
+from .figures import Everyone, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy
 
 
-@dataclass(frozen=True)
-class Stats:
-    """What an agent has staked now and ever, and what a claim would be due now."""
-
-    holdings: store.Holdings
-    totals: store.Totals
-    claimable: Minor
-
-
-async def read_holdings(tx: Tx, did: str) -> store.Holdings:
+async def read_holdings(tx: Tx, did: str) -> Holdings:
     """Raises: AccountUnknown."""
     found = await store.holdings(tx, did)
     if found is None:
@@ -27,15 +17,13 @@ async def read_holdings(tx: Tx, did: str) -> store.Holdings:
     return found
 
 
-async def read_positions(
-    tx: Tx, did: str, *, limit: int, offset: int
-) -> tuple[list[rules.Position], int]:
+async def read_positions(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[rules.Position], int]:
     """A page of the agent's positions, and how many there are. Raises: AccountUnknown."""
     found = await read_holdings(tx, did)
     return await store.page_of_positions(tx, found.account_id, limit=limit, offset=offset)
 
 
-async def read_history(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[store.Entry], int]:
+async def read_history(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[HistoryLine], int]:
     """A page of what the agent did, newest first, and how many lines there are. Raises: AccountUnknown."""
     found = await read_holdings(tx, did)
     return await store.page_of_history(tx, found.account_id, limit=limit, offset=offset)
@@ -52,6 +40,6 @@ async def read_stats(tx: Tx, did: str, policy: StakingPolicy) -> Stats:
     return Stats(found, totals, Minor(totals.reward_due + earned))
 
 
-async def read_everyone(tx: Tx) -> store.Everyone:
+async def read_everyone(tx: Tx) -> Everyone:
     """What all agents together have staked."""
     return await store.everyone(tx)

@@ -43,7 +43,7 @@ async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -
     if paid == 0:
         return Claim(None, ZERO, due, account.liquid)
     left = await store.take_reward(tx, account.id, paid)
-    return await _pay(tx, account, collector, paid, left, book)
+    return await _pay(tx, account, collector, book, paid=paid, left=left)
 
 
 async def count_rewards(tx: Tx, account_id: int, positions: Sequence[rules.Position]) -> Minor:
@@ -56,7 +56,9 @@ async def count_rewards(tx: Tx, account_id: int, positions: Sequence[rules.Posit
     return await store.count_reward(tx, account_id, sum(earned.values()), counted)
 
 
-async def _pay(tx: Tx, account: Account, collector: Account, paid: Minor, left: Minor, book: Book) -> Claim:
+async def _pay(
+    tx: Tx, account: Account, collector: Account, book: Book, *, paid: Minor, left: Minor
+) -> Claim:
     posted = await post(
         tx,
         Posting(

@@ -104,9 +104,7 @@ def require_minimum(amount: Minor, policy: StakingPolicy) -> None:
     """Raises: StakeBelowMinimum."""
     if amount < policy.minimum:
         least = format_amount(policy.minimum)
-        raise StakeBelowMinimum(
-            f"The smallest stake is {least}.", field="amount", context={"minimum": least}
-        )
+        raise StakeBelowMinimum(f"The smallest stake is {least}.", field="amount", context={"minimum": least})
 
 
 def require_covered(account: Account, amount: Minor) -> None:
@@ -174,7 +172,7 @@ def reward_of(position: Position) -> Minor:
 
 def payable(due: Minor, available: Minor) -> Minor:
     """What a claim pays: never more than is there."""
-    return min(due, available, key=int)
+    return min(due, available)
 
 
 def _require_enough(unlocked: int, amount: Minor) -> None:

@@ -12,6 +12,7 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import Minor
 
+from .figures import Everyone, HistoryLine, Holdings, Totals
 from .rules import Draw, Position
 
 _OPEN = """
@@ -121,51 +122,6 @@ class Shift:
     staked: Minor
 
 
-@dataclass(frozen=True)
-class Holdings:
-    """What an account holds now; `locked` is the part of `staked` whose lock has not ended."""
-
-    account_id: int
-    liquid: Minor
-    staked: Minor
-    locked: Minor
-    active_positions: int
-    next_unlock_at: datetime | None
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What an account ever staked, released and was paid, and the reward counted and not paid yet."""
-
-    staked: Minor
-    unstaked: Minor
-    rewards: Minor
-    positions: int
-    first_staked_at: datetime | None
-    reward_due: Minor
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of an agent's staking history; the position is named where there was exactly one."""
-
-    tx_id: int
-    tx_type: str
-    amount: Minor
-    position_id: str | None
-    recorded_at: datetime
-
-
-@dataclass(frozen=True)
-class Everyone:
-    """What all agents together have staked."""
-
-    staked: Minor
-    locked: Minor
-    active_positions: int
-    stakers: int
-
-
 async def open_position(tx: Tx, account_id: int, amount: Minor, lock_period: int) -> Position:
     """Write a position of a locked account."""
     row = await tx.fetchrow(_OPEN, account_id, amount, lock_period)
@@ -215,9 +171,7 @@ async def shift(tx: Tx, account_id: int, *, tx_type: str, delta: int, ref: str |
     return Shift(**row)
 
 
-async def count_reward(
-    tx: Tx, account_id: int, earned: int, counted: Sequence[Position]
-) -> Minor:
+async def count_reward(tx: Tx, account_id: int, earned: int, counted: Sequence[Position]) -> Minor:
     """Add what these positions earned to what the account is due; returns all that is due."""
     ids, seconds = [one.id for one in counted], [one.unrewarded_seconds for one in counted]
     return Minor(await tx.fetchval(_COUNT_REWARD, account_id, earned, ids, seconds))
@@ -243,10 +197,12 @@ async def totals(tx: Tx, account_id: int) -> Totals:
     return Totals(**row)
 
 
-async def page_of_history(tx: Tx, account_id: int, *, limit: int, offset: int) -> tuple[list[Entry], int]:
+async def page_of_history(
+    tx: Tx, account_id: int, *, limit: int, offset: int
+) -> tuple[list[HistoryLine], int]:
     """Stakes, releases and rewards, newest first; and how many there are."""
     rows = await tx.fetch(_HISTORY, account_id, limit, offset)
-    return [Entry(**row) for row in rows], await tx.fetchval(_COUNT_HISTORY, account_id)
+    return [HistoryLine(**row) for row in rows], await tx.fetchval(_COUNT_HISTORY, account_id)
 
 
 async def everyone(tx: Tx) -> Everyone:

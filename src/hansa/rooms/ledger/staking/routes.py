@@ -1,0 +1,201 @@
+"""HTTP doors of staking."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute, exact_numbers
+from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMissing, Public, agent_holding
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.words.paging import Page, Pagination
+from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, InsufficientBalance
+
+from . import errors, rules
+from .policy import StakingPolicy
+from .reading import read_everyone, read_history, read_holdings, read_positions, read_stats
+from .rewards import claim_rewards
+from .schemas import (
+    ClaimOut,
+    GlobalStatsOut,
+    HistoryLineOut,
+    PositionOut,
+    StakeIn,
+    StakeOut,
+    StakingBalanceOut,
+    StakingStatsOut,
+    StakingStatusOut,
+    TierOut,
+    TiersOut,
+    UnstakeIn,
+    UnstakeOut,
+)
+from .stake import stake
+from .unstake import unstake
+
+PAGE_DEFAULT = 50
+PAGE_MAX = 500
+OFFSET_MAX = 2**31 - 1
+
+router = APIRouter(prefix="/staking", tags=["staking"], route_class=GuardedRoute)
+
+
+async def _policy_of(settings: Config) -> StakingPolicy:
+    return StakingPolicy.of(settings)
+
+
+async def _book_of(settings: Config) -> Book:
+    return Book.of(settings)
+
+
+Policy = Annotated[StakingPolicy, Depends(_policy_of)]
+BookOfHere = Annotated[Book, Depends(_book_of)]
+StakingAgent = Annotated[Agent, agent_holding("staking.manage")]
+Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
+Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
+
+
+@router.post(
+    "/stake",
+    response_model=StakeOut,
+    responses=problems(
+        Unauthorized,
+        InsufficientBalance,
+        Forbidden,
+        PermissionMissing,
+        AccountSuspended,
+        errors.StakingDisabled,
+        AccountUnknown,
+        errors.TooManyPositions,
+        Invalid,
+        errors.StakeBelowMinimum,
+        KeyReused,
+        KeyInProgress,
+    ),
+)
+@exact_numbers
+async def stake_units(
+    body: StakeIn,
+    agent: StakingAgent,
+    policy: Policy,
+    book: BookOfHere,
+    db: Db,
+    *,
+    key: IdempotencyKey = None,
+) -> Response:
+    """Set units aside, locked for 0 to 365 days."""
+    order = body.order_by(agent.did)
+
+    async def staked(tx: Tx) -> StakeOut:
+        return StakeOut.told(await stake(tx, order, policy, book), agent.did, book.currency)
+
+    return await once(db, _repeatable(agent, "/staking/stake", key, body), staked)
+
+
+@router.post(
+    "/unstake",
+    response_model=UnstakeOut,
+    responses=problems(
+        Unauthorized,
+        Forbidden,
+        AccountSuspended,
+        errors.InsufficientUnlockedStake,
+        errors.PositionLocked,
+        errors.PositionUnknown,
+        AccountUnknown,
+        Invalid,
+        KeyReused,
+        KeyInProgress,
+    ),
+)
+@exact_numbers
+async def unstake_units(
+    body: UnstakeIn, agent: CurrentAgent, book: BookOfHere, db: Db, *, key: IdempotencyKey = None
+) -> Response:
+    """Release units whose lock has ended; possible while staking is switched off."""
+    order = body.order_by(agent.did)
+
+    async def unstaked(tx: Tx) -> UnstakeOut:
+        return UnstakeOut.told(await unstake(tx, order, book), agent.did, book.currency)
+
+    return await once(db, _repeatable(agent, "/staking/unstake", key, body), unstaked)
+
+
+@router.post(
+    "/claim-rewards",
+    responses=problems(Unauthorized, Forbidden, AccountSuspended, errors.RewardsDisabled, AccountUnknown),
+)
+async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> ClaimOut:
+    """Pay what the agent's stakes earned, as far as the fee collector's balance reaches."""
+    claim = await db.act(lambda tx: claim_rewards(tx, agent.did, policy, book))
+    return ClaimOut.told(claim, agent.did, book.currency)
+
+
+@router.get("/status", responses=problems(Unauthorized, Forbidden, AccountUnknown))
+async def read_staking_status(
+    agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db
+) -> StakingStatusOut:
+    """What the registry allows, and where the asking agent stands."""
+    holdings = await db.read(lambda tx: read_holdings(tx, agent.did))
+    return StakingStatusOut.of(holdings, agent.did, policy, book.currency)
+
+
+@router.get("/balance", responses=problems(Unauthorized, Forbidden, AccountUnknown))
+async def read_staking_balance(agent: CurrentAgent, db: Db) -> StakingBalanceOut:
+    """What the asking agent holds, liquid, staked and locked."""
+    return StakingBalanceOut.of(await db.read(lambda tx: read_holdings(tx, agent.did)))
+
+
+@router.get("/my-positions", responses=problems(Unauthorized, Forbidden, AccountUnknown, Invalid))
+async def read_own_positions(
+    agent: CurrentAgent, db: Db, limit: Limit = PAGE_DEFAULT, offset: Offset = 0
+) -> Page[PositionOut]:
+    """The asking agent's positions: active ones first, then oldest first."""
+    positions, total = await db.read(lambda tx: read_positions(tx, agent.did, limit=limit, offset=offset))
+    return Page[PositionOut](
+        items=[PositionOut.of(position, agent.did) for position in positions],
+        pagination=Pagination.of(total=total, limit=limit, offset=offset),
+    )
+
+
+@router.get("/my-stats", responses=problems(Unauthorized, Forbidden, AccountUnknown))
+async def read_own_stats(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> StakingStatsOut:
+    """What the asking agent ever staked, released and was paid."""
+    stats = await db.read(lambda tx: read_stats(tx, agent.did, policy))
+    return StakingStatsOut.of(stats, agent.did, book.currency)
+
+
+@router.get("/history", responses=problems(Unauthorized, Forbidden, AccountUnknown, Invalid))
+async def read_own_history(
+    agent: CurrentAgent, db: Db, limit: Limit = PAGE_DEFAULT, offset: Offset = 0
+) -> Page[HistoryLineOut]:
+    """The asking agent's stakes, releases and rewards, newest first."""
+    lines, total = await db.read(lambda tx: read_history(tx, agent.did, limit=limit, offset=offset))
+    return Page[HistoryLineOut](
+        items=[HistoryLineOut.of(line) for line in lines],
+        pagination=Pagination.of(total=total, limit=limit, offset=offset),
+    )
+
+
+@router.get("/apy-tiers", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
+async def read_tiers(_: Public, policy: Policy) -> TiersOut:
+    """The yearly rates by lock period."""
+    return TiersOut(
+        rewards_enabled=policy.pays_rewards, tiers=[TierOut.of(tier) for tier in rules.REWARD_TIERS]
+    )
+
+
+@router.get("/global-stats", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
+async def read_global_stats(_: Public, policy: Policy, book: BookOfHere, db: Db) -> GlobalStatsOut:
+    """What all agents together have staked."""
+    return GlobalStatsOut.of(await db.read(read_everyone), policy, book.currency)
+
+
+def _repeatable(agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn) -> Repeatable | None:
+    return Repeatable(agent.did, route, key, body.model_dump()) if key else None

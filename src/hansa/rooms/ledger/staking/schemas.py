@@ -1,0 +1,371 @@
+"""Shapes of staking. Amounts are decimal strings in answers; here alone a request may also give a JSON number."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from hansa.foundation.words.money import (
+    AMOUNT_MAX_UNITS,
+    AMOUNT_PATTERN,
+    DECIMALS,
+    PositiveAmount,
+    format_amount,
+    parse_positive,
+)
+
+from .figures import Everyone, HistoryLine, Holdings, Stats
+from .policy import StakingPolicy
+from .rewards import Claim
+from .rules import ACTIVE_POSITIONS_MAX, LOCK_PERIOD_MAX_DAYS, Position, RewardTier
+from .stake import StakeOrder, StakeReceipt
+from .unstake import UnstakeOrder, UnstakeReceipt
+
+POSITION_ID_MAX_CHARACTERS = 64
+
+
+def _number_as_text(value: object) -> object:
+    """A JSON number is judged by what it is worth, digit for digit: encoders choose how to write it, 1e2 for 100."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, Decimal):
+        return value
+    fraction_digits = -int(value.as_tuple().exponent)
+    if fraction_digits > DECIMALS:
+        raise ValueError(f"an amount has at most {DECIMALS} fraction digits")
+    if abs(value) > AMOUNT_MAX_UNITS:
+        raise ValueError(f"an amount is at most {AMOUNT_MAX_UNITS}")
+    return f"{value:f}"
+
+
+StakeAmount = Annotated[
+    PositiveAmount,
+    BeforeValidator(_number_as_text),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": AMOUNT_PATTERN},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": AMOUNT_MAX_UNITS},
+            ],
+            "examples": ["25.5"],
+        }
+    ),
+]
+LockPeriod = Annotated[int, Field(strict=True, ge=0, le=LOCK_PERIOD_MAX_DAYS)]
+
+
+class StakeIn(BaseModel):
+    """Units to set aside."""
+
+    amount: StakeAmount
+    lock_period: LockPeriod = Field(
+        default=0,
+        validation_alias=AliasChoices("lock_period", "lock_period_days"),
+        description="Days; 0 is releasable at any time. `lock_period_days` is the same.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_lock_period(cls, members: Any) -> Any:
+        if isinstance(members, dict) and {"lock_period", "lock_period_days"} <= members.keys():
+            raise ValueError("lock_period and lock_period_days are the same: give one of them")
+        return members
+
+    def order_by(self, agent: str) -> StakeOrder:
+        """The order this request makes when `agent` sends it."""
+        return StakeOrder(agent, parse_positive(self.amount), self.lock_period)
+
+
+class UnstakeIn(BaseModel):
+    """Units to release; without a position from those whose lock has ended, oldest first."""
+
+    amount: StakeAmount
+    position_id: Annotated[str | None, Field(max_length=POSITION_ID_MAX_CHARACTERS)] = None
+
+    def order_by(self, agent: str) -> UnstakeOrder:
+        """The order this request makes when `agent` sends it."""
+        return UnstakeOrder(agent, parse_positive(self.amount), self.position_id)
+
+
+class PositionOut(BaseModel):
+    """One stake."""
+
+    position_id: str = Field(examples=["stake-17"])
+    agent_did: str
+    amount: str = Field(description="What is still staked in it; once it is released, what it began with.")
+    staked_at: datetime
+    lock_period: int
+    unlocks_at: datetime
+    is_active: bool
+    unstaked_at: datetime | None
+    last_reward_claim: datetime | None
+
+    @classmethod
+    def of(cls, position: Position, agent: str) -> "PositionOut":
+        """The public form of a position of this agent."""
+        return cls(**_members(position, agent))
+
+
+class StakeOut(PositionOut):
+    """The new position, and the balances after it was opened."""
+
+    transaction_id: str
+    status: str = Field(examples=["completed"])
+    currency: str
+    liquid_balance: str
+    staked_balance: str
+
+    @classmethod
+    def told(cls, receipt: StakeReceipt, agent: str, currency: str) -> "StakeOut":
+        """The answer that tells this receipt."""
+        return cls(
+            **_members(receipt.position, agent),
+            transaction_id=f"tx-{receipt.tx_id}",
+            status="completed",
+            currency=currency,
+            liquid_balance=format_amount(receipt.liquid),
+            staked_balance=format_amount(receipt.staked),
+        )
+
+
+class DrawOut(BaseModel):
+    """What was taken out of one position, and what is left in it."""
+
+    position_id: str
+    amount: str
+    remaining: str
+
+
+class UnstakeOut(BaseModel):
+    """What was released, and the balances after it."""
+
+    transaction_id: str
+    status: str = Field(examples=["completed"])
+    agent_did: str
+    amount: str
+    currency: str
+    positions: list[DrawOut]
+    liquid_balance: str
+    staked_balance: str
+    timestamp: datetime
+
+    @classmethod
+    def told(cls, receipt: UnstakeReceipt, agent: str, currency: str) -> "UnstakeOut":
+        """The answer that tells this receipt."""
+        return cls(
+            transaction_id=f"tx-{receipt.tx_id}",
+            status="completed",
+            agent_did=agent,
+            amount=format_amount(receipt.amount),
+            currency=currency,
+            positions=[
+                DrawOut(
+                    position_id=one.position.position_id,
+                    amount=format_amount(one.amount),
+                    remaining=format_amount(one.position.remaining - one.amount),
+                )
+                for one in receipt.draws
+            ],
+            liquid_balance=format_amount(receipt.liquid),
+            staked_balance=format_amount(receipt.staked),
+            timestamp=receipt.recorded_at,
+        )
+
+
+class ClaimOut(BaseModel):
+    """What a claim paid; without a payment there is no transaction."""
+
+    transaction_id: str | None
+    agent_did: str
+    amount: str = Field(
+        description="What was paid: 0 when nothing was earned or the fee collector holds nothing."
+    )
+    due: str = Field(description="Earned, and not paid because the fee collector's balance did not reach.")
+    currency: str
+    liquid_balance: str
+
+    @classmethod
+    def told(cls, claim: Claim, agent: str, currency: str) -> "ClaimOut":
+        """The answer that tells this claim."""
+        return cls(
+            transaction_id=None if claim.tx_id is None else f"tx-{claim.tx_id}",
+            agent_did=agent,
+            amount=format_amount(claim.paid),
+            due=format_amount(claim.due),
+            currency=currency,
+            liquid_balance=format_amount(claim.liquid),
+        )
+
+
+class StakingBalanceOut(BaseModel):
+    """What an agent holds: total is liquid and staked together, locked is a part of staked."""
+
+    liquid_balance: str
+    staked_balance: str
+    locked_balance: str
+    total_balance: str
+
+    @classmethod
+    def of(cls, holdings: Holdings) -> "StakingBalanceOut":
+        """The public form of what an account holds."""
+        return cls(
+            liquid_balance=format_amount(holdings.liquid),
+            staked_balance=format_amount(holdings.staked),
+            locked_balance=format_amount(holdings.locked),
+            total_balance=format_amount(holdings.liquid + holdings.staked),
+        )
+
+
+class StakingStatusOut(BaseModel):
+    """What the registry allows, and where the agent stands."""
+
+    agent_did: str
+    staking_enabled: bool
+    rewards_enabled: bool
+    minimum_stake: str
+    lock_period_max: int
+    active_positions_max: int
+    currency: str
+    staked_balance: str
+    locked_balance: str
+    unlocked_balance: str
+    active_positions: int
+    next_unlock_at: datetime | None
+
+    @classmethod
+    def of(cls, holdings: Holdings, agent: str, policy: StakingPolicy, currency: str) -> "StakingStatusOut":
+        """The public form of what an account holds, beside the registry's policy."""
+        return cls(
+            agent_did=agent,
+            staking_enabled=policy.is_open,
+            rewards_enabled=policy.pays_rewards,
+            minimum_stake=format_amount(policy.minimum),
+            lock_period_max=LOCK_PERIOD_MAX_DAYS,
+            active_positions_max=ACTIVE_POSITIONS_MAX,
+            currency=currency,
+            staked_balance=format_amount(holdings.staked),
+            locked_balance=format_amount(holdings.locked),
+            unlocked_balance=format_amount(holdings.staked - holdings.locked),
+            active_positions=holdings.active_positions,
+            next_unlock_at=holdings.next_unlock_at,
+        )
+
+
+class StakingStatsOut(BaseModel):
+    """What an agent ever did."""
+
+    agent_did: str
+    currency: str
+    total_staked: str = Field(description="All stakes ever made.")
+    total_unstaked: str
+    total_rewards: str = Field(description="All rewards ever paid.")
+    claimable_rewards: str = Field(description="Earned and not paid yet; 0 while rewards are switched off.")
+    staked_balance: str
+    active_positions: int
+    total_positions: int
+    first_staked_at: datetime | None
+
+    @classmethod
+    def of(cls, stats: Stats, agent: str, currency: str) -> "StakingStatsOut":
+        """The public form of an agent's figures."""
+        return cls(
+            agent_did=agent,
+            currency=currency,
+            total_staked=format_amount(stats.totals.staked),
+            total_unstaked=format_amount(stats.totals.unstaked),
+            total_rewards=format_amount(stats.totals.rewards),
+            claimable_rewards=format_amount(stats.claimable),
+            staked_balance=format_amount(stats.holdings.staked),
+            active_positions=stats.holdings.active_positions,
+            total_positions=stats.totals.positions,
+            first_staked_at=stats.totals.first_staked_at,
+        )
+
+
+class HistoryLineOut(BaseModel):
+    """A stake, a release or a reward."""
+
+    transaction_id: str
+    type: str = Field(description="stake, unstake or reward.")
+    amount: str
+    position_id: str | None = Field(
+        description="Null for a reward, and for a release from several positions."
+    )
+    timestamp: datetime
+
+    @classmethod
+    def of(cls, line: HistoryLine) -> "HistoryLineOut":
+        """The public form of a line."""
+        return cls(
+            transaction_id=f"tx-{line.tx_id}",
+            type=line.tx_type,
+            amount=format_amount(line.amount),
+            position_id=line.position_id,
+            timestamp=line.recorded_at,
+        )
+
+
+class TierOut(BaseModel):
+    """What locks of this many days earn."""
+
+    lock_days_min: int
+    lock_days_max: int
+    apy_percent: str = Field(description="Simple yearly interest, in percent.")
+
+    @classmethod
+    def of(cls, tier: RewardTier) -> "TierOut":
+        """The public form of a tier."""
+        return cls(
+            lock_days_min=tier.lock_days_min,
+            lock_days_max=tier.lock_days_max,
+            apy_percent=str(tier.yearly_percent),
+        )
+
+
+class TiersOut(BaseModel):
+    """The rates; nothing is paid while rewards are switched off."""
+
+    rewards_enabled: bool
+    tiers: list[TierOut]
+
+
+class GlobalStatsOut(BaseModel):
+    """What all agents together have staked."""
+
+    staking_enabled: bool
+    rewards_enabled: bool
+    minimum_stake: str
+    currency: str
+    total_staked: str
+    total_locked: str
+    active_positions: int
+    stakers: int
+
+    @classmethod
+    def of(cls, everyone: Everyone, policy: StakingPolicy, currency: str) -> "GlobalStatsOut":
+        """The public form of these figures."""
+        return cls(
+            staking_enabled=policy.is_open,
+            rewards_enabled=policy.pays_rewards,
+            minimum_stake=format_amount(policy.minimum),
+            currency=currency,
+            total_staked=format_amount(everyone.staked),
+            total_locked=format_amount(everyone.locked),
+            active_positions=everyone.active_positions,
+            stakers=everyone.stakers,
+        )
+
+
+def _members(position: Position, agent: str) -> dict[str, Any]:
+    return {
+        "position_id": position.position_id,
+        "agent_did": agent,
+        "amount": format_amount(position.remaining or position.amount),
+        "staked_at": position.staked_at,
+        "lock_period": position.lock_period,
+        "unlocks_at": position.unlocks_at,
+        "is_active": position.is_active,
+        "unstaked_at": position.unstaked_at,
+        "last_reward_claim": position.last_reward_claim,
+    }

@@ -1,0 +1,61 @@
+"""Reading an account's transactions."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor, format_amount
+
+from . import store
+from .records import Line, Wanted
+
+CSV_COLUMNS = (
+    "transaction_id",
+    "timestamp",
+    "tx_type",
+    "direction",
+    "counterparty",
+    "amount",
+    "fee",
+    "balance_after",
+    "message",
+)
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+
+
+async def lines_of(tx: Tx, did: str, wanted: Wanted) -> tuple[list[Line], int]:
+    """One page of an account's transactions, newest first, and how many there are in all."""
+    return await store.lines(tx, did, wanted), await store.count(tx, did, wanted)
+
+
+async def fees_collected(tx: Tx, collector: str) -> Minor:
+    """What the fee collector holds: the fees collected and not paid out."""
+    return await store.collected(tx, collector)
+
+
+def as_csv(lines: Sequence[Line]) -> str:
+    """The lines as CSV; text that a spreadsheet would run is made harmless with a leading quote."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(CSV_COLUMNS)
+    for line in lines:
+        writer.writerow(
+            [
+                f"tx-{line.tx_id}",
+                line.recorded_at.isoformat(),
+                line.tx_type,
+                line.direction,
+                line.counterparty or "",
+                format_amount(line.amount),
+                format_amount(line.fee),
+                format_amount(line.balance_after),
+                _harmless(line.message or ""),
+            ]
+        )
+    return out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    return "'" + text if text.startswith(FORMULA_SIGNS) else text

@@ -1,0 +1,36 @@
+"""What is asked of a statement, and a line of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Direction = Literal["sent", "received"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which transactions; `before` is the id that the page begins below."""
+
+    limit: int
+    offset: int = 0
+    before: int | None = None
+    direction: Direction | None = None
+    tx_type: str | None = None
+    counterparty: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One transaction as its account sees it; amounts in minor units, the fee only where this account paid it."""
+
+    tx_id: int
+    tx_type: str
+    direction: str
+    counterparty: str | None
+    amount: int
+    fee: int
+    balance_after: int
+    message: str | None
+    recorded_at: datetime

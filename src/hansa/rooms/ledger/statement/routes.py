@@ -1,0 +1,64 @@
+"""HTTP doors of statements and fees."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentAgent, Public
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.words.money import format_amount
+from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.rules import FeePolicy
+
+from . import reading
+from .schemas import FeeConfig, Fees, Statement, StatementQuery
+
+CSV = "text/csv"
+
+router = APIRouter(route_class=GuardedRoute)
+
+
+@router.get(
+    "/teg/transactions",
+    response_model=Statement,
+    responses={
+        200: {"content": {CSV: {"schema": {"type": "string"}}}},
+        **problems(Unauthorized, Forbidden, Invalid),
+    },
+)
+async def read_own_transactions(
+    agent: CurrentAgent,
+    db: Db,
+    settings: Config,
+    query: Annotated[StatementQuery, Query()],
+    accept: Annotated[str, Header()] = "",
+) -> Statement | Response:
+    """The asking agent's transactions, newest first; as CSV with `format=csv` or `Accept: text/csv`."""
+    wanted = query.wanted()
+    lines, total = await db.read(lambda tx: reading.lines_of(tx, agent.did, wanted))
+    if query.format == "csv" or (query.format is None and accept.startswith(CSV)):
+        return Response(reading.as_csv(lines), media_type=CSV)
+    return Statement.of(lines, total, wanted, settings.settlement_currency)
+
+
+@router.get(
+    "/teg/fees/config", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)]
+)
+async def read_fee_config(_: Public, settings: Config) -> FeeConfig:
+    """How the fee of a transfer is computed."""
+    book = Book.of(settings)
+    return FeeConfig.of(FeePolicy(), currency=book.currency, collector=book.fee_collector)
+
+
+@router.get("/teg/fees", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
+async def read_fees(_: Public, db: Db, settings: Config) -> Fees:
+    """How the fee is computed, and what has been collected."""
+    book = Book.of(settings)
+    config = FeeConfig.of(FeePolicy(), currency=book.currency, collector=book.fee_collector)
+    collected = await db.look(lambda tx: reading.fees_collected(tx, book.fee_collector))
+    return Fees(**config.model_dump(), collected=format_amount(collected))

@@ -1,0 +1,118 @@
+"""Shapes of statements and of what is published about fees."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from hansa.foundation.words.money import format_amount
+from hansa.foundation.words.paging import Page, Pagination
+from hansa.rooms.ledger.rules import FeePolicy
+
+from .records import Direction, Line, Wanted
+
+
+class StatementQuery(BaseModel):
+    """Which of the agent's own transactions."""
+
+    limit: int = Field(default=50, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+    next: str | None = Field(default=None, pattern=r"^tx-[0-9]{1,18}$", description="From the page before.")
+    direction: Direction | None = None
+    tx_type: str | None = Field(default=None, pattern=r"^[a-z_]{1,40}$")
+    counterparty: str | None = Field(default=None, max_length=512)
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    format: Literal["json", "csv"] | None = None
+
+    def wanted(self) -> Wanted:
+        """The page that this query asks for."""
+        return Wanted(
+            limit=self.limit,
+            offset=self.offset,
+            before=int(self.next.removeprefix("tx-")) if self.next else None,
+            direction=self.direction,
+            tx_type=self.tx_type,
+            counterparty=self.counterparty,
+            since=self.since,
+            until=self.until,
+        )
+
+
+class StatementLine(BaseModel):
+    """One of the agent's own transactions. Amounts are decimal strings."""
+
+    transaction_id: str
+    tx_type: str
+    direction: str = Field(description="`sent` or `received`.")
+    counterparty: str | None = Field(description="The other account; null where there is none.")
+    amount: str
+    fee_amount: str = Field(description="The fee that this agent paid on top.")
+    balance_after: str = Field(description="The liquid balance that the transaction left.")
+    currency: str
+    message: str | None
+    timestamp: datetime
+
+    @classmethod
+    def of(cls, line: Line, currency: str) -> "StatementLine":
+        return cls(
+            transaction_id=f"tx-{line.tx_id}",
+            tx_type=line.tx_type,
+            direction=line.direction,
+            counterparty=line.counterparty,
+            amount=format_amount(line.amount),
+            fee_amount=format_amount(line.fee),
+            balance_after=format_amount(line.balance_after),
+            currency=currency,
+            message=line.message,
+            timestamp=line.recorded_at,
+        )
+
+
+class Statement(Page[StatementLine]):
+    """A page of the agent's own transactions, newest first."""
+
+    next: str | None = Field(
+        description="Hand it back as `next` for the following page; null on the last one."
+    )
+
+    @classmethod
+    def of(cls, lines: list[Line], total: int, wanted: Wanted, currency: str) -> "Statement":
+        is_full = len(lines) == wanted.limit
+        return cls(
+            items=[StatementLine.of(line, currency) for line in lines],
+            pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+            next=f"tx-{lines[-1].tx_id}" if is_full else None,
+        )
+
+
+class FeeConfig(BaseModel):
+    """How the fee of a transfer is computed; it is added on top of the amount."""
+
+    base_rate_percent: str
+    max_rate_percent: str
+    velocity_scaling_factor: str = Field(
+        description="The turnovers an hour at which the maximum is reached; the rate rises in a straight line from one."
+    )
+    rounding: str
+    decimals: int
+    currency: str
+    fee_collector_address: str
+
+    @classmethod
+    def of(cls, policy: FeePolicy, *, currency: str, collector: str) -> "FeeConfig":
+        return cls(
+            base_rate_percent=f"{float(policy.rate_base * 100):g}",
+            max_rate_percent=f"{float(policy.rate_max * 100):g}",
+            velocity_scaling_factor=f"{float(policy.velocity_max):g}",
+            rounding="ROUND_HALF_EVEN",
+            decimals=8,
+            currency=currency,
+            fee_collector_address=collector,
+        )
+
+
+class Fees(FeeConfig):
+    """The fee's formula, and what the fee collector holds."""
+
+    collected: str

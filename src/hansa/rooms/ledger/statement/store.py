@@ -1,0 +1,51 @@
+"""SQL of statements: readings along the postings of one account, newest first, by its primary key."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+
+from .records import Line, Wanted
+
+_MATCHING = """
+FROM ledger_account own
+JOIN ledger_posting p ON p.account_id = own.id AND p.bucket = 'liquid'
+JOIN ledger_transaction t ON t.id = p.tx_id
+LEFT JOIN ledger_account other
+  ON other.id = CASE WHEN t.payer_id = own.id THEN t.payee_id ELSE t.payer_id END AND other.id <> own.id
+WHERE own.did = $1
+  AND ($2::text IS NULL OR (CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END) = $2)
+  AND ($3::text IS NULL OR t.tx_type = $3)
+  AND ($4::text IS NULL OR other.did = $4)
+  AND ($5::timestamptz IS NULL OR t.recorded_at >= $5)
+  AND ($6::timestamptz IS NULL OR t.recorded_at < $6)
+"""
+
+_LINES = f"""
+SELECT t.id AS tx_id, t.tx_type, CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END AS direction,
+  other.did AS counterparty, t.amount, CASE WHEN t.payer_id = own.id THEN t.fee ELSE 0 END AS fee,
+  p.balance_after, t.message, t.recorded_at
+{_MATCHING} AND ($7::bigint IS NULL OR p.tx_id < $7)
+ORDER BY p.tx_id DESC LIMIT $8 OFFSET $9
+"""
+
+_COUNT = f"SELECT count(*) {_MATCHING}"
+
+
+async def lines(tx: Tx, did: str, wanted: Wanted) -> list[Line]:
+    """One page."""
+    rows = await tx.fetch(_LINES, did, *_filters(wanted), wanted.before, wanted.limit, wanted.offset)
+    return [Line(**row) for row in rows]
+
+
+async def count(tx: Tx, did: str, wanted: Wanted) -> int:
+    """How many match, on every page."""
+    total: int = await tx.fetchval(_COUNT, did, *_filters(wanted))
+    return total
+
+
+async def collected(tx: Tx, collector: str) -> Minor:
+    """The collector's balance."""
+    return Minor(await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", collector))
+
+
+def _filters(wanted: Wanted) -> tuple[object, ...]:
+    return wanted.direction, wanted.tx_type, wanted.counterparty, wanted.since, wanted.until

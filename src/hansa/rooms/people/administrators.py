@@ -1,0 +1,43 @@
+"""Administrators, made by the operator of the registry.
+
+The account is open at once: its address counts as verified. The person has yet to accept the terms, and has no recovery
+keys, because there is nobody to show them to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.errors import MemberInvalid
+
+from . import register, rules, store
+from .schemas import RegistrationIn
+
+
+async def admit_administrator(
+    *, name: str, email: str, password: str, areas: Sequence[str]
+) -> store.NewDeveloper:
+    """The administrator to create, by the rules of registration; needs no transaction.
+
+    Raises: MemberInvalid, PasswordRefused.
+    """
+    try:
+        request = RegistrationIn(name=name, email=email, password=password, age_confirmed=False)
+    except ValidationError as trouble:
+        # Only where and what: the text of the whole error holds the password.
+        first = trouble.errors()[0]
+        member, message = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        raise MemberInvalid(f"{member}: {message}", field=str(member)) from None
+    rules.require_acceptable_password(password)
+    developer = await register.new_developer(request, is_verified=True, tos_version=None)
+    return replace(developer, is_admin=True, areas=tuple(areas))
+
+
+async def create_administrator(tx: Tx, administrator: store.NewDeveloper) -> int:
+    """Open the account and return the developer's id; an existing account is never promoted.
+
+    Raises: EmailRegistered, DisplayNameTaken.
+    """
+    return await register.open_account(tx, administrator)

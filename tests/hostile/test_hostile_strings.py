@@ -1,0 +1,173 @@
+"""Hostile strings in every member, query parameter and path parameter: no mistake of ours, and no refusal stores."""
+
+import copy
+import random
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from fastapi import FastAPI
+
+from hansa.doors.house_map import empty_house, entrances
+from tests.hostile.corpus import HOSTILE, NUL_TEXTS
+from tests.hostile.refusals import fault_of
+from tests.hostile.rows import rows_of_every_table
+from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed
+from tests.properties.scale import by_tier, printed_seed
+from tests.registry import TestRegistry
+
+STRINGS_PER_PLACE = by_tier(24, len(HOSTILE), len(HOSTILE))
+
+Document = dict[str, Any]
+Place = tuple[str | int, ...]
+
+
+@pytest.fixture
+async def stage(registry: TestRegistry) -> Stage:
+    return await set_stage(registry)
+
+
+@pytest.fixture
+def app(tmp_path) -> FastAPI:
+    return empty_house(tmp_path)
+
+
+async def test_no_string_in_a_body_makes_us_fail_and_none_that_is_refused_is_stored(
+    stage: Stage, app: FastAPI
+):
+    draw = random.Random(printed_seed())
+    sent, faults = 0, []
+    for operation, described in operations(app):
+        if "requestBody" not in described:
+            continue
+        for place in places(app, described, await well_formed(operation, stage)):
+            for text in [*draw.sample(HOSTILE, STRINGS_PER_PLACE), *NUL_TEXTS[:1]]:
+                request = spoiled(await cheap(operation, stage), place, text)
+                faults += await faults_of(request, operation, place, text, stage)
+                sent += 1
+    print(f"{sent} requests")
+    assert not faults, "\n".join(faults)
+
+
+async def test_no_string_in_a_query_or_a_path_makes_us_fail(stage: Stage, app: FastAPI):
+    draw = random.Random(printed_seed())
+    sent, faults = 0, []
+    for operation, described in operations(app):
+        if operation in NEEDS_NOTHING:
+            continue
+        for parameter in described.get("parameters", []):
+            for text in [*draw.sample(HOSTILE, STRINGS_PER_PLACE), *NUL_TEXTS]:
+                request = await parametrised(operation, parameter, text, stage)
+                faults += await faults_of(
+                    request, operation, (parameter["in"], parameter["name"]), text, stage
+                )
+                sent += 1
+    print(f"{sent} requests")
+    assert not faults, "\n".join(faults)
+
+
+async def test_a_repeated_or_unknown_query_parameter_makes_no_difference_to_our_composure(stage: Stage):
+    for query in [
+        "limit=1&limit=2",
+        "limit[]=1",
+        "zzz=1",
+        "&&&",
+        "=",
+        "limit",
+        "a=" + "b" * 8000,
+        "tags=a&tags=b",
+    ]:
+        answer = await stage.registry.http.get(f"/api/v1/agent-cards/?{query}")
+        assert answer.status_code == 200 or fault_of(answer) is None, (query, answer.text)
+
+
+# No parameter of theirs is read from the request target, and their answers grow with the registry.
+NEEDS_NOTHING = {"GET /metrics"}
+
+
+def operations(app: FastAPI) -> Iterator[tuple[str, Document]]:
+    """Every described operation, named as the map names it, with its description."""
+    described = app.openapi()["paths"]
+    for entrance in entrances(app):
+        if entrance.context.include_in_schema:
+            path = entrance.context.path_format
+            yield f"{entrance.method} {entrance.path}", described[path][entrance.method.lower()]
+
+
+def places(app: FastAPI, described: Document, good: WellFormed) -> list[Place]:
+    """Where a string can stand in the body: in every leaf of the good one, and in every member it may have."""
+    (content,) = [media["schema"] for media in described["requestBody"]["content"].values()]
+    schemas = app.openapi()["components"]["schemas"]
+    members = schemas[content["$ref"].rpartition("/")[2]]["properties"]
+    return list(dict.fromkeys([*((name,) for name in members), *_leaves(good.json or {})]))
+
+
+def spoiled(good: WellFormed, place: Place, text: str) -> WellFormed:
+    """The request with `text` at one place of its body."""
+    if good.form is not None:
+        return WellFormed(good.method, good.path, form={**good.form, str(place[0]): text})
+    document = copy.deepcopy(good.json)
+    parent = document
+    for step in place[:-1]:
+        parent = parent[step]
+    parent[place[-1]] = text
+    return WellFormed(good.method, good.path, json=document)
+
+
+async def cheap(operation: str, stage: Stage) -> WellFormed:
+    """A well-formed request, or one as good that needs no account of its own."""
+    if operation.endswith("/auth/login"):
+        someone = f"nobody{random.randrange(10**9)}@example.net"
+        return WellFormed(
+            "POST", "/api/v1/auth/login", form={"username": someone, "password": "Wrong-Horse-7"}
+        )
+    if operation.endswith("/auth/refresh"):
+        return WellFormed("POST", "/api/v1/auth/refresh", json={"refresh_token": "hrt_unknown"})
+    return await well_formed(operation, stage)
+
+
+async def parametrised(operation: str, parameter: Document, text: str, stage: Stage) -> WellFormed:
+    """The request with `text` as one parameter; in a path it is escaped, slashes and all."""
+    method, path = operation.split(" ")
+    if parameter["in"] == "query":
+        good = await well_formed(operation, stage)
+        return WellFormed(method, good.path, query={**good.query, parameter["name"]: text}, json=good.json)
+    if parameter["in"] == "header":
+        return await well_formed(operation, stage)
+    template = next(
+        part for part in ("{" + parameter["name"] + "}", "{" + parameter["name"] + ":path}") if part in path
+    )
+    return WellFormed(method, path.replace(template, quote(text, safe="")))
+
+
+async def faults_of(request: WellFormed, operation: str, place: Place, text: str, stage: Stage) -> list[str]:
+    """What is wrong with the answer to one hostile request."""
+    credential = await _credential(operation, stage)
+    before = await rows_of_every_table(stage.registry)
+    answer = await request.send(stage.registry, credential)
+    name = f"{operation} with {text[:60]!r} at {'.'.join(map(str, place))}"
+    if answer.is_success:
+        return []
+    if fault := fault_of(answer):
+        return [f"{name}: {fault}"]
+    return [] if await rows_of_every_table(stage.registry) == before else [f"{name}: refused, and stored"]
+
+
+async def _credential(operation: str, stage: Stage) -> dict[str, str]:
+    if "/onboard/create_agent" in operation:
+        return {"Bootstrap-Token": await stage.developer.bootstrap_token()}
+    of_agents = "/teg/" in operation or operation.endswith("/agents/me")
+    of_developers = "/onboard/" in operation or operation.endswith("/auth/profile")
+    return stage.agent.headers if of_agents else stage.developer.headers if of_developers else {}
+
+
+def _leaves(value: Any, at: Place = ()) -> Iterator[Place]:
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _leaves(member, (*at, name))
+    elif isinstance(value, list):
+        for number, member in enumerate(value):
+            yield from _leaves(member, (*at, number))
+    elif isinstance(value, str):
+        yield at

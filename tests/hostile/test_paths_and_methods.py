@@ -1,0 +1,79 @@
+"""What is not there and what is not done that way: 404 and 405 in the envelope of every other refusal."""
+
+import pytest
+
+from hansa.doors.house_map import empty_house, entrances
+from tests.hostile.refusals import fault_of
+from tests.registry import TestRegistry
+
+METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "BREW"}
+NOWHERE = [
+    *(
+        "/nowhere",
+        "/api",
+        "/api/",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/health",
+        "/api/v1/nowhere",
+        "/API/V1/teg/balance",
+    ),
+    *("/api/v1/teg/balance/", "/api/v1//teg/balance", "//api/v1/teg/balance"),
+    *("/health/", "/health%20", "/%68ealth/x", "/health;a=b", "/static/"),
+    *(
+        "/static/%2e%2e/pages.py",
+        "/static/%2e%2e%2fpages.py",
+        "/static/..%5cpages.py",
+        "/.well-known/nothing",
+        "/.env",
+        "/docs/",
+    ),
+    *(
+        "/static/hansa.css/x",
+        "/static//etc/passwd",
+        "/api/v1/openapi.json/",
+        "/redoc",
+        "/admin",
+        "/server-status",
+    ),
+]
+
+
+async def test_a_path_that_leads_nowhere_is_a_404_in_the_common_envelope(registry: TestRegistry):
+    for path in NOWHERE:
+        answer = await registry.http.get(f"http://registry.test{path}")
+        assert (answer.status_code, fault_of(answer)) == (404, None), path
+
+
+async def test_a_method_that_a_path_does_not_take_is_a_405_in_the_common_envelope(
+    registry: TestRegistry, tmp_path
+):
+    taken: dict[str, set[str]] = {}
+    for entrance in entrances(empty_house(tmp_path)):
+        taken.setdefault(entrance.path, set()).add(entrance.method)
+    for path, methods in taken.items():
+        for method in METHODS - methods:
+            answer = await registry.http.request(method, path)
+            assert (answer.status_code, fault_of(answer)) == (405, None), f"{method} {path}: {answer.text}"
+            assert set(answer.headers["allow"].split(", ")) == methods, f"{method} {path}"
+
+
+async def test_a_method_in_a_header_overrides_nothing(registry: TestRegistry):
+    for header in ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"):
+        answer = await registry.get("/auth/registration-config", headers={header: "DELETE"})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "target", ["/a%00b", "/%ff", "/%c0%af", "/%ed%a0%80", "/?q=%00", "/?q=%ff", "/?" + "q" * 9000]
+)
+async def test_a_target_with_nul_or_broken_text_or_no_end_is_a_400(target: str, registry: TestRegistry):
+    answer = await registry.http.get(f"http://registry.test{target}")
+    assert (answer.status_code, fault_of(answer)) == (400, None)
+
+
+async def test_a_refusal_names_the_path_but_shows_nothing_of_the_inside(registry: TestRegistry):
+    answer = await registry.http.get("/<script>alert(1)</script>")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert fault_of(answer) is None

@@ -1,0 +1,284 @@
+"""Every secret there is, marked, in one long conversation with crashes in it: none turns up where it does not belong."""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from tests.hostile.served import Served, serve
+from tests.registry import StartRegistry, TestRegistry, card_of
+
+# Tables whose loss makes the next request crash with secrets in its frames.
+CRASHES = ("people_session", "agents_key", "agents_agent", "people_developer", "plumbing_idempotency")
+
+
+@dataclass
+class Conversation:
+    """What was said: every secret by name, and every refusal as text."""
+
+    http: httpx2.AsyncClient
+    registry: TestRegistry
+    secrets: dict[str, str] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
+
+    async def say(self, method: str, path: str, **request: Any) -> dict[str, Any]:
+        """Send a request; a refusal is kept."""
+        headers = {**self.registry.elsewhere(), **request.pop("headers", {})}
+        answer = await self.http.request(method, "/api/v1" + path, headers=headers, **request)
+        if not answer.is_success:
+            self.refusals.append(f"{answer.headers}\n{answer.text}")
+        return answer.json()
+
+    def keep(self, **secrets: str) -> None:
+        """Remember more secrets."""
+        self.secrets.update(secrets)
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process_list(
+    log_format: str, start_registry: StartRegistry
+):
+    registry = await start_registry(public_base_url="http://registry.test", email_verification_required=True)
+    async with serve(
+        registry, LOG_LEVEL="debug", LOG_FORMAT=log_format, EMAIL_VERIFICATION_REQUIRED="true"
+    ) as served:
+        # A server closes the connection on which it crashed.
+        each_alone = httpx2.Limits(max_keepalive_connections=0)
+        async with httpx2.AsyncClient(base_url=served.url, timeout=30, limits=each_alone) as http:
+            talk = Conversation(http, registry)
+            await become_a_developer(talk)
+            await make_an_agent(talk)
+            await send_secrets_to_wrong_places(talk)
+            await crash_with_secrets_in_hand(talk)
+            metrics = (await http.get("/metrics")).text
+        await knock_with_a_websocket(served, talk.secrets["developer token"])
+        command_line = command_line_of(served)
+    talk.keep(**secrets_of_the_operator(registry))
+
+    assert any("INTERNAL_ERROR" in refusal for refusal in talk.refusals)
+    assert "request crashed" in served.log.read_text()
+    found_in = {
+        "log": served.log.read_text(),
+        "refusals": "\n".join(talk.refusals),
+        "metrics": metrics,
+        "command line": command_line,
+        "tables": await dump(registry),
+        "the database's log": await log_of_the_database(registry),
+    }
+    leaks = [
+        f"{secret} in {place}"
+        for place, text in found_in.items()
+        for secret, value in talk.secrets.items()
+        if any(spelling in text for spelling in spellings(value))
+    ]
+    assert len(talk.secrets) >= 20
+    assert leaks == []
+
+
+@pytest.mark.parametrize("spelling", ["plain", "hex", "base64", "quoted"])
+def test_a_secret_is_recognised_in_every_spelling(spelling: str):
+    secret = "Canary/7+" + uuid4().hex
+    text = {
+        "plain": secret,
+        "hex": "\\x" + secret.encode().hex(),
+        "base64": base64.b64encode(secret.encode()).decode(),
+        "quoted": quote(secret, safe=""),
+    }[spelling]
+    assert any(found in f"before {text} after" for found in spellings(secret))
+
+
+def spellings(secret: str) -> set[str]:
+    """How a secret may look where it leaks; base64 of it inside a longer text is not looked for."""
+    raw = secret.encode()
+    return {
+        secret,
+        json.dumps(secret)[1:-1],
+        raw.hex(),
+        base64.b64encode(raw).decode().rstrip("="),
+        quote(secret, safe=""),
+    }
+
+
+async def become_a_developer(talk: Conversation) -> None:
+    password = f"Canary-7-{uuid4().hex}"
+    me = {"name": "Canary", "email": "canary@example.org", "tos_accepted": True, "age_confirmed": True}
+    registered = await talk.say("POST", "/auth/register", json={**me, "password": password})
+    talk.keep(password=password)
+    talk.keep(**{f"recovery key {number}": key for number, key in enumerate(registered["recovery_keys"])})
+    form = {"username": me["email"], "password": password}
+    await talk.say("POST", "/auth/login", data=form)
+    mailed = link_in(talk.registry.outbox()[-1])
+    talk.keep(**{"verification token": mailed})
+    for _ in range(2):
+        await talk.say("GET", "/auth/verify-email", params={"token": mailed})
+    first = await talk.say("POST", "/auth/login", data=form)
+    again = await talk.say("POST", "/auth/refresh", json={"refresh_token": first["refresh_token"]})
+    other = await talk.say("POST", "/auth/login", data=form)
+    talk.keep(
+        **{
+            "refresh token": other["refresh_token"],
+            "used refresh token": first["refresh_token"],
+            "new refresh token": again["refresh_token"],
+            "developer token": other["access_token"],
+            "first developer token": first["access_token"],
+            "second developer token": again["access_token"],
+        }
+    )
+
+
+async def make_an_agent(talk: Conversation) -> None:
+    headers = {"Authorization": f"Bearer {talk.secrets['developer token']}"}
+    dids = []
+    for name in ("payer", "payee"):
+        ticket = await talk.say("POST", "/onboard/bootstrap/request-token", json={}, headers=headers)
+        made = await talk.say(
+            "POST",
+            "/onboard/create_agent",
+            json={"agent_did_method": "hansa", "agent_card": card_of(name.title())},
+            headers={"Bootstrap-Token": ticket["bootstrap_token"]},
+        )
+        form = {"username": made["client_id"], "password": made["client_secret"]}
+        token = (await talk.say("POST", "/auth/agent/token", data=form))["access_token"]
+        talk.keep(
+            **{
+                f"bootstrap token of the {name}": ticket["bootstrap_token"],
+                f"client secret of the {name}": made["client_secret"],
+                f"private key of the {name}": made["private_key_pem"].splitlines()[1],
+                f"token of the {name}": token,
+            }
+        )
+        dids.append(made["agent_did"])
+    payer = {"Authorization": f"Bearer {talk.secrets['token of the payer']}", "Idempotency-Key": "once"}
+    for amount in ("1", "1", "2"):
+        await talk.say(
+            "POST", "/teg/transfer", json={"receiver_agent_id": dids[1], "amount": amount}, headers=payer
+        )
+    unused = await talk.say("POST", "/onboard/bootstrap/request-token", json={}, headers=headers)
+    talk.keep(**{"unused bootstrap token": unused["bootstrap_token"]})
+
+
+async def send_secrets_to_wrong_places(talk: Conversation) -> None:
+    """As clients do by mistake: the wrong member, the wrong header, the wrong type, half a body."""
+    for secret in list(talk.secrets.values()):
+        for path, member in (
+            ("/auth/refresh", "refresh_token"),
+            ("/auth/register", "email"),
+            ("/teg/transfer", "amount"),
+        ):
+            await talk.say("POST", path, json={member: secret})
+            await talk.say("POST", path, json={member: {"nested": secret}})
+            await talk.say(
+                "POST",
+                path,
+                content=f'{{"{member}": "{secret}"',
+                headers={"Content-Type": "application/json"},
+            )
+        await talk.say(
+            "POST", "/auth/login", data={"username": secret, "password": secret, "grant_type": secret}
+        )
+        await talk.say(
+            "POST", "/auth/login", data={"username": "canary@example.org", "password": secret + "x"}
+        )
+        await talk.say("POST", "/auth/agent/token", data={"username": secret, "password": secret})
+        await talk.say("GET", "/teg/balance", headers={"Authorization": f"Bearer {secret}x"})
+        await talk.say("GET", "/teg/balance", headers={"Authorization": secret})
+        await talk.say("POST", "/onboard/create_agent", json={}, headers={"Bootstrap-Token": secret + "x"})
+        await talk.say("GET", "/agent-cards/", params={"next": secret, "limit": secret})
+        await talk.say("GET", "/auth/verify-email", params={"token": secret})
+
+
+async def crash_with_secrets_in_hand(talk: Conversation) -> None:
+    for table in CRASHES:
+        async with gone(talk.registry, table):
+            form = {"username": "canary@example.org", "password": talk.secrets["password"]}
+            await talk.say("POST", "/auth/login", data=form)
+            await talk.say("POST", "/auth/refresh", json={"refresh_token": talk.secrets["refresh token"]})
+            await talk.say(
+                "POST",
+                "/onboard/create_agent",
+                json={"agent_did_method": "hansa", "agent_card": card_of("Crash")},
+                headers={"Bootstrap-Token": talk.secrets["unused bootstrap token"]},
+            )
+            headers = {
+                "Authorization": f"Bearer {talk.secrets['token of the payer']}",
+                "Idempotency-Key": table,
+            }
+            await talk.say(
+                "POST", "/teg/transfer", json={"receiver_agent_id": "x", "amount": "1"}, headers=headers
+            )
+            token = {"Authorization": f"Bearer {talk.secrets['developer token']}"}
+            await talk.say("GET", "/auth/profile", headers=token)
+
+
+def command_line_of(served: Served) -> str:
+    """What every user of the machine can read of the process."""
+    return Path(f"/proc/{served.pid}/cmdline").read_text()
+
+
+async def knock_with_a_websocket(served: Served, token: str) -> None:
+    """A browser carries its ticket in the query of the handshake; there is nothing to talk to here yet."""
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import InvalidStatus
+
+    with pytest.raises(InvalidStatus):
+        async with connect(f"{served.url.replace('http', 'ws')}/ws/nowhere?token={token}"):
+            pass
+
+
+@asynccontextmanager
+async def gone(registry: TestRegistry, table: str) -> AsyncIterator[None]:
+    """The table is not there for a while."""
+    rename: Callable[[str, str], Awaitable[str]] = lambda old, new: registry.database.act(  # noqa: E731
+        lambda tx: tx.execute(f'ALTER TABLE "{old}" RENAME TO "{new}"')
+    )
+    await rename(table, f"{table}_away")
+    try:
+        yield
+    finally:
+        await rename(f"{table}_away", table)
+
+
+def secrets_of_the_operator(registry: TestRegistry) -> dict[str, str]:
+    """What lies in the data directory and in DATABASE_URL."""
+    keys = {
+        path.name: path.read_text().splitlines()[1]
+        for path in (registry.settings.data_dir / "keys").glob("*.pem")
+    }
+    assert keys
+    password = unquote(urlsplit(registry.settings.database_url or "").password or "")
+    return {**keys, **({"database password": password} if len(password) > 8 else {})}
+
+
+async def dump(registry: TestRegistry) -> str:
+    """Every row of every table as text."""
+    tables = await registry.database.read(
+        lambda tx: tx.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    )
+    lines = []
+    for table in tables:
+        rows = await registry.database.read(
+            lambda tx, name=table["tablename"]: tx.fetch(f'SELECT t::text AS row FROM "{name}" t')
+        )
+        lines += [row["row"] for row in rows]
+    assert len(lines) > 20
+    return "\n".join(lines)
+
+
+async def log_of_the_database(registry: TestRegistry) -> str:
+    """What an embedded server has logged; a server that is not ours keeps its log to itself."""
+    cluster = Path(await registry.database.read(lambda tx: tx.fetchval("SHOW data_directory")))
+    return "\n".join(log.read_text(errors="replace") for log in cluster.parent.glob("*.log"))
+
+
+def link_in(letter: EmailMessage) -> str:
+    """The token of the link that a mail holds."""
+    return letter.get_content().split("token=")[1].split()[0]

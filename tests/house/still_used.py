@@ -1,0 +1,23 @@
+"""Names that vulture takes for dead and are not, each with who uses it."""
+
+# ruff: noqa: B018, F821
+
+# Read by libraries.
+_.model_config  # pydantic
+_.openapi  # FastAPI
+_.capture_signals  # uvicorn
+_._body  # Starlette
+_._json  # Starlette
+
+# Used inside a text that is an annotation or a template.
+PoolConnectionProxy
+_.meaning
+
+# Filled from rows by name, and shown by the shape that reads the record whole.
+_.last_pull_attempt_at
+_.last_pull_status
+_.pull_failures
+_.sequence
+
+# The operator contract names it; the extensions that it roots come with the payment block.
+_.extension_base
