@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, Request, async_playwright
+from playwright.async_api import Browser, Page, Request, async_playwright, expect
 
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry
@@ -21,6 +21,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             "not collected: tests/browser (no chromium on the PATH and none in CHROMIUM)"
         )
+
+
+# A busy machine is no failure.
+expect.set_options(timeout=30_000)
 
 
 @dataclass

@@ -97,12 +97,12 @@ async def test_the_owner_sees_whether_permissions_are_enforced(start_registry, m
     assert paid.status_code == (403 if mode == "enforce" else 200)
 
 
-@pytest.mark.parametrize("role", ["admin", "", "Trader", "trader ", "x" * 65, "trader\u0000", 7, None, ["trader"]])
-async def test_a_role_that_does_not_exist_is_invalid(registry, role):
+async def test_a_role_that_does_not_exist_is_invalid(registry):
     developer = await registry.developer()
     agent = await developer.agent()
-    answer = await give(registry, developer, agent.did, role)
-    assert answer.status_code == 422
+    for role in ("admin", "", "Trader", "trader ", "x" * 65, "trader\u0000", 7, None, ["trader"]):
+        answer = await give(registry, developer, agent.did, role)
+        assert answer.status_code == 422, role
     assert (await authz(registry, developer, agent.did)).json()["roles"] == ["trader", "client"]
 
 

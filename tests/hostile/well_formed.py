@@ -139,14 +139,6 @@ async def _stake(stage: Stage) -> WellFormed:
 
 
 async def _release(stage: Stage) -> WellFormed:
-    return _json(amount="0.0001")
-
-
-async def _stake(stage: Stage) -> WellFormed:
-    return _json(amount="10", lock_period=0)
-
-
-async def _release(stage: Stage) -> WellFormed:
     return _json(amount="0.01")
 
 
@@ -168,8 +160,6 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/utils/validate-card": _validation,
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "POST /api/v1/teg/transfer": _transfer,
-    "POST /api/v1/staking/stake": _stake,
-    "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),

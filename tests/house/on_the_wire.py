@@ -21,8 +21,10 @@ _.agent_type_hint
 _.aggregate_id
 _.aggregate_type
 _.amount
+_.amount_received
 _.apy_percent
 _.as_of_event_seq
+_.backend
 _.balance
 _.balance_after
 _.base_rate_percent
@@ -44,6 +46,8 @@ _.counterparty
 _.created_at
 _.crv
 _.currency
+_.currency_received
+_.currency_sent
 _.current_page
 _.data
 _.decimals
@@ -55,6 +59,7 @@ _.did
 _.did_method
 _.direction
 _.documents_version
+_.dry_run
 _.due
 _.email
 _.email_verification_required
@@ -72,6 +77,7 @@ _.field
 _.first_agent
 _.first_staked_at
 _.foreign_only
+_.format
 _.frame
 _.from_
 _.genesis_grant_amount
@@ -114,6 +120,7 @@ _.max_rate_percent
 _.memo
 _.message
 _.metadata
+_.method
 _.minimum_stake
 _.mode
 _.name
@@ -137,6 +144,9 @@ _.private_key_pem
 _.public_key_jwk
 _.pull_failures
 _.receiver_agent_id
+_.receiver_did
+_.receiver_registry
+_.recipient_did
 _.recovery_keys
 _.ref
 _.refresh_token
@@ -158,6 +168,7 @@ _.search
 _.sender_agent_id
 _.sequence
 _.settlement_currency
+_.since
 _.skip
 _.source_registry
 _.source_service
@@ -193,6 +204,7 @@ _.total_staked
 _.total_unstaked
 _.totp_code
 _.transaction_id
+_.transfer_id
 _.trust_domain
 _.tx_id
 _.tx_type
@@ -201,6 +213,7 @@ _.unlisted
 _.unlocked_balance
 _.unlocks_at
 _.unstaked_at
+_.until
 _.updated_at
 _.updated_since
 _.username

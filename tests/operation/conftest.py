@@ -28,6 +28,19 @@ async def operated(tmp_path: Path) -> AsyncIterator[Launch]:
         await end_postgres(registry.data_dir)
 
 
+@pytest.fixture(scope="session")
+async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+    """A running registry, shared by tests that leave it as it is."""
+    registry = RegistryProcess(tmp_path_factory.mktemp("running") / "data")
+    try:
+        await registry.start()
+        yield registry
+        await registry.stop()
+    finally:
+        await registry.kill()
+        await end_postgres(registry.data_dir)
+
+
 async def end_postgres(data_dir: Path) -> None:
     """End a server that its killed service left behind."""
     pid = postgres_pid(data_dir)

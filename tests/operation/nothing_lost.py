@@ -287,9 +287,7 @@ async def find_what_is_wrong(
 
 def rude_answers(operations: Sequence[Operation]) -> list[str]:
     """Answers that no trouble excuses: a 5xx other than 503, or a 503 or 429 that does not say when to come back."""
-    answers = [
-        attempt.answer for operation in operations for attempt in operation.attempts if attempt.answer
-    ]
+    answers = [attempt.answer for operation in operations for attempt in operation.attempts if attempt.answer]
     return [
         f"{answer.status} {answer.text}"
         for answer in answers
@@ -308,9 +306,7 @@ def _different_repetitions(operations: Sequence[Operation]) -> list[Finding]:
     ]
 
 
-async def _load(
-    connection: "asyncpg.Connection[asyncpg.Record]", operations: Sequence[Operation]
-) -> None:
+async def _load(connection: "asyncpg.Connection[asyncpg.Record]", operations: Sequence[Operation]) -> None:
     await connection.execute(_TOLD_TRANSFERS)
     await connection.execute(_TOLD_CREATIONS)
     transfers = [operation for operation in operations if operation.kind == "transfer"]
@@ -331,11 +327,7 @@ async def _load(
     )
     await connection.copy_records_to_table(
         "told_creation",
-        records=[
-            (bytes.fromhex(one.key), one.outcome, did)
-            for one in creations
-            for did in _dids(one)
-        ],
+        records=[(bytes.fromhex(one.key), one.outcome, did) for one in creations for did in _dids(one)],
     )
     await connection.execute("ANALYZE told_transfer")
     await connection.execute("ANALYZE told_creation")

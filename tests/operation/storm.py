@@ -99,7 +99,9 @@ class Storm:
             "payer": payer.did,
             "payee": payee.did if self._random.random() > 0.02 else f"{payee.did}0",
             # Most are covered; one in twenty is far more than anybody holds.
-            "amount": f"{self._random.randint(1, 10**6) / 10**8:.8f}" if self._random.random() > 0.05 else "10000",
+            "amount": f"{self._random.randint(1, 10**6) / 10**8:.8f}"
+            if self._random.random() > 0.05
+            else "10000",
         }
         key = f"transfer-{self._numbers}"
         await self._transfer(key, operation)
@@ -142,7 +144,9 @@ class Storm:
 
     async def _create(self, developer: str, token: str) -> Answer:
         key = sha256(token.encode()).hexdigest()
-        return await self._told(key, "create_agent", {"developer": developer, "token": token}, self._asked_for_agent(token))
+        return await self._told(
+            key, "create_agent", {"developer": developer, "token": token}, self._asked_for_agent(token)
+        )
 
     def _asked_for_agent(self, token: str) -> Awaitable[httpx2.Response]:
         body = {"agent_did_method": "hansa", "agent_card": card_of()}
@@ -200,7 +204,9 @@ class Storm:
         answer = await self._plain("/onboard/bootstrap/request-token", json={}, headers=headers)
         return str(answer["bootstrap_token"])
 
-    async def _plain(self, path: str, *, headers: dict[str, str] | None = None, **request: Any) -> dict[str, Any]:
+    async def _plain(
+        self, path: str, *, headers: dict[str, str] | None = None, **request: Any
+    ) -> dict[str, Any]:
         """Ask for something whose loss does not matter. Raises: NoAnswer."""
         try:
             read = await self._http.post(path, headers={**(headers or {}), **self._elsewhere()}, **request)

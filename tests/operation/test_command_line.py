@@ -8,8 +8,7 @@ import pytest
 import typer.main
 
 from hansa.doors.operate import app
-from tests.operation.conftest import Launch
-from tests.operation.registry_process import run
+from tests.operation.registry_process import RegistryProcess, run
 
 
 def commands(group: click.Command, *path: str) -> list[tuple[str, ...]]:
@@ -36,18 +35,14 @@ async def test_a_wrong_option_is_a_usage_error(tmp_path: Path):
     assert "--prot" in ended.complaint
 
 
-async def test_the_printed_address_leads_to_the_database_in_use(operated: Launch):
-    registry = operated()
-    await registry.start()
-    connection = await asyncpg.connect(await registry.database())
+async def test_the_printed_address_leads_to_the_database_in_use(running: RegistryProcess):
+    connection = await asyncpg.connect(await running.database())
     assert await connection.fetchval("SELECT count(*) FROM ledger_account WHERE kind = 'system'") == 2
     await connection.close()
 
 
-async def test_the_schema_can_be_migrated_while_the_registry_runs(operated: Launch):
-    registry = operated()
-    await registry.start()
-    ended = await run("db", "migrate", data_dir=registry.data_dir)
+async def test_the_schema_can_be_migrated_while_the_registry_runs(running: RegistryProcess):
+    ended = await run("db", "migrate", data_dir=running.data_dir)
     assert (ended.code, ended.complaint) == (0, "")
 
 

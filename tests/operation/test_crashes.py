@@ -124,7 +124,7 @@ async def _kill_database(registry: RegistryProcess, random: Random) -> None:
 
 async def _kill_connection(registry: RegistryProcess, random: Random) -> None:
     server = database_of(registry)
-    while not (connections := [pid for pid in children_of(server) if "hansa hansa" in command_of(pid)]):
+    while not (connections := [pid for pid in children_of(server) if "hansa hansa" in command_of(pid)]):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     killed = random.choice(connections)
     kill_hard(killed)
@@ -152,5 +152,5 @@ def kill_hard(pid: int) -> None:
 
 async def until_healthy(registry: RegistryProcess) -> None:
     async with asyncio.timeout(RECOVERY_SECONDS):
-        while await health(registry.url) != 200:
+        while await health(registry.url) != 200:  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -81,8 +81,10 @@ PLANTED_IN_THE_DATABASE = {
     "an acknowledged transfer vanishes": (1, f"DELETE FROM ledger_transaction WHERE id = {THE_PAYMENT}"),
     "an acknowledged transfer happens twice": (
         1,
-        "INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount, fee, message)"
-        f" SELECT tx_type, payer_id, payee_id, amount, fee, message FROM ledger_transaction WHERE id = {THE_PAYMENT}",
+        (
+            "INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount, fee, message)"
+            f" SELECT tx_type, payer_id, payee_id, amount, fee, message FROM ledger_transaction WHERE id = {THE_PAYMENT}"
+        ),
     ),
     "the ledger has another amount": (
         1,
@@ -90,8 +92,10 @@ PLANTED_IN_THE_DATABASE = {
     ),
     "the ledger has another payee": (
         1,
-        "UPDATE ledger_transaction t SET payee_id = (SELECT id FROM ledger_account WHERE kind = 'agent'"
-        f" AND id NOT IN (t.payee_id, t.payer_id) LIMIT 1) WHERE id = {THE_PAYMENT}",
+        (
+            "UPDATE ledger_transaction t SET payee_id = (SELECT id FROM ledger_account WHERE kind = 'agent'"
+            f" AND id NOT IN (t.payee_id, t.payer_id) LIMIT 1) WHERE id = {THE_PAYMENT}"
+        ),
     ),
     "a remembered answer is forgotten": (1, "DELETE FROM plumbing_idempotency WHERE key = $1"),
     "a remembered answer changes": (
@@ -109,13 +113,17 @@ PLANTED_IN_THE_DATABASE = {
     "the postings of a transfer vanish": (4, f"DELETE FROM ledger_posting WHERE tx_id = {THE_PAYMENT}"),
     "a balance grows": (
         4,
-        "UPDATE ledger_account SET liquid = liquid + 1"
-        f" WHERE id = (SELECT payee_id FROM ledger_transaction WHERE id = {THE_PAYMENT})",
+        (
+            "UPDATE ledger_account SET liquid = liquid + 1"
+            f" WHERE id = (SELECT payee_id FROM ledger_transaction WHERE id = {THE_PAYMENT})"
+        ),
     ),
     "two balances are mixed up": (
         5,
-        "UPDATE ledger_account a SET liquid = a.liquid + CASE a.id WHEN t.payee_id THEN 1 ELSE -1 END"
-        f" FROM ledger_transaction t WHERE t.id = {THE_PAYMENT} AND a.id IN (t.payer_id, t.payee_id)",
+        (
+            "UPDATE ledger_account a SET liquid = a.liquid + CASE a.id WHEN t.payee_id THEN 1 ELSE -1 END"
+            f" FROM ledger_transaction t WHERE t.id = {THE_PAYMENT} AND a.id IN (t.payer_id, t.payee_id)"
+        ),
     ),
     "a balance after a posting is wrong": (
         5,
@@ -127,25 +135,33 @@ PLANTED_IN_THE_DATABASE = {
     ),
     "an event is written twice": (
         6,
-        "INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service)"
-        " SELECT event_type, aggregate_id, aggregate_type, data, source_service FROM journal_event"
-        f" WHERE event_type = 'LedgerBalanceChanged' AND (data ->> 'tx_id')::bigint = {THE_PAYMENT}",
+        (
+            "INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service)"
+            " SELECT event_type, aggregate_id, aggregate_type, data, source_service FROM journal_event"
+            f" WHERE event_type = 'LedgerBalanceChanged' AND (data ->> 'tx_id')::bigint = {THE_PAYMENT}"
+        ),
     ),
     "an event moves another amount": (
         6,
-        "UPDATE journal_event SET data = jsonb_set(data, '{entries,0,delta}', '\"-7\"')"
-        f" WHERE event_type = 'LedgerBalanceChanged' AND (data ->> 'tx_id')::bigint = {THE_PAYMENT}",
+        (
+            "UPDATE journal_event SET data = jsonb_set(data, '{entries,0,delta}', '\"-7\"')"
+            f" WHERE event_type = 'LedgerBalanceChanged' AND (data ->> 'tx_id')::bigint = {THE_PAYMENT}"
+        ),
     ),
     "an event tells of a transaction that never was": (
         6,
-        "UPDATE journal_event SET data = jsonb_set(data, '{tx_id}', '999999999')"
-        f" WHERE (data ->> 'tx_id')::bigint = {THE_PAYMENT}",
+        (
+            "UPDATE journal_event SET data = jsonb_set(data, '{tx_id}', '999999999')"
+            f" WHERE (data ->> 'tx_id')::bigint = {THE_PAYMENT}"
+        ),
     ),
     "a bootstrap token makes two agents": (
         7,
-        "INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles)"
-        " SELECT did || '0', developer_id, 'agent-0000000000000000', client_secret_sha256, name, roles"
-        " FROM agents_agent WHERE $1 <> '' LIMIT 1",
+        (
+            "INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles)"
+            " SELECT did || '0', developer_id, 'agent-0000000000000000', client_secret_sha256, name, roles"
+            " FROM agents_agent WHERE $1 <> '' LIMIT 1"
+        ),
     ),
     "a used bootstrap token is fresh again": (
         7,
@@ -153,9 +169,11 @@ PLANTED_IN_THE_DATABASE = {
     ),
     "a genesis grant is paid twice": (
         7,
-        "INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount)"
-        " SELECT tx_type, payer_id, payee_id, amount FROM ledger_transaction"
-        " WHERE tx_type = 'grant' AND $1 <> '' LIMIT 1",
+        (
+            "INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount)"
+            " SELECT tx_type, payer_id, payee_id, amount FROM ledger_transaction"
+            " WHERE tx_type = 'grant' AND $1 <> '' LIMIT 1"
+        ),
     ),
 }
 
@@ -181,7 +199,9 @@ async def test_a_negative_balance_is_found(evidence: Evidence):
     undone = evidence.connection.transaction()
     await undone.start()
     try:
-        await evidence.connection.execute("ALTER TABLE ledger_account DROP CONSTRAINT ledger_account_liquid_check")
+        await evidence.connection.execute(
+            "ALTER TABLE ledger_account DROP CONSTRAINT ledger_account_liquid_check"
+        )
         await evidence.connection.execute("UPDATE ledger_account SET liquid = -1 WHERE kind = 'agent'")
         findings = await find_what_is_wrong(evidence.connection, evidence.told)
     finally:
@@ -193,7 +213,9 @@ async def test_a_sequence_number_that_appears_twice_is_found(evidence: Evidence)
     undone = evidence.connection.transaction()
     await undone.start()
     try:
-        await evidence.connection.execute("ALTER TABLE journal_event DROP CONSTRAINT journal_event_pkey CASCADE")
+        await evidence.connection.execute(
+            "ALTER TABLE journal_event DROP CONSTRAINT journal_event_pkey CASCADE"
+        )
         await evidence.connection.execute("ALTER TABLE journal_event ALTER seq DROP IDENTITY")
         await evidence.connection.execute("UPDATE journal_event SET seq = 2 WHERE seq = 1")
         findings = await find_what_is_wrong(evidence.connection, evidence.told)
@@ -230,19 +252,13 @@ PLANTED_IN_THE_HISTORY: dict[str, tuple[int, Callable[[Evidence], list[Operation
     ),
     "a repetition was carried out": (
         1,
-        lambda seen: seen.telling(
-            seen.paid, *[Attempt(replace(seen.paid.successes[0], replayed=False))] * 2
-        ),
+        lambda seen: seen.telling(seen.paid, *[Attempt(replace(seen.paid.successes[0], replayed=False))] * 2),
     ),
     "a bootstrap token was acknowledged for two agents": (
         7,
         lambda seen: seen.telling(
             seen.first("create_agent", Outcome.ACKNOWLEDGED),
-            *(
-                Attempt(one.successes[0])
-                for one in seen.told
-                if one.kind == "create_agent" and one.successes
-            ),
+            *(Attempt(one.successes[0]) for one in seen.told if one.kind == "create_agent" and one.successes),
         ),
     ),
 }

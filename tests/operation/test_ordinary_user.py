@@ -35,17 +35,23 @@ async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
         assert await health(registry.url) == 200
         server = postgres_pid(registry.data_dir)
         assert server in children_of(registry.pid)
-        assert Path(f"/proc/{server}").stat().st_uid == home.stat().st_uid
-        assert home.stat().st_uid != 0
-        keys = registry.data_dir / "keys"
-        assert keys.stat().st_mode & 0o777 == 0o700
-        assert {key.stat().st_mode & 0o777 for key in keys.iterdir()} == {0o600}
+        assert owner_of(Path(f"/proc/{server}")) == owner_of(home) != 0
+        assert modes_in(registry.data_dir / "keys") == (0o700, {0o600})
         ended = await registry.stop()
         assert ended.code == 0, ended
         assert postgres_pid(registry.data_dir) is None
     finally:
         await registry.kill()
         await end_postgres(registry.data_dir)
+
+
+def owner_of(path: Path) -> int:
+    return path.stat().st_uid
+
+
+def modes_in(folder: Path) -> tuple[int, set[int]]:
+    """The permissions of a folder, and of what lies in it."""
+    return folder.stat().st_mode & 0o777, {entry.stat().st_mode & 0o777 for entry in folder.iterdir()}
 
 
 def _as_ordinary(home: Path) -> list[str]:

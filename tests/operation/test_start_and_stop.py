@@ -21,27 +21,21 @@ from tests.operation.registry_process import (
 )
 
 
-async def test_the_first_start_says_ready_once_and_serves(operated: Launch):
-    registry = operated()
-    await registry.start()
-    assert await health(registry.url) == 200
-    ended = await registry.stop()
-    assert ended.output == "", "nothing else is printed on standard output"
-    print(f"first start: {registry.seconds_to_ready:.2f} s")
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_stops_the_service_and_its_database_with_exit_code_zero(
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+async def test_it_says_ready_once_serves_and_a_signal_stops_it_and_its_database_with_exit_code_zero(
     operated: Launch, number: signal.Signals
 ):
     registry = operated()
     await registry.start()
+    assert await health(registry.url) == 200
     processes = [registry.pid, *children_of(registry.pid)]
     assert postgres_pid(registry.data_dir) in processes
     ended = await registry.stop(number)
     assert ended.code == 0, ended
+    assert ended.output == "", "nothing follows the ready line on standard output"
     assert [pid for pid in processes if is_alive(pid)] == []
     assert postgres_pid(registry.data_dir) is None
+    print(f"first start: {registry.seconds_to_ready:.2f} s")
 
 
 async def test_a_request_under_way_is_answered_before_the_service_stops(operated: Launch):
@@ -104,39 +98,36 @@ async def test_two_registries_live_side_by_side(operated: Launch):
     assert postgres_pid(north.data_dir) != postgres_pid(south.data_dir)
 
 
-async def test_a_second_service_on_one_data_directory_is_refused_in_one_line(operated: Launch):
-    first = operated()
-    await first.start()
-    second = await run("serve", "--port=0", data_dir=first.data_dir)
+async def test_a_second_service_on_one_data_directory_is_refused_in_one_line(running: RegistryProcess):
+    second = await run("serve", "--port=0", data_dir=running.data_dir)
     assert second.code == 1
     assert second.output == ""
-    assert second.complaints == [
-        f"hansa: The data directory {first.data_dir} is in use by another service (process {first.pid}); "
+    [line] = second.complaints
+    assert line == (
+        f"hansa: The data directory {running.data_dir} is in use by another service (process {running.pid}); "
         "stop it or choose another --data-dir."
-    ]
-    assert await health(first.url) == 200
+    )
+    assert await health(running.url) == 200
 
 
-async def test_a_port_in_use_is_refused_in_one_line_and_starts_nothing(operated: Launch, tmp_path: Path):
-    first = operated()
-    await first.start()
-    port = first.url.rpartition(":")[2]
+async def test_a_port_in_use_is_refused_in_one_line_and_starts_nothing(
+    running: RegistryProcess, tmp_path: Path
+):
+    port = running.url.rpartition(":")[2]
     second = await run("serve", f"--port={port}", data_dir=tmp_path / "second")
     assert second.code == 1
     assert second.complaints == [f"hansa: 127.0.0.1:{port} cannot be listened on: Address already in use"]
     assert not (tmp_path / "second").exists()
 
 
-async def test_the_port_may_come_from_the_environment(operated: Launch):
-    first = operated()
-    await first.start()
-    port = first.url.rpartition(":")[2]
-    second = await run("serve", data_dir=first.data_dir, PORT=port)
+async def test_the_port_may_come_from_the_environment(running: RegistryProcess, tmp_path: Path):
+    port = running.url.rpartition(":")[2]
+    second = await run("serve", data_dir=tmp_path / "second", PORT=port)
     assert second.complaints == [f"hansa: 127.0.0.1:{port} cannot be listened on: Address already in use"]
 
 
 async def _waits_for_a_lock(connection: asyncpg.Connection) -> None:
-    while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+    while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
 

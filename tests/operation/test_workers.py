@@ -35,7 +35,9 @@ async def test_workers_serve_together_and_stop_together(registry: RegistryProces
     processes = [registry.pid, *children_of(registry.pid)]
     assert len(workers_of(registry)) == 2
     async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
-        answers = [(await http.get("/health", headers={"Connection": "close"})).status_code for _ in range(20)]
+        answers = [
+            (await http.get("/health", headers={"Connection": "close"})).status_code for _ in range(20)
+        ]
     assert set(answers) == {200}
     ended = await registry.stop()
     assert ended.code == 0, ended

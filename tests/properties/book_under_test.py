@@ -1,6 +1,7 @@
 """The real registry as the state machine sees it: one call at a time, and a book that can be founded anew."""
 
 import asyncio
+import json
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from decimal import Decimal
@@ -9,16 +10,22 @@ from typing import Any, TypeVar
 
 import asyncpg
 
+from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import Minor, parse_amount
 from hansa.rooms import ledger
+from hansa.rooms.ledger.batch import Ticket, post_batch
+from hansa.rooms.transfers.schemas import TransferIn, TransferOut
 from tests.properties.model import Answer, plain
 from tests.properties.proof import prove_book
 from tests.registry import TestAgent, TestRegistry, open_registry
 
 AGENTS = 6
 KEY_HEADER = "Idempotency-Key"
+ROUTE = "/teg/transfer"
 
 Result = TypeVar("Result")
+Order = tuple[str, str, str, str | None]
 
 _FORGET = """
 BEGIN;
@@ -113,7 +120,7 @@ class BookUnderTest:
     ) -> Answer:
         body = {"receiver_agent_id": payee, "amount": amount, "message": message}
         headers = self._headers(payer) | ({KEY_HEADER: key} if key is not None else {})
-        answer = self.run(self._registry.post("/teg/transfer", json=body, headers=headers))
+        answer = self.run(self._registry.post(ROUTE, json=body, headers=headers))
         told = answer.json()
         if answer.status_code == 200:
             money = {name: told[name] for name in _MONEY}
@@ -126,6 +133,25 @@ class BookUnderTest:
             assert told["status"] == answer.status_code
             money = told["error"]["context"] or {} if answer.status_code == 402 else {}
         return Answer(answer.status_code, money, answer.headers.get("Idempotent-Replayed") == "true")
+
+    def transfer_in_one_batch(self, orders: list[Order]) -> list[Answer]:
+        """The orders as one group commit takes them: (payer, payee, amount, key), no key twice for one payer."""
+        tickets = [self._ticket(*order) for order in orders]
+        policy = ledger.FeePolicy()
+        outcomes = self.run(
+            self._registry.database.act(lambda tx: post_batch(tx, tickets, self._book, policy))
+        )
+        return [_answer_of(outcome) for outcome in outcomes]
+
+    def _ticket(self, payer: str, payee: str, amount: str, key: str | None) -> Ticket:
+        body = TransferIn(receiver_agent_id=payee, amount=amount)
+        order = body.order_by(payer)
+        request = Repeatable(payer, ROUTE, key, body.model_dump()) if key else None
+
+        def tell(receipt: ledger.Receipt) -> str:
+            return TransferOut.of(receipt, order, self._book.currency).model_dump_json()
+
+        return Ticket(order, request, tell, self._loop.create_future())
 
     def balance(self, did: str) -> str:
         answer = self.run(self._registry.get("/teg/balance", headers=self._headers(did)))
@@ -172,3 +198,11 @@ class BookUnderTest:
 
     def _execute(self, statement: str, *values: object) -> None:
         self.run(self._auditor.execute(statement, *values))
+
+
+def _answer_of(outcome: ledger.Told | Exception) -> Answer:
+    if isinstance(outcome, ledger.Told):
+        told = json.loads(outcome.answer)
+        return Answer(200, {name: told[name] for name in _MONEY}, outcome.replayed)
+    assert isinstance(outcome, Refused)
+    return Answer(outcome.status, dict(outcome.context or {}) if outcome.status == 402 else {})

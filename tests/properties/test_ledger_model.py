@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.properties.book_under_test import BookUnderTest
+from tests.properties.book_under_test import BookUnderTest, Order
 from tests.properties.model import Model, plain
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm
@@ -111,6 +111,19 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(payer=agents, amount=AMOUNTS, key=KEYS)
     def transfer_to_nobody(self, payer: str, amount: str, key: str | None) -> None:
         self.both_transfer(payer, f"did:hansa:hansa.local:{uuid4()}", amount, None, key)
+
+    @rule(orders=st.lists(st.tuples(agents, agents, AMOUNTS, KEYS), min_size=2, max_size=8))
+    def transfer_in_one_batch(self, orders: list[Order]) -> None:
+        distinct = {
+            (payer, key or number): order
+            for number, order in enumerate(orders)
+            for payer, _, _, key in [order]
+        }
+        answered = self.registry.transfer_in_one_batch(list(distinct.values()))
+        assert answered == [
+            self.model.transfer(payer, payee, amount, None, key)
+            for payer, payee, amount, key in distinct.values()
+        ]
 
     @rule()
     def say_the_last_order_again(self) -> None:

@@ -49,13 +49,14 @@ def serve(
     workers: Annotated[int, typer.Option(help="Serving processes.", min=1, max=64)] = 1,
 ) -> None:
     """Run the registry: HTTP API, console and background work."""
+    settings = _settings(host=host, port=port, data_dir=data_dir)
+
     from hansa.doors import serve as serving
     from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
     from hansa.foundation.plumbing.keys import BadKey
     from hansa.foundation.plumbing.log import configure_logs
     from hansa.foundation.words.errors import Unavailable
 
-    settings = _settings(host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
     try:
         _run(serving.serve(settings, workers))

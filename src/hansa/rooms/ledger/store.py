@@ -177,8 +177,10 @@ async def post(tx: Tx, posting: Posting) -> Posted:
         [row["delta"] for row in moved],
         [row["liquid"] for row in moved],
     )
-    # The payer's side first: that is how a posting is read.
-    entries = sorted(((row["did"], row["delta"], row["liquid"]) for row in moved), key=lambda entry: entry[1])
+    # The payer's side first, then the others as they were ordered: that is how a posting is read.
+    after = {row["did"]: row["liquid"] for row in moved}
+    entries = [(did, delta, after[did]) for did, delta in [*posting.movements, *posting.own_movements]]
+    entries.sort(key=lambda entry: entry[1] > 0)
     return Posted(written["id"], written["recorded_at"], entries)
 
 

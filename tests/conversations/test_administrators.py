@@ -1,0 +1,131 @@
+"""Administrators: made by the operator, held to their areas at every decision."""
+
+from typing import Annotated
+
+import asyncpg
+import httpx2
+import pytest
+
+from hansa.doors.http.app import build_app
+from hansa.foundation.plumbing.caller import Developer, admin_holding
+from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.rooms import people
+from tests.registry import PASSWORD, TestDeveloper
+
+EMAIL = "ops@example.org"
+
+
+async def administrator(registry, *areas):
+    """An administrator made by the operator, logged in."""
+    admitted = await people.admit_administrator(name="Ops", email=EMAIL, password=PASSWORD, areas=areas)
+    await registry.database.act(lambda tx: people.create_administrator(tx, admitted))
+    form = {"username": EMAIL, "password": PASSWORD}
+    login = await registry.post("/auth/login", data=form, headers=registry.elsewhere())
+    assert login.status_code == 200, login.text
+    return TestDeveloper(registry, EMAIL, login.json()["access_token"])
+
+
+async def set_developer(registry, developer, assignment):
+    statement = f"UPDATE people_developer SET {assignment} WHERE email = $1"
+    assert await registry.database.act(lambda tx: tx.execute(statement, developer.email)) == "UPDATE 1"
+
+
+async def profile(registry, developer):
+    answer = await registry.get("/auth/profile", headers=developer.headers)
+    assert answer.status_code == 200
+    return answer.json()
+
+
+def treasury_of(registry):
+    """The registry with one more route, which is for administrators of the treasury."""
+    app = build_app(registry.runtime)
+
+    @app.get("/treasury")
+    async def treasury(who: Annotated[Developer, admin_holding("admin_treasury")]) -> list[str]:
+        return sorted(who.areas)
+
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://registry.test")
+
+
+async def test_an_administrator_logs_in_like_any_developer_and_is_shown_as_one(registry):
+    shown = await profile(registry, await administrator(registry, *ADMIN_AREAS))
+    assert (shown["name"], shown["email"], shown["role"]) == ("Ops", EMAIL, "admin")
+    assert (shown["is_admin"], shown["is_verified"]) == (True, True)
+
+
+async def test_the_administrator_has_yet_to_accept_the_terms(registry):
+    shown = await profile(registry, await administrator(registry, *ADMIN_AREAS))
+    assert shown["tos_reconsent_required"] is True
+
+
+async def test_an_administrator_needs_no_verification_mail(start_registry):
+    registry = await start_registry(email_verification_required=True)
+    assert (await profile(registry, await administrator(registry, "admin_support")))["is_verified"] is True
+    assert registry.outbox() == []
+
+
+async def test_areas_without_the_operators_act_show_the_role_and_no_more(registry):
+    developer = await registry.developer()
+    await set_developer(registry, developer, "areas = '{admin_support}'")
+    shown = await profile(registry, developer)
+    assert (shown["role"], shown["is_admin"]) == ("admin", False)
+
+
+async def test_nobody_registers_as_an_administrator(registry):
+    body = {
+        "name": "Climber",
+        "email": "climber@example.org",
+        "password": PASSWORD,
+        "tos_accepted": True,
+        "age_confirmed": True,
+        "is_admin": True,
+        "role": "admin",
+        "areas": list(ADMIN_AREAS),
+    }
+    assert (await registry.post("/auth/register", json=body, headers=registry.elsewhere())).status_code == 201
+    form = {"username": "climber@example.org", "password": PASSWORD}
+    login = await registry.post("/auth/login", data=form, headers=registry.elsewhere())
+    climber = TestDeveloper(registry, "climber@example.org", login.json()["access_token"])
+    shown = await profile(registry, climber)
+    assert (shown["role"], shown["is_admin"]) == ("developer", False)
+
+
+async def test_a_route_of_an_area_is_for_administrators_of_that_area(registry):
+    treasurer = await administrator(registry, "admin_treasury", "admin_support")
+    developer = await registry.developer()
+    agent = await developer.agent()
+    async with treasury_of(registry) as http:
+        entered = await http.get("/treasury", headers=treasurer.headers)
+        assert (entered.status_code, entered.json()) == (200, ["admin_support", "admin_treasury"])
+        refused = await http.get("/treasury", headers=developer.headers)
+        assert refused.status_code == 403
+        assert refused.json()["error"]["code"] == "AREA_MISSING"
+        assert refused.json()["error"]["context"] == {"area": "admin_treasury"}
+        assert (await http.get("/treasury", headers=agent.headers)).status_code == 401
+        assert (await http.get("/treasury")).status_code == 401
+
+
+async def test_areas_are_read_at_the_decision_and_never_from_the_token(registry):
+    treasurer = await administrator(registry, "admin_treasury")
+    developer = await registry.developer()
+    async with treasury_of(registry) as http:
+        await set_developer(registry, treasurer, "areas = '{admin_support}'")
+        assert (await http.get("/treasury", headers=treasurer.headers)).status_code == 403
+        await set_developer(registry, developer, "areas = '{admin_treasury}'")
+        assert (await http.get("/treasury", headers=developer.headers)).status_code == 200
+        await set_developer(registry, treasurer, "areas = '{}'")
+        assert (await profile(registry, treasurer))["role"] == "developer"
+
+
+async def test_an_administrator_who_logged_out_administers_nothing(registry):
+    treasurer = await administrator(registry, "admin_treasury")
+    assert (await registry.post("/auth/logout", headers=treasurer.headers)).status_code == 200
+    async with treasury_of(registry) as http:
+        assert (await http.get("/treasury", headers=treasurer.headers)).status_code == 401
+
+
+async def test_the_database_holds_no_area_that_does_not_exist(registry):
+    developer = await registry.developer()
+    for areas in ("{admin_everything}", "{admin_support,NULL}"):
+        with pytest.raises(asyncpg.CheckViolationError):
+            await set_developer(registry, developer, f"areas = '{areas}'")

@@ -1,0 +1,318 @@
+"""What the operator does by hand: administrators and minting, while the registry serves and while it rests."""
+
+import asyncio
+import json
+import os
+import pty
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from hansa.foundation.words.areas import ADMIN_AREAS
+from tests.operation.conftest import Launch, end_postgres
+from tests.operation.registry_process import (
+    COMMAND,
+    Ended,
+    RegistryProcess,
+    children_of,
+    command_of,
+    postgres_pid,
+    run,
+    until,
+)
+from tests.registry import DatabaseFarm, open_registry
+
+PASSWORD = "Quiet-Harbour-41-Lantern"
+
+
+@pytest.fixture(scope="module")
+async def serving(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+    """A registry that serves; each test acts under names of its own."""
+    registry = RegistryProcess(tmp_path_factory.mktemp("serving") / "data")
+    await registry.start()
+    yield registry
+    await registry.kill()
+    await end_postgres(registry.data_dir)
+
+
+async def create(data_dir: Path, name: str, *more: str, password: str = PASSWORD, **settings: str) -> Ended:
+    return await run(
+        *("admin", "create", f"--name={name}", f"--email={name}@example.org", *more),
+        data_dir=data_dir,
+        HANSA_ADMIN_PASSWORD=password,
+        **settings,
+    )
+
+
+async def mint(data_dir: Path, amount: str, ref: str, *more: str, **settings: str) -> Ended:
+    return await run("mint", f"--amount={amount}", f"--ref={ref}", *more, data_dir=data_dir, **settings)
+
+
+async def log_in(http: httpx2.AsyncClient, name: str, password: str = PASSWORD) -> httpx2.Response:
+    form = {"username": f"{name}@example.org", "password": password}
+    return await http.post("/api/v1/auth/login", data=form)
+
+
+async def profile_of(url: str, name: str, password: str = PASSWORD) -> dict[str, object]:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False) as http:
+        login = await log_in(http, name, password)
+        assert login.status_code == 200, login.text
+        token = login.json()["access_token"]
+        shown = await http.get("/api/v1/auth/profile", headers={"Authorization": f"Bearer {token}"})
+        return shown.json()
+
+
+async def public(url: str, path: str) -> dict[str, object]:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False) as http:
+        answer = await http.get(f"/api/v1/public/{path}")
+        assert answer.status_code == 200
+        return answer.json()
+
+
+def refused_in_one_line(ended: Ended, code: int = 1) -> str:
+    """The line."""
+    assert (ended.code, ended.output, len(ended.complaints)) == (code, "", 1), ended
+    assert ended.complaint.startswith("hansa: ")
+    return ended.complaint.removeprefix("hansa: ").strip()
+
+
+# Administrators
+
+
+async def test_an_administrator_is_created_while_the_registry_serves(serving: RegistryProcess):
+    ended = await create(serving.data_dir, "ada")
+    assert (ended.code, ended.complaint) == (0, "")
+    shown = await profile_of(serving.url, "ada")
+    assert (shown["role"], shown["is_admin"], shown["is_verified"]) == ("admin", True, True)
+    assert (
+        ended.output == f"administrator ada@example.org (developer {shown['id']}): {', '.join(ADMIN_AREAS)}\n"
+    )
+
+
+async def test_the_areas_can_be_chosen_and_the_outcome_printed_as_json(serving: RegistryProcess):
+    ended = await create(
+        serving.data_dir, "bo", "--areas=admin_support, admin_treasury,admin_support", "--json"
+    )
+    assert (ended.code, ended.complaint) == (0, "")
+    told = json.loads(ended.output)
+    assert isinstance(told.pop("developer_id"), int)
+    assert told == {"email": "bo@example.org", "areas": ["admin_treasury", "admin_support"]}
+
+
+async def test_a_taken_address_or_name_is_refused_and_nobody_is_promoted(serving: RegistryProcess):
+    async with httpx2.AsyncClient(base_url=serving.url, trust_env=False) as http:
+        body = {"name": "cy", "email": "cy@example.org", "password": PASSWORD, "tos_accepted": True}
+        answer = await http.post("/api/v1/auth/register", json={**body, "age_confirmed": True})
+        assert answer.status_code == 201
+    taken = await create(serving.data_dir, "cy", password=f"Other-{PASSWORD}")
+    assert "e-mail" in refused_in_one_line(taken)
+    same_name = await run(
+        *("admin", "create", "--name=CY", "--email=other@example.org"),
+        data_dir=serving.data_dir,
+        HANSA_ADMIN_PASSWORD=PASSWORD,
+    )
+    assert "name" in refused_in_one_line(same_name)
+    shown = await profile_of(serving.url, "cy")
+    assert (shown["role"], shown["is_admin"]) == ("developer", False)
+
+
+@pytest.mark.parametrize("areas", ["admin_everything", "admin_support,root", "", "ADMIN_SUPPORT"])
+async def test_an_area_that_does_not_exist_is_a_usage_error(tmp_path: Path, areas: str):
+    line = refused_in_one_line(await create(tmp_path / "data", "dee", f"--areas={areas}"), code=2)
+    assert repr(areas) in line
+    assert "admin_support" in line
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "trouble"),
+    [
+        ("dee", "Short-1", "12"),
+        ("dee", "all-lower-case-1", "upper-case"),
+        ("dee", "My-Password-is-1", "common word"),
+        ("dee", "Blank space in 1 it", "may hold"),
+        ("d\u200bee", PASSWORD, "invisible"),
+    ],
+)
+async def test_the_rules_of_registration_hold_and_no_secret_is_told(
+    tmp_path: Path, name: str, password: str, trouble: str
+):
+    line = refused_in_one_line(await create(tmp_path / "data", name, password=password))
+    assert trouble in line
+    assert password not in line
+    assert not (tmp_path / "data").exists()
+
+
+async def test_without_a_password_and_a_terminal_nothing_is_asked(tmp_path: Path):
+    line = refused_in_one_line(await create(tmp_path / "data", "dee", password=""), code=2)
+    assert "HANSA_ADMIN_PASSWORD" in line
+
+
+async def test_the_password_is_asked_for_twice_at_a_terminal_and_not_shown(serving: RegistryProcess):
+    screen = await at_a_terminal(
+        *("admin", "create", "--name=eve", "--email=eve@example.org"),
+        answers=[PASSWORD, PASSWORD],
+        at=serving.data_dir,
+    )
+    assert screen.count("assword") == 2
+    assert PASSWORD not in screen
+    assert (await profile_of(serving.url, "eve"))["role"] == "admin"
+
+
+async def at_a_terminal(*arguments: str, answers: list[str], at: Path) -> str:
+    """Run a command at a terminal, answer its prompts and return what the screen shows."""
+    ours, theirs = pty.openpty()
+    environment = {"PATH": os.defpath, "HOME": str(at.parent), "HANSA_DATA_DIR": str(at)}
+    process = await asyncio.create_subprocess_exec(
+        COMMAND,
+        *arguments,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    os.set_blocking(ours, False)
+    screen = b""
+    for answer in answers:
+        shown = len(screen)
+        async with asyncio.timeout(30):
+            while not screen[shown:].rstrip().endswith(b":"):
+                await asyncio.sleep(0.02)
+                screen += _shown(ours)
+        # The echo is switched off just after the prompt appears.
+        await asyncio.sleep(0.3)
+        os.write(ours, answer.encode() + b"\n")
+    async with asyncio.timeout(30):
+        assert await process.wait() == 0, screen
+    screen += _shown(ours)
+    os.close(ours)
+    return screen.decode()
+
+
+def _shown(terminal: int) -> bytes:
+    # A terminal without anything new, or one that the command has left.
+    with suppress(OSError):
+        return os.read(terminal, 65536)
+    return b""
+
+
+# Minting
+
+
+async def test_units_are_minted_while_the_registry_serves(serving: RegistryProcess):
+    before = await public(serving.url, "supply-invariant")
+    ended = await mint(serving.data_dir, "12.5", "winter", "--json")
+    assert (ended.code, ended.complaint) == (0, "")
+    told = json.loads(ended.output)
+    after = await public(serving.url, "supply-invariant")
+    assert (after["status"], after["tokens_issued"]) == ("OK", told["supply"])
+    assert float(str(after["tokens_issued"])) == float(str(before["tokens_issued"])) + 12.5
+    events = (await public(serving.url, "eventstore-recent"))["events"]
+    assert isinstance(events, list)
+    (issued,) = [event for event in events if event["data"].get("ref") == "winter"]
+    number = int(told["transaction_id"].removeprefix("tx-"))
+    assert issued["event_type"] == "TokensIssued"
+    assert (issued["data"]["tx_id"], issued["data"]["amount"]) == (number, "12.5")
+    assert (told["amount"], told["currency"], told["ref"]) == ("12.5", "AVT", "winter")
+
+
+async def test_a_second_mint_with_the_same_reference_changes_nothing(serving: RegistryProcess):
+    first = await mint(serving.data_dir, "3", "spring")
+    assert first.code == 0
+    supply = (await public(serving.url, "supply-invariant"))["tokens_issued"]
+    assert first.output.strip().endswith(f"3 AVT issued, the supply is {supply}")
+    assert "reference" in refused_in_one_line(await mint(serving.data_dir, "4", "spring"))
+    assert (await public(serving.url, "supply-invariant"))["tokens_issued"] == supply
+
+
+@pytest.mark.parametrize("amount", ["0", "-1", "1e3", "NaN", "1.123456789", "10000000001", "", "1\n", "one"])
+async def test_an_amount_is_a_plain_decimal_above_zero(tmp_path: Path, amount: str):
+    assert "amount" in refused_in_one_line(await mint(tmp_path / "data", amount, "summer"))
+    assert not (tmp_path / "data").exists()
+
+
+async def test_the_limit_of_one_mint_is_a_setting(serving: RegistryProcess):
+    assert "1000000 units" in refused_in_one_line(await mint(serving.data_dir, "1000000.00000001", "autumn"))
+    lower = await mint(serving.data_dir, "3", "autumn", TEG_MINT_MAX_AVT="2.5")
+    assert "2.5 units" in refused_in_one_line(lower)
+    assert (await mint(serving.data_dir, "2.5", "autumn", TEG_MINT_MAX_AVT="2.5")).code == 0
+
+
+# At rest, and beside a start
+
+
+async def test_a_resting_registry_is_opened_for_the_moment(operated: Launch):
+    registry = operated()
+    created = await create(registry.data_dir, "ada")
+    assert (created.code, created.complaint) == (0, "")
+    assert postgres_pid(registry.data_dir) is None
+    minted = await mint(registry.data_dir, "2.5", "at rest")
+    assert (minted.code, minted.output) == (0, "tx-2: 2.5 AVT issued, the supply is 1000002.5\n")
+    assert postgres_pid(registry.data_dir) is None
+    await registry.start()
+    assert (await profile_of(registry.url, "ada"))["role"] == "admin"
+    assert (await public(registry.url, "supply-invariant"))["tokens_issued"] == "1000002.5"
+
+
+async def test_a_command_beside_a_start_waits_for_it(operated: Launch):
+    registry = operated()
+    starting = asyncio.create_task(registry.start())
+    await until((registry.data_dir / "postgres").exists)
+    ended = await create(registry.data_dir, "ada")
+    await starting
+    assert (ended.code, ended.complaint) == (0, "")
+    assert (await profile_of(registry.url, "ada"))["role"] == "admin"
+
+
+async def test_a_database_of_ones_own_is_used_where_it_is_named(database_farm: DatabaseFarm, tmp_path: Path):
+    dsn, data_dir = await database_farm.fresh(), tmp_path / "data"
+    assert "never started" in refused_in_one_line(await mint(data_dir, "1", "early", DATABASE_URL=dsn))
+    assert (await create(data_dir, "ada", DATABASE_URL=dsn)).code == 0
+    async with open_registry(dsn, tmp_path / "registry") as registry:
+        assert (await mint(data_dir, "1", "winter", DATABASE_URL=dsn)).code == 0
+        other = await mint(data_dir, "1", "spring", DATABASE_URL=dsn, DID_METHOD="other")
+        assert "did:other:system:treasury" in refused_in_one_line(other)
+        assert (await registry.supply())["tokens_issued"] == "1000001"
+        assert (await log_in(registry.http, "ada")).status_code == 200
+    assert not data_dir.exists()
+
+
+async def test_a_database_out_of_reach_is_one_line(tmp_path: Path):
+    nowhere = "postgresql://hansa:hidden-word@127.0.0.1:9/hansa"
+    line = refused_in_one_line(await mint(tmp_path / "data", "1", "winter", DATABASE_URL=nowhere))
+    assert "127.0.0.1:9" in line
+    assert "hidden-word" not in line
+
+
+# Secrets
+
+
+async def test_the_password_is_in_no_process_argument_output_log_or_file(tmp_path: Path):
+    data_dir = tmp_path / "data"
+    environment = {"PATH": os.defpath, "HOME": str(tmp_path), "HANSA_DATA_DIR": str(data_dir)}
+    process = await asyncio.create_subprocess_exec(
+        *(COMMAND, "admin", "create", "--name=ada", "--email=ada@example.org", "--json"),
+        stdout=PIPE,
+        stderr=PIPE,
+        env={**environment, "HANSA_ADMIN_PASSWORD": PASSWORD},
+    )
+    ending = asyncio.create_task(process.communicate())
+    commands = set()
+    while not ending.done():
+        commands |= {command_of(pid) for pid in (process.pid, *children_of(process.pid))}
+        await asyncio.sleep(0.05)
+    output, complaint = await ending
+    assert process.returncode == 0
+    assert any("postgres" in command for command in commands)
+    assert not any(PASSWORD in command for command in commands)
+    assert PASSWORD.encode() not in output + complaint
+    holders = [
+        file for file in data_dir.rglob("*") if file.is_file() and PASSWORD.encode() in file.read_bytes()
+    ]
+    assert holders == []

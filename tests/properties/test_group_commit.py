@@ -1,0 +1,122 @@
+"""The group commit against its judge: the same histories, one transfer at a time and in batches, must end alike."""
+
+import asyncio
+import random
+from typing import Any
+
+from scale import by_tier, printed_seed
+
+from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.words.errors import Refused
+from hansa.foundation.words.money import Minor
+from hansa.rooms import ledger
+from hansa.rooms.ledger.batch import Ticket, Told, post_alone, post_batch
+from tests.registry import StartRegistry, TestRegistry
+
+HISTORIES = by_tier(8, 300, 3000)
+ORDERS = 60
+DIDS = [f"did:hansa:hansa.local:party-{number}" for number in range(5)]
+STRANGER = "did:hansa:hansa.local:stranger"
+
+
+async def test_batches_of_any_size_end_as_one_transfer_at_a_time(start_registry: StartRegistry) -> None:
+    seed = printed_seed()
+    for history in range(HISTORIES):
+        chance = random.Random(f"{seed}-{history}")
+        plain, gathered = await start_registry(), await start_registry()
+        holdings = [chance.choice([0, 1, 10**6, 10**10]) for _ in DIDS]
+        for registry in (plain, gathered):
+            await _open(registry, holdings)
+        orders = [_order(chance) for _ in range(ORDERS)]
+        judged = [told for order in orders for told in await _one_by_one(plain, order)]
+        batched = await _in_batches(gathered, orders, chance)
+        assert judged == batched, f"history {history}"
+        assert await _book(plain) == await _book(gathered), f"history {history}"
+        assert (await gathered.supply())["status"] == "OK"
+
+
+def _order(chance: random.Random) -> tuple[ledger.TransferOrder, Repeatable | None]:
+    payer, payee = chance.sample([*DIDS, STRANGER], 2)
+    amount = Minor(chance.choice([1, 99, 100, 101, 12_345, 10**6, 10**9]))
+    order = ledger.TransferOrder(payer, payee, amount, chance.choice([None, "for lunch"]))
+    # Few keys, so that they collide, with the same order and with another.
+    key = chance.choice([None, "k1", "k2", "k3", "k4"])
+    body = {"to": payee, "amount": amount} if chance.random() < 0.5 else {"to": "fixed"}
+    return order, Repeatable(payer, "/teg/transfer", key, body) if key else None
+
+
+async def _open(registry: TestRegistry, holdings: list[int]) -> None:
+    book = ledger.Book.of(registry.settings)
+
+    async def opened(tx: Any) -> None:
+        for did, amount in zip(DIDS, holdings, strict=True):
+            await ledger.open_account(tx, did)
+            if amount:
+                await ledger.grant(tx, payee=did, amount=Minor(amount), ref="start", book=book)
+
+    await registry.database.act(opened)
+
+
+def _ticket(order: ledger.TransferOrder, request: Repeatable | None) -> Ticket:
+    def tell(receipt: ledger.Receipt) -> str:
+        return f"{receipt.amount} {receipt.fee} {receipt.payer_balance_after}"
+
+    return Ticket(order, request, tell, asyncio.get_running_loop().create_future())
+
+
+async def _one_by_one(registry: TestRegistry, asked: tuple[Any, ...]) -> list[Any]:
+    book = ledger.Book.of(registry.settings)
+    ticket = _ticket(*asked)
+    try:
+        return [await registry.database.act(lambda tx: post_alone(tx, ticket, book, ledger.FeePolicy()))]
+    except Refused as refusal:
+        return [_refusal(refusal)]
+
+
+async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.Random) -> list[Any]:
+    book = ledger.Book.of(registry.settings)
+    outcomes: list[Any] = []
+    waiting = list(orders)
+    while waiting:
+        tickets: list[Ticket] = []
+        scopes: set[Any] = set()
+        for asked in waiting[: chance.choice([1, 2, 5, 20, 60])]:
+            scope = (asked[1].caller, asked[1].key) if asked[1] else None
+            if scope in scopes:
+                break
+            scopes |= {scope} if scope else set()
+            tickets.append(_ticket(*asked))
+        del waiting[: len(tickets)]
+        told = await registry.database.act(
+            lambda tx, batch=tickets: post_batch(tx, batch, book, ledger.FeePolicy())
+        )
+        outcomes += [one if isinstance(one, Told) else _refusal(one) for one in told]
+    return outcomes
+
+
+def _refusal(trouble: Exception) -> Any:
+    assert isinstance(trouble, Refused), trouble
+    return trouble.status, trouble.code, trouble.detail, trouble.context
+
+
+async def _book(registry: TestRegistry) -> Any:
+    """Everything that was written, without ids and times."""
+
+    async def written(tx: Any) -> Any:
+        accounts = await tx.fetch(
+            "SELECT did, liquid, (SELECT sum(sent) FROM unnest(pace) WITH ORDINALITY AS p (sent, place)"
+            " WHERE place % 3 = 2) FROM ledger_account ORDER BY did"
+        )
+        postings = await tx.fetch(
+            "SELECT row_number() OVER (ORDER BY p.tx_id) AS n, a.did, delta, balance_after FROM ledger_posting p"
+            " JOIN ledger_account a ON a.id = p.account_id ORDER BY p.tx_id, a.did"
+        )
+        transactions = await tx.fetch(
+            "SELECT tx_type, amount, fee, message FROM ledger_transaction ORDER BY id"
+        )
+        events = await tx.fetch(
+            "SELECT event_type, aggregate_id, (data - 'tx_id')::text AS data FROM journal_event ORDER BY seq"
+        )
+        return [[tuple(row) for row in rows] for rows in (accounts, postings, transactions, events)]
+
+    return await registry.database.read(written)
