@@ -9,7 +9,9 @@ import pytest
 from hansa.doors.http.app import build_app
 from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.words.errors import MemberInvalid
 from hansa.rooms import people
+from hansa.rooms.people.errors import PasswordRefused
 from tests.registry import PASSWORD, TestDeveloper
 
 EMAIL = "ops@example.org"
@@ -56,6 +58,27 @@ async def test_an_administrator_logs_in_like_any_developer_and_is_shown_as_one(r
 async def test_the_administrator_has_yet_to_accept_the_terms(registry):
     shown = await profile(registry, await administrator(registry, *ADMIN_AREAS))
     assert shown["tos_reconsent_required"] is True
+
+
+@pytest.mark.parametrize(
+    ("change", "trouble"),
+    [
+        ({"password": "Short-1"}, MemberInvalid),
+        ({"password": "no-upper-case-here-1"}, MemberInvalid),
+        ({"password": "Space between 1 and-2"}, PasswordRefused),
+        ({"password": "My-Qwerty-Keyboard-1"}, PasswordRefused),
+        ({"email": "ops"}, MemberInvalid),
+        ({"name": " "}, MemberInvalid),
+        ({"name": "O\u200bps"}, MemberInvalid),
+        ({"name": "\udcff"}, MemberInvalid),
+    ],
+)
+async def test_the_operator_is_held_to_the_rules_of_registration(change, trouble):
+    asked = {"name": "Ops", "email": EMAIL, "password": PASSWORD, "areas": ADMIN_AREAS, **change}
+    with pytest.raises(trouble) as refusal:
+        await people.admit_administrator(**asked)
+    assert refusal.value.field in change
+    assert asked["password"] not in refusal.value.detail
 
 
 async def test_an_administrator_needs_no_verification_mail(start_registry):

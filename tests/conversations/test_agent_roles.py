@@ -108,7 +108,9 @@ async def test_a_role_that_does_not_exist_is_invalid(registry):
 
 async def test_the_description_names_every_role(registry):
     document = (await registry.get("/openapi.json")).json()
-    assert document["components"]["schemas"]["RoleIn"]["properties"]["role"]["enum"] == list(PERMISSIONS_OF_ROLE)
+    assert document["components"]["schemas"]["RoleIn"]["properties"]["role"]["enum"] == list(
+        PERMISSIONS_OF_ROLE
+    )
 
 
 async def test_who_does_not_own_the_agent_gives_it_no_role(registry):
@@ -151,6 +153,8 @@ async def test_a_suspended_agent_may_get_a_role_and_stays_suspended(registry):
 
 async def test_an_agent_gives_itself_no_role(registry):
     agent = await registry.agent()
-    answer = await registry.post(f"/agents/{agent.did}/authz/roles", json={"role": "staker"}, headers=agent.headers)
+    answer = await registry.post(
+        f"/agents/{agent.did}/authz/roles", json={"role": "staker"}, headers=agent.headers
+    )
     assert answer.status_code == 401
     assert (await registry.get(f"/agents/{agent.did}/authz", headers=agent.headers)).status_code == 401

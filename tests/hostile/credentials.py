@@ -63,7 +63,7 @@ async def every_credential(stage: Stage) -> Credentials:
 
 async def _let_it_stake(stage: Stage, agent: TestAgent) -> None:
     """Put some units of the agent aside, so that it has something to release; its roles are as before."""
-    paid = await stage.payee.transfer(agent, "11")
+    paid = await stage.payee.transfer(agent, "21")
     assert paid.status_code == 200, paid.text
     (roles,) = await stage.registry.database.act(
         lambda tx: tx.fetchrow(

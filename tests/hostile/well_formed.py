@@ -134,6 +134,10 @@ async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
 
 
+async def _sending(stage: Stage) -> WellFormed:
+    return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
+
+
 async def _stake(stage: Stage) -> WellFormed:
     return _json(amount="10", lock_period=0)
 
@@ -158,7 +162,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
-    "POST /api/v1/agents/{did}/authz/roles": _role,
+    "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,

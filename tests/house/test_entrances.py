@@ -101,7 +101,9 @@ def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Pat
 
 def test_every_operation_has_its_row_in_the_table_of_rights(house: list[Entrance]):
     served = {f"{entrance.method} {entrance.path}" for entrance in house}
-    rows = {row.operation for row in read_rights()}
+    judged = [row.operation for row in read_rights()]
+    rows = set(judged)
+    assert len(judged) == len(rows), "tests/house/rights.toml judges an operation twice"
     assert served - rows == set(), "tests/house/rights.toml lacks these operations"
     assert rows - served == set(), "tests/house/rights.toml speaks of operations that are not served"
 

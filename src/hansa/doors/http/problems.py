@@ -89,7 +89,8 @@ async def _invalid(request: Request, trouble: Exception) -> ProblemResponse:
     assert isinstance(trouble, RequestValidationError)
     first = trouble.errors()[0]
     field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    message = str(first["msg"]).removeprefix("Value error, ")
+    is_no_object = first["type"] in NOT_AN_OBJECT
+    message = "Input should be an object" if is_no_object else str(first["msg"]).removeprefix("Value error, ")
     return problem(request, 422, MemberInvalid.code, f"{field}: {message}", field=field)
 
 

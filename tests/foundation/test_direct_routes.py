@@ -1,0 +1,83 @@
+"""A direct route answers as an ordinary one, whatever it is sent."""
+
+from typing import Annotated
+
+import httpx2
+import pytest
+from fastapi import APIRouter, Depends, FastAPI, Header, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from hansa.doors.http import problems
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.direct import DirectRoute
+from tests.registry import TestRegistry
+
+
+class Order(BaseModel):
+    to: Annotated[str, Field(min_length=1)]
+    amount: Annotated[str, Field(strict=True, pattern=r"^\d+$")]
+
+
+async def found_in(request: Request) -> str:
+    return request.headers.get("x-who", "nobody")
+
+
+async def greeted(who: Annotated[str, Depends(found_in)]) -> str:
+    return f"hello {who}"
+
+
+async def order(
+    body: Order,
+    greeting: Annotated[str, Depends(greeted)],
+    key: Annotated[str | None, Header(alias="Some-Key", pattern=r"^[a-z]{1,5}$")] = None,
+) -> Response:
+    return JSONResponse({"to": body.to, "amount": body.amount, "greeting": greeting, "key": key})
+
+
+REQUESTS = [
+    {"json": {"to": "a", "amount": "1"}},
+    {"json": {"to": "a", "amount": "1", "more": 2}, "headers": {"x-who": "Ada", "some-key": "abc"}},
+    {"json": {"to": "a", "amount": "1"}, "headers": {"some-key": "ABC"}},
+    {"json": {"to": "a", "amount": "1"}, "headers": {"some-key": ""}},
+    {"json": {"to": "", "amount": "1"}},
+    {"json": {"to": "a", "amount": 1}},
+    {"json": {"to": "a"}},
+    {"json": {"to": ["a"], "amount": None}},
+    {"json": []},
+    {"json": "text"},
+    {"json": None},
+    {},
+    {"content": b"{", "headers": {"content-type": "application/json"}},
+    {"content": b'{"to":"a","to":"b","amount":"1"}', "headers": {"content-type": "application/json"}},
+    {"content": b'{"to":"a","amount":"1"}', "headers": {"content-type": "text/plain"}},
+    {"content": b'{"to":"a","amount":"1"}', "headers": {"content-type": "application/merge+json"}},
+    {"content": b"[" * 100, "headers": {"content-type": "application/json"}},
+]
+
+
+@pytest.mark.parametrize("number", range(len(REQUESTS)))
+async def test_a_direct_route_answers_as_an_ordinary_one(registry: TestRegistry, number: int) -> None:
+    app = FastAPI()
+    app.state.runtime = registry.runtime
+    problems.install(app)
+    for path, kind in (("/ordinary", GuardedRoute), ("/direct", DirectRoute)):
+        router = APIRouter(route_class=kind)
+        router.post(path, response_model=Order)(order)
+        app.include_router(router)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app), base_url="http://registry.test"
+    ) as http:
+        ordinary = await http.post("/ordinary", **REQUESTS[number])
+        direct = await http.post("/direct", **REQUESTS[number])
+    assert direct.status_code == ordinary.status_code
+    assert direct.text.replace("/direct", "/ordinary") == ordinary.text
+
+
+async def test_a_parameter_that_a_direct_route_cannot_find_stops_the_start() -> None:
+    async def unclear(limit: int) -> Response:
+        return Response(str(limit))
+
+    router = APIRouter(route_class=DirectRoute)
+    with pytest.raises(TypeError, match="limit"):
+        router.get("/unclear")(unclear)
