@@ -31,6 +31,8 @@ TAGS = {
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
 SENTENCES = {404: "There is nothing at this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
+# How pydantic says that something is not an object, in words of its own.
+NOT_AN_OBJECT = {"model_type", "model_attributes_type", "dict_type"}
 
 _log = structlog.get_logger()
 
