@@ -1,6 +1,6 @@
 """The check of the crash tests finds every kind of loss when one is planted, and nothing when there is none."""
 
-import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,11 +11,10 @@ import pytest
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from tests.operation.history import Answer, Attempt, History, Operation, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong, rude_answers
-from tests.operation.registry_process import RegistryProcess
+from tests.operation.registry_process import RegistryProcess, until
 from tests.operation.storm import Storm
 
 SEED = 7
-STORM_SECONDS = 1.5
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,21 @@ async def _quiet_storm(registry: RegistryProcess, path: Path) -> list[Operation]
     storm = Storm(registry.url, history, SEED, clients=4, agents=4)
     await storm.gather()
     storm.rage()
-    await asyncio.sleep(STORM_SECONDS)
+    await until(lambda: _is_eventful(read_history(path)), seconds=60)
     await storm.calm()
     await storm.close()
     history.close()
     return read_history(path)
+
+
+def _is_eventful(told: list[Operation]) -> bool:
+    """Whether there is something of each kind to plant errors in."""
+    seen = Counter((operation.kind, operation.outcome) for operation in told)
+    return (
+        seen["transfer", Outcome.ACKNOWLEDGED] >= 20
+        and seen["transfer", Outcome.REFUSED] >= 1
+        and seen["create_agent", Outcome.ACKNOWLEDGED] >= 6
+    )
 
 
 async def test_nothing_is_wrong_after_a_calm_run(evidence: Evidence):

@@ -8,8 +8,10 @@ from hansa.foundation.words.money import Minor, units
 from hansa.rooms import ledger
 from hansa.rooms.ledger.errors import MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted
 
+AMOUNT_MAX = units(10**6)
 
-async def mint(registry, amount, ref, amount_max=units(10**6)):
+
+async def mint(registry, amount, ref, amount_max=AMOUNT_MAX):
     book = ledger.Book.of(registry.settings)
     return await registry.database.act(
         lambda tx: ledger.mint(tx, amount=Minor(amount), ref=ref, amount_max=amount_max, book=book)

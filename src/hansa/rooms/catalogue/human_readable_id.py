@@ -5,7 +5,6 @@ import unicodedata
 from typing import Any
 from uuid import UUID
 
-PART_MAX = 64
 _PART = r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?"
 _FORM = re.compile(rf"{_PART}/{_PART}", re.ASCII)
 _ODD = re.compile(r"[^a-z0-9]+", re.ASCII)
