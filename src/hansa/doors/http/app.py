@@ -8,6 +8,7 @@ from hansa.doors.console import pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
 from hansa.doors.http.guard import RequestGuard
+from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import ReadLimiter
 from hansa.foundation.plumbing.runtime import Runtime
 
@@ -37,5 +38,5 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
     api_description.install(app)
-    app.add_middleware(RequestGuard)
+    app.add_middleware(RequestGuard, direct=direct_handlers(assembly.API_ROUTERS, API_PREFIX))
     return app

@@ -1,13 +1,13 @@
 """Every refusal becomes one body: RFC 7807 members with the legacy envelope beside them. Nothing internal leaks."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -72,6 +72,18 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _crashed)
+
+
+async def answered(handler: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
+    """What `handler` answers, its troubles told as the app tells them."""
+    try:
+        return await handler(request)
+    except Refused as trouble:
+        return await _refused(request, trouble)
+    except RequestValidationError as trouble:
+        return await _invalid(request, trouble)
+    except Exception as trouble:  # noqa: BLE001
+        return await _crashed(request, trouble)
 
 
 async def _refused(request: Request, trouble: Exception) -> ProblemResponse:

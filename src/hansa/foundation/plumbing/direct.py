@@ -6,10 +6,10 @@ bodies, headers, the request itself and dependencies made of these: what it does
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from fastapi import Request, params
+from fastapi import APIRouter, Request, params
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.security.base import SecurityBase
@@ -33,6 +33,19 @@ class DirectRoute(GuardedRoute):
             return response
 
         return answered
+
+
+def direct_handlers(
+    routers: Iterable[APIRouter], prefix: str
+) -> dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]:
+    """The handlers of the direct routes among these routers, by method and path."""
+    return {
+        (method, prefix + route.path): route.get_route_handler()
+        for router in routers
+        for route in router.routes
+        if isinstance(route, DirectRoute)
+        for method in route.methods or ()
+    }
 
 
 def directly(endpoint: Callable[..., Any]) -> Resolver:

@@ -1,0 +1,55 @@
+"""WebSocket connections: uvicorn's protocol, with a line to write to, and an end that no peer can put off."""
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
+
+from hansa.foundation.plumbing.lines import LINE
+
+GOING_AWAY = 1001
+LINGER_SECONDS = 2.0
+
+
+class SocketProtocol(WebSocketsSansIOProtocol):
+    """A connection that says 1001 when the process stops.
+
+    A closed transport waits until its peer has read everything, for ever if need be: what lingers is cut off.
+    """
+
+    def write(self, frames: bytes) -> bool:
+        """Send whole frames at once; False, and nothing is sent, while the peer is behind or when it is gone."""
+        if not self.writable.is_set() or self._is_over():
+            return False
+        self.transport.write(frames)
+        return True
+
+    async def drained(self) -> bool:
+        """Wait until the peer has caught up; False when it is gone."""
+        await self.writable.wait()
+        return not self._is_over()
+
+    async def run_asgi(self) -> None:
+        self.scope["extensions"][LINE] = self  # type: ignore[index, assignment]
+        await super().run_asgi()
+        self._cut_off_soon()
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self.transport.abort()
+
+    def shutdown(self) -> None:
+        if self.handshake_complete and not self._is_over():
+            self.stop_keepalive()
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": GOING_AWAY})
+            self.conn.send_close(GOING_AWAY)
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.close_sent = True
+            self.transport.close()
+        else:
+            super().shutdown()
+        self._cut_off_soon()
+
+    def _is_over(self) -> bool:
+        return self.close_sent or self.transport.is_closing() or self.conn.state is not State.OPEN
+
+    def _cut_off_soon(self) -> None:
+        self.loop.call_later(LINGER_SECONDS, self.transport.abort)
