@@ -8,10 +8,15 @@ import sys
 
 import uvloop
 
-from bench import http_transfer, ledger_posting
+from bench import http_reads, http_transfer, ledger_posting, ledger_staking
 from bench.figures import Figures
 
-BENCHES = {"ledger/posting": ledger_posting.run, "http/transfer": http_transfer.run}
+BENCHES = {
+    "ledger/posting": ledger_posting.run,
+    "ledger/staking": ledger_staking.run,
+    "http/transfer": http_transfer.run,
+    "http/reads": http_reads.run,
+}
 
 
 def main() -> None:

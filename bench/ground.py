@@ -129,3 +129,48 @@ async def wal_bytes(runtime: Runtime) -> int:
         lambda tx: tx.fetchval("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")
     )
     return int(position)
+
+
+# Pairs of agents send one unit there and back, without a fee, so that every balance ends as it began.
+_GROW = """
+WITH step AS (
+  SELECT t, nextval('ledger_transaction_id_seq') AS tx_id, t % 2 = 1 AS is_there,
+    a.id AS a_id, a.did AS a, b.id AS b_id, b.did AS b
+  FROM generate_series(1, $1::bigint) t
+  JOIN ledger_account a ON a.did = 'did:hansa:hansa.local:bench-' || 2 * (((t - 1) / 2) % $2)
+  JOIN ledger_account b ON b.did = 'did:hansa:hansa.local:bench-' || 2 * (((t - 1) / 2) % $2) + 1
+), sent AS (
+  SELECT tx_id, CASE WHEN is_there THEN a_id ELSE b_id END AS payer_id, CASE WHEN is_there THEN b_id ELSE a_id END AS payee_id,
+    CASE WHEN is_there THEN a ELSE b END AS payer, CASE WHEN is_there THEN b ELSE a END AS payee,
+    CASE WHEN is_there THEN $3 - 1 ELSE $3 END AS payer_after, CASE WHEN is_there THEN $3 + 1 ELSE $3 END AS payee_after
+  FROM step
+), recorded AS (
+  INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount) OVERRIDING SYSTEM VALUE
+  SELECT tx_id, 'transfer', payer_id, payee_id, 100000000 FROM sent
+), posted AS (
+  INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
+  SELECT tx_id, payer_id, 'liquid', -100000000, payer_after * 100000000 FROM sent
+  UNION ALL SELECT tx_id, payee_id, 'liquid', 100000000, payee_after * 100000000 FROM sent
+), moved AS (
+  INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+  SELECT 'LedgerBalanceChanged', payer, 'ledger_transaction', jsonb_build_object(
+    'frame', 'hansa.local', 'tx_id', tx_id, 'tx_type', 'transfer', 'currency', 'AVT', 'fee', '0', 'memo', null,
+    'entries', jsonb_build_array(
+      jsonb_build_object('account', payer, 'bucket', 'liquid', 'delta', '-1', 'balance_after', payer_after::text),
+      jsonb_build_object('account', payee, 'bucket', 'liquid', 'delta', '1', 'balance_after', payee_after::text))),
+    'ledger', 'ledger-tx-hansa.local-' || tx_id FROM sent
+)
+INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service)
+SELECT 'TokensTransferred', payer, 'agent', jsonb_build_object('tx_id', tx_id, 'from', payer, 'to', payee,
+  'amount', '1', 'fee', '0', 'currency', 'AVT', 'message', null), 'ledger' FROM sent
+"""
+
+
+async def grow_history(runtime: Runtime, transfers: int, accounts: int) -> None:
+    """Write `transfers` past transfers, two events each, that leave every balance as it is."""
+    connection = await asyncpg.connect(runtime.database.dsn)
+    chunk = 100_000
+    for _ in range(0, transfers, chunk):
+        await connection.execute(_GROW, chunk, accounts // 2, HOLDING_UNITS, timeout=600)
+    await connection.execute("VACUUM ANALYZE", timeout=1200)
+    await connection.close()

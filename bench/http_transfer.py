@@ -43,8 +43,8 @@ async def run(*, full: bool) -> Figures:
     async with temporary_directory() as directory:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
-            callers = await _prepare_callers(runtime, dids[:PAYERS], directory)
-        async with _served(directory) as url, _beside(directory) as runtime:
+            callers = await prepare_callers(runtime, dids[:PAYERS], directory)
+        async with served(directory) as url, _beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
             await _measure(url, callers, runtime, baseline, figures, accounts=len(dids))
@@ -88,7 +88,7 @@ async def _wrk(url: str, callers: Path, name: str) -> tuple[int, int, float, flo
     return int(found[1]), int(found[2]), float(found[3]), float(found[4])
 
 
-async def _prepare_callers(runtime: Runtime, dids: list[str], directory: Path) -> Path:
+async def prepare_callers(runtime: Runtime, dids: list[str], directory: Path) -> Path:
     """A file of tokens and DIDs, one agent a line."""
     connection = await asyncpg.connect(runtime.database.dsn)
     await connection.execute(_AGENTS, dids)
@@ -105,7 +105,7 @@ async def _prepare_callers(runtime: Runtime, dids: list[str], directory: Path) -
 
 
 @asynccontextmanager
-async def _served(directory: Path) -> AsyncIterator[str]:
+async def served(directory: Path) -> AsyncIterator[str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
         stdout=asyncio.subprocess.PIPE,

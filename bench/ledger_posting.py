@@ -9,6 +9,7 @@ from bench.figures import Figures, percentile
 from bench.ground import (
     Pgbench,
     bench_runtime,
+    grow_history,
     seed_agents,
     sound_between,
     temporary_directory,
@@ -27,32 +28,42 @@ ROUNDS = 3
 
 async def run(*, full: bool) -> Figures:
     figures = Figures()
-    async with temporary_directory() as directory, bench_runtime(directory) as runtime:
-        dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
-        baseline = Pgbench(runtime.database.dsn)
-        await baseline.prepare()
-        await _measure(runtime, dids, baseline, figures)
+    for accounts in (1_000, 100_000, 1_000_000) if full else (1_000, 100_000):
+        await _measure_at(figures, accounts, past_transfers=0)
+    if full:
+        await _measure_at(figures, 100_000, past_transfers=5_000_000)
     return figures
 
 
-async def _measure(runtime: Runtime, dids: list[str], baseline: Pgbench, figures: Figures) -> None:
-    ours, theirs, p99s, acknowledged = [], [], [], 0
-    before = await wal_bytes(runtime)
+async def _measure_at(figures: Figures, accounts: int, past_transfers: int) -> None:
+    async with temporary_directory() as directory, bench_runtime(directory) as runtime:
+        dids = await seed_agents(runtime, accounts)
+        if past_transfers:
+            await grow_history(runtime, past_transfers, accounts)
+        baseline = Pgbench(runtime.database.dsn)
+        await baseline.prepare()
+        await _measure(runtime, dids, baseline, figures, past_transfers=past_transfers)
+
+
+async def _measure(
+    runtime: Runtime, dids: list[str], baseline: Pgbench, figures: Figures, *, past_transfers: int
+) -> None:
+    where = f"{len(dids):,} accounts" + (f", {2 * past_transfers:,} events" if past_transfers else "")
+    ours, theirs, p99s, wal, acknowledged = [], [], [], [], past_transfers
     for _ in range(ROUNDS):
+        before = await wal_bytes(runtime)
         done, latencies = await _storm(runtime, dids)
+        wal.append((await wal_bytes(runtime) - before) / done)
         ours.append(done / SECONDS)
         p99s.append(percentile(latencies, 0.99) * 1000)
         acknowledged += done
-        if len(ours) == 1:
-            per_transfer = (await wal_bytes(runtime) - before) / done
         theirs.append(await baseline.per_second(SECONDS))
-    median_ours = figures.add(f"transfers, {CALLERS} callers, {len(dids):,} accounts", "/s", ours)
-    figures.add("p99", "ms", p99s)
+    median_ours = figures.add(f"transfers, {CALLERS} callers, {where}", "/s", ours)
+    figures.add(f"p99, {where}", "ms", p99s)
+    figures.add(f"WAL per transfer, {where}", "bytes", wal)
     median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
-    figures.notes.append(
-        f"ratio {median_ours / median_theirs:.2f} x pgbench; {per_transfer:,.0f} bytes of WAL per transfer"
-    )
-    figures.books_are_sound = await sound_between(runtime, acknowledged, acknowledged)
+    figures.notes.append(f"{where}: {median_ours / median_theirs:.2f} x pgbench")
+    figures.books_are_sound &= await sound_between(runtime, acknowledged, acknowledged)
 
 
 async def _storm(runtime: Runtime, dids: list[str]) -> tuple[int, list[float]]:
