@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.problem_docs import Problem, every_refusal, probl
 
 COMMON = {
     "429": "A rate limit is used up; Retry-After says when to come back.",
-    "503": "The registry cannot answer just now; nothing was changed. Retry-After says when to come back.",
+    "503": "The registry cannot answer just now. Retry-After says when to come back, with the same Idempotency-Key.",
 }
 BODY = {
     "413": "The body is too large.",

@@ -116,7 +116,7 @@ class TooManyRequests(Refused):
 
 
 class Unavailable(Refused):
-    """The registry cannot answer just now, or is full; nothing was changed and the request may be repeated."""
+    """The registry cannot answer just now. Repeat with the same Idempotency-Key: it settles whether it was done."""
 
     status = 503
     code = "SERVICE_UNAVAILABLE"

@@ -31,10 +31,13 @@ class Minted:
 async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
     """Open the registry's own accounts and issue the genesis supply, once in the life of the database.
 
-    Returns whether it was issued now. Several processes may call it at once: the reference of the issue is unique.
+    Returns whether it was issued now. Several processes may call it at once: they take turns at the treasury.
     """
     await store.open_accounts(tx, [book.treasury, book.fee_collector], kind="system")
-    if supply == 0 or await store.is_issued(tx, GENESIS_REF):
+    if supply == 0:
+        return False
+    await _lock_treasury(tx, book)
+    if await store.is_issued(tx, GENESIS_REF):
         return False
     await issue(tx, amount=supply, ref=GENESIS_REF, book=book)
     return True
