@@ -59,9 +59,11 @@ CREATE TRIGGER ledger_postings_balance AFTER INSERT ON ledger_posting REFERENCIN
   FOR EACH STATEMENT EXECUTE FUNCTION ledger_require_balance();
 CREATE FUNCTION ledger_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION USING MESSAGE = 'postings are final: ' || TG_OP || ' is refused',
+  RAISE EXCEPTION USING MESSAGE = 'the book is final: ' || TG_OP || ' is refused',
     ERRCODE = 'integrity_constraint_violation';
 END $$;
+CREATE TRIGGER ledger_transaction_final BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transaction
+  FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse_change();
 CREATE TRIGGER ledger_posting_final BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_posting
   FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse_change();
 """

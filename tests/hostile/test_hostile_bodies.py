@@ -142,6 +142,13 @@ async def test_a_bootstrap_token_survives_every_refused_body(
     assert (await good.send(stage.registry, token)).status_code == 201
 
 
+async def test_who_asks_is_judged_before_what_is_asked(stage: Stage, taking_bodies: list[Entrance]):
+    for entrance in taking_bodies:
+        if entrance.callers != ("anyone",):
+            answer = await stage.registry.http.request(entrance.method, entrance.path, json={"zzz": 1})
+            assert answer.status_code == 401, f"{_operation(entrance)}: {answer.text}"
+
+
 async def test_a_declared_length_beyond_the_limit_is_refused_before_the_body_is_read(stage: Stage):
     answer = await stage.registry.http.post(
         "/api/v1/auth/refresh",

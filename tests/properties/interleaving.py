@@ -1,4 +1,4 @@
-"""Two transactions on two real connections, one statement at a time, in a chosen order.
+"""A few transactions on as many real connections, one statement at a time, in a chosen order.
 
 A side whose statement waits for a lock is left waiting while the other goes on, as PostgreSQL's own isolation tests
 do. The order is a row of choices among the sides that can go on, so that every order can be walked through.
@@ -79,7 +79,7 @@ class Director:
 
     async def play(self, use_cases: Sequence[UseCase], choose: Choose) -> list[Any]:
         """The outcome of each use case: what it returned, or what it raised."""
-        sides = [Side(*pair) for pair in zip(self._connections, use_cases, strict=True)]
+        sides = [Side(*pair) for pair in zip(self._connections, use_cases, strict=False)]
         async with asyncio.timeout(HANG_SECONDS), asyncio.TaskGroup() as group:
             for side in sides:
                 group.create_task(side.live())
@@ -90,7 +90,7 @@ class Director:
 
     async def _step(self, sides: list[Side], choose: Choose) -> None:
         ready = [side for side in sides if side.arrived.is_set() and not side.is_finished]
-        assert ready, "each side waits for the other"
+        assert ready, "the sides wait for each other"
         chosen = ready[choose(len(ready))]
         chosen.go()
         await self._settled(chosen)

@@ -1,4 +1,4 @@
-"""Pairs of use cases of the book, in every order of their statements."""
+"""Use cases of the book that meet, in every order of their statements."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -122,6 +122,10 @@ NARROW: dict[str, Pair] = {
 }
 # Sides that hardly wait for each other have hundreds of orders or thousands: each commit sees some of them.
 WIDE: dict[str, Pair] = {
+    "opposite transfers that wait for a third both finish": (
+        lambda s: [holding_up(s.bob), s.transfer(s.bob, s.alice, "20"), s.transfer(s.alice, s.bob, "10")],
+        lambda outcomes, held: receipts(outcomes) == 2 and held == ("109.95", "89.9", "100", "0"),
+    ),
     "one key, one body: one effect, one answer": (
         lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "10")],
         lambda outcomes, held: (
@@ -168,6 +172,10 @@ def told_once(outcomes: list[Any], answer: str) -> bool:
     return {one.answer for one in told} == {answer} and sum(not one.replayed for one in told) == 1
 
 
+def holding_up(did: str) -> UseCase:
+    return lambda tx: tx.execute("SELECT FROM ledger_account WHERE did = $1 FOR NO KEY UPDATE", did)
+
+
 def suspension_of(did: str) -> UseCase:
     return lambda tx: tx.execute("UPDATE ledger_account SET status = 'suspended' WHERE did = $1", did)
 
@@ -184,7 +192,7 @@ async def stage(
     directory: Path = tmp_path_factory.mktemp("stage")
     async with AsyncExitStack() as stack:
         registry = await stack.enter_async_context(open_registry(dsn, directory))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
+        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(4)]
         for connection in connections:
             stack.push_async_callback(connection.close)
         yield registry, Director(connections)

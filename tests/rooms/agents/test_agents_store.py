@@ -103,9 +103,7 @@ async def test_the_bearer_is_found_by_its_key_without_a_scan(registry):
 
     async def plan(tx):
         await tx.execute("SET LOCAL enable_seqscan = off")
-        return await tx.fetch(
-            "EXPLAIN " + store._FIND_BEARER.replace("$1", f"'{agent.did}'").replace("$2", "0")
-        )
+        return await tx.fetch("EXPLAIN " + store._FIND_BEARERS.replace("$1", f"ARRAY['{agent.did}']"))
 
     lines = "\n".join(row[0] for row in await registry.database.act(plan))
     assert "agents_agent_did_key" in lines

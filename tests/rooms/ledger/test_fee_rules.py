@@ -53,6 +53,12 @@ def test_the_fee_is_rounded_half_to_even_at_the_smallest_unit(amount: int, fee: 
     assert rules.fee_on(Minor(amount), account(10**18), POLICY) == fee
 
 
+@pytest.mark.parametrize(("amount", "fee"), [(9, 0), (10, 0), (11, 1), (30, 2), (50, 2), (70, 4)])
+def test_the_highest_fee_of_dust_is_rounded_in_the_same_way(amount: int, fee: int) -> None:
+    payer = account(100, (NOW, 10**6, 10**5))
+    assert rules.fee_on(Minor(amount), payer, POLICY) == fee
+
+
 def test_an_account_that_never_sent_turned_nothing_over() -> None:
     assert rules.velocity(account(100)) == 0
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.foundation.plumbing.idempotency import Repeatable, recall
 from tests.registry import DatabaseFarm
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -71,11 +70,14 @@ async def test_the_same_key_of_another_caller_is_a_fresh_order(purses: Purses) -
     assert await payee.balance() == "20"
 
 
-async def test_the_same_key_on_another_route_is_fresh(purses: Purses) -> None:
+async def test_the_same_key_on_another_route_is_a_fresh_order(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     await payer.transfer(payee, "10", key="ours")
-    elsewhere = Repeatable(payer.did, "/teg/send", "ours", {})
-    assert await purses.registry.database.act(lambda tx: recall(tx, elsewhere)) is None
+    headers = {**payer.headers, "Idempotency-Key": "ours"}
+    body = {"receiver_did": payee.did, "amount": "10"}
+    sent = await purses.registry.post("/teg/send", json=body, headers=headers)
+    assert (sent.status_code, sent.headers.get("Idempotent-Replayed")) == (200, None)
+    assert await payee.balance() == "20"
 
 
 async def test_orders_without_a_key_are_all_carried_out(purses: Purses) -> None:

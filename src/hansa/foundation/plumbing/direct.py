@@ -51,9 +51,11 @@ def direct_handlers(
 def directly(endpoint: Callable[..., Any]) -> Resolver:
     """A call of the coroutine function `endpoint` with its parameters found in the request and its parsed body."""
     hints = get_type_hints(endpoint, include_extras=True)
+    parameters = inspect.signature(endpoint).parameters.items()
+    # As the framework does it: who asks is judged before what is asked.
     resolvers = {
         name: _resolver(name, hints[name], parameter.default)
-        for name, parameter in inspect.signature(endpoint).parameters.items()
+        for name, parameter in sorted(parameters, key=lambda item: _is_of_the_request(hints[item[0]]))
     }
 
     async def call(request: Request, body: Any) -> Any:
@@ -76,6 +78,11 @@ def _resolver(name: str, hint: Any, default: Any) -> Resolver:
             if isinstance(detail, params.Header):
                 return _header_of(name, hint, detail, default)
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
+
+
+def _is_of_the_request(hint: Any) -> bool:
+    is_body = inspect.isclass(hint) and issubclass(hint, BaseModel)
+    return is_body or any(isinstance(detail, params.Header) for detail in get_args(hint))
 
 
 def _dependency(detail: params.Depends) -> Resolver:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from hansa.foundation.words.moments import ISO_ONLY
 from hansa.foundation.words.paging import Page, Pagination
 
 from .form import CheckedCard, sentence_of
@@ -44,7 +45,7 @@ class CardListQuery(BaseModel):
     include_card_data: bool = False
     bearing_encirclement: bool = False
     foreign_only: bool = Field(default=False, description="Cards of another settlement currency.")
-    updated_since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+    updated_since: Annotated[datetime, ISO_ONLY, AfterValidator(_in_utc)] | None = Field(
         default=None,
         description="Changed at or after it, the least recently changed first; without zone: UTC.",
     )

@@ -1,10 +1,11 @@
 """Shapes of statements and of what is published about fees."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
+from hansa.foundation.words.moments import ISO_ONLY
 from hansa.foundation.words.money import format_amount
 from hansa.foundation.words.paging import Page, Pagination
 from hansa.rooms.ledger.rules import FeePolicy
@@ -21,8 +22,8 @@ class StatementQuery(BaseModel):
     direction: Direction | None = None
     tx_type: str | None = Field(default=None, pattern=r"^[a-z_]{1,40}$")
     counterparty: str | None = Field(default=None, max_length=512)
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: Annotated[AwareDatetime, ISO_ONLY] | None = None
+    until: Annotated[AwareDatetime, ISO_ONLY] | None = None
     format: Literal["json", "csv"] | None = None
 
     def wanted(self) -> Wanted:
