@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-deep test-release check format map bench bench-full lock clean
+.PHONY: help setup run demo test test-deep test-release check format map events bench bench-full lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ format: .venv/.test ## rewrite the code in the house format
 
 map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reacts
 	$(BIN)/hansa map --write docs/map.md
+
+events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
+	$(BIN)/hansa events --write docs/events
 
 bench: .venv/.test ## the small benches, each beside its baseline
 	$(BIN)/python -m bench

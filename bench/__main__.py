@@ -8,14 +8,25 @@ import sys
 
 import uvloop
 
-from bench import http_reads, http_transfer, ledger_posting, ledger_staking
+from bench import (
+    auditor_cycle,
+    http_overload,
+    http_reads,
+    http_transfer,
+    journal_feed,
+    ledger_posting,
+    ledger_staking,
+)
 from bench.figures import Figures
 
 BENCHES = {
     "ledger/posting": ledger_posting.run,
     "ledger/staking": ledger_staking.run,
     "http/transfer": http_transfer.run,
+    "http/overload": http_overload.run,
     "http/reads": http_reads.run,
+    "journal/feed": journal_feed.run,
+    "auditor/cycle": auditor_cycle.run,
 }
 
 

@@ -16,13 +16,16 @@ from uuid import uuid4
 
 import asyncpg
 import httpx2
+from fastapi import FastAPI
 
 from hansa.doors.http.app import build_app
 from hansa.doors.opening import open_ground, open_runtime
+from hansa.doors.serve import listen, server_of
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, read_settings
+from hansa.rooms import people
 
 PASSWORD = "Correct-Horse-7-Battery"
 TEMPLATE = "hansa_test_template"
@@ -131,8 +134,9 @@ class TestRegistry:
 
     __test__ = False
 
-    def __init__(self, runtime: Runtime, http: httpx2.AsyncClient) -> None:
+    def __init__(self, runtime: Runtime, app: FastAPI, http: httpx2.AsyncClient) -> None:
         self.runtime = runtime
+        self.app = app
         self.http = http
         self._numbers = itertools.count(1)
 
@@ -179,9 +183,39 @@ class TestRegistry:
         assert login.status_code == 200, login.text
         return TestDeveloper(self, address, login.json()["access_token"])
 
+    async def administrator(self, *areas: str) -> TestDeveloper:
+        """An administrator of these areas, made by the operator, logged in."""
+        address = f"administrator{next(self._numbers)}@example.org"
+        admitted = await people.admit_administrator(
+            name=address.partition("@")[0], email=address, password=PASSWORD, areas=areas
+        )
+        await self.database.act(lambda tx: people.create_administrator(tx, admitted))
+        form = {"username": address, "password": PASSWORD}
+        login = await self.post("/auth/login", data=form, headers=self.elsewhere())
+        assert login.status_code == 200, login.text
+        return TestDeveloper(self, address, login.json()["access_token"])
+
+    @property
+    def internal(self) -> dict[str, str]:
+        """The header of a service of the operator's own."""
+        return {"X-Internal-Key": self.runtime.internal_key}
+
     async def agent(self, **card: Any) -> TestAgent:
         """An agent of a developer of its own: it holds the genesis grant."""
         return await (await self.developer()).agent(**card)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[str]:
+        """The same application on a socket, with its live feed; yields `host:port`."""
+        listener = listen("127.0.0.1", 0)
+        server = server_of(self.app)
+        async with self.app.state.live_feed.following():
+            task = asyncio.create_task(server.serve(sockets=[listener]))
+            while not server.started:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            yield "{}:{}".format(*listener.getsockname())
+            server.should_exit = True
+            await task
 
     async def supply(self) -> dict[str, Any]:
         answer = await self.get("/public/supply-invariant")
@@ -212,9 +246,10 @@ async def open_registry(dsn: str, directory: Path, **overrides: object) -> Async
     given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
     settings = read_settings(database_url=dsn, data_dir=directory, **given)
     async with open_ground(settings) as ground, open_runtime(settings, ground) as runtime:
-        transport = httpx2.ASGITransport(app=build_app(runtime), raise_app_exceptions=False)
+        app = build_app(runtime)
+        transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
-            yield TestRegistry(runtime, http)
+            yield TestRegistry(runtime, app, http)
 
 
 async def at_once(*requests: Awaitable[Any]) -> list[Any]:

@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.registry import DatabaseFarm, StartRegistry
+from hansa.rooms import auditor
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once
 from tests.rooms.ledger.purses import Purses, open_purses
 
 
@@ -31,6 +33,8 @@ async def test_a_fresh_registry_circulates_what_it_issued(start_registry: StartR
         "agent_count": 0,
         "currency": "HNS",
         "frame": "hansa.local",
+        "checks": {"supply": "OK", "per_user": None, "staked_guard": None, "transactions": None},
+        "last_cycle": None,
     }
 
 
@@ -88,3 +92,108 @@ async def test_an_event_lost_from_the_log_is_a_breach(purses: Purses) -> None:
     )
     verdict = await purses.registry.supply()
     assert (verdict["status"], verdict["tokens_issued"]) == ("BREACH", "0")
+
+
+async def test_the_last_cycle_is_told_beside_the_supply_of_now(purses: Purses) -> None:
+    alice, bob = await purses.agent("100"), await purses.agent()
+    database = purses.registry.database
+    cycle = await database.act(auditor.audit, one_snapshot=True)
+    await alice.transfer(bob, "10")
+    verdict = await purses.registry.supply()
+    assert verdict["checks"] == dict.fromkeys(("supply", "per_user", "staked_guard", "transactions"), "OK")
+    assert (verdict["last_cycle"]["status"], verdict["last_cycle"]["delta"]) == ("OK", "0")
+    assert verdict["last_cycle"]["as_of_event_seq"] == cycle.supply.as_of_seq < verdict["as_of_event_seq"]
+
+
+async def test_whoever_saw_its_transfer_acknowledged_reads_a_verdict_that_includes_it(purses: Purses) -> None:
+    agents = [await purses.agent("100") for _ in range(4)]
+    await purses.registry.database.act(auditor.audit, one_snapshot=True)
+
+    async def pay_and_read(number: int) -> None:
+        for _ in range(5):
+            answer = await agents[number].transfer(agents[number - 1], "1")
+            assert answer.status_code == 200
+            before = await purses.registry.database.look(
+                lambda tx: tx.fetchval("SELECT max(seq) FROM journal_event")
+            )
+            verdict = await purses.registry.supply()
+            assert verdict["as_of_event_seq"] >= before
+            assert (verdict["status"], verdict["delta"]) == ("OK", "0")
+
+    await at_once(*(pay_and_read(number) for number in range(4)))
+    verdict = await purses.registry.supply()
+    assert verdict["tokens_fees_collected"] == "0.1"
+
+
+async def test_many_readers_at_once_are_all_answered(purses: Purses) -> None:
+    verdicts = await at_once(*(purses.registry.supply() for _ in range(200)))
+    assert {verdict["status"] for verdict in verdicts} == {"OK"}
+
+
+async def test_the_badge_is_a_picture_complete_in_itself(registry: TestRegistry) -> None:
+    answer = await registry.get("/public/badge/supply", headers={"Accept": "image/avif,image/*,*/*;q=0.8"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("image/svg+xml")
+    assert "max-age=" in answer.headers["cache-control"]
+    picture = ET.fromstring(answer.text)
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "in balance" in answer.text
+    assert "href" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "accept"), [("?format=json", "*/*"), ("", "application/json"), ("?format=json", "image/*")]
+)
+async def test_the_badge_is_json_for_those_who_draw_it_themselves(
+    registry: TestRegistry, query: str, accept: str
+) -> None:
+    answer = await registry.get(f"/public/badge/supply{query}", headers={"Accept": accept})
+    assert answer.json() == {
+        "schemaVersion": 1,
+        "label": "supply",
+        "message": "in balance",
+        "color": "brightgreen",
+        "status": "OK",
+        "delta": "0",
+    }
+
+
+async def test_the_badge_of_a_breach_is_red_and_says_how_much(purses: Purses) -> None:
+    agent = await purses.agent("100")
+    await purses.execute("UPDATE ledger_account SET liquid = liquid - 1 WHERE did = $1", agent.did)
+    badge = (await purses.registry.get("/public/badge/supply?format=json")).json()
+    assert (badge["color"], badge["status"], badge["delta"]) == ("red", "BREACH", "0.00000001")
+    assert "breach 0.00000001" in (await purses.registry.get("/public/badge/supply")).text
+
+
+@pytest.mark.parametrize("full", ["", "?full=true"])
+async def test_the_supply_audit_is_for_services_of_the_operator(purses: Purses, full: str) -> None:
+    registry = purses.registry
+    alice, bob = await purses.agent("100"), await purses.agent()
+    await alice.transfer(bob, "10")
+    refused = await registry.get(f"/projections/supply-audit{full}", headers=alice.headers)
+    assert refused.status_code == 401
+    key = {"X-Internal-Key": registry.runtime.internal_key}
+    answer = await registry.get(f"/projections/supply-audit{full}", headers=key)
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {
+        "tokens_issued": "1000000",
+        "tokens_destroyed": "0",
+        "tokens_fees_collected": "0.05",
+        "net_supply": "1000000",
+        "total_circulating": "1000000",
+        "delta": "0",
+        "status": "OK",
+        "agent_count": 2,
+    }
+
+
+async def test_the_full_audit_finds_what_lies_before_the_checkpoint(purses: Purses) -> None:
+    await purses.registry.database.act(auditor.audit, one_snapshot=True)
+    await purses.execute(
+        "SET LOCAL session_replication_role = replica; DELETE FROM journal_event WHERE seq = 1"
+    )
+    key = {"X-Internal-Key": purses.registry.runtime.internal_key}
+    answer = await purses.registry.get("/projections/supply-audit?full=true", headers=key)
+    assert (answer.json()["status"], answer.json()["tokens_issued"]) == ("BREACH", "0")
+    assert (await purses.registry.supply())["status"] == "BREACH"

@@ -57,6 +57,8 @@ async def every_credential(stage: Stage) -> Credentials:
             "bootstrap_as_bearer": _bearer(spare),
             "refresh_as_bearer": _bearer(await _refresh_token(registry, owner)),
             "agent_as_bootstrap": {"Bootstrap-Token": stage.agent.token},
+            "administrator": _bearer((await _again(registry, stage.administrator)).token),
+            "internal": registry.internal,
         }
     )
 

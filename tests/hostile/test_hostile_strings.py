@@ -157,6 +157,10 @@ async def faults_of(request: WellFormed, operation: str, place: Place, text: str
 async def _credential(operation: str, stage: Stage) -> dict[str, str]:
     if "/onboard/create_agent" in operation:
         return {"Bootstrap-Token": await stage.developer.bootstrap_token()}
+    if "/admin/" in operation:
+        return stage.administrator.headers
+    if "/events/" in operation:
+        return stage.registry.internal
     of_agents = "/teg/" in operation or operation.endswith("/agents/me")
     of_developers = "/onboard/" in operation or operation.endswith("/auth/profile")
     return stage.agent.headers if of_agents else stage.developer.headers if of_developers else {}

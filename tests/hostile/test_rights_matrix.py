@@ -11,7 +11,9 @@ from tests.registry import StartRegistry
 @pytest.fixture
 async def stage(start_registry: StartRegistry) -> Stage:
     """Whatever can be switched on is on."""
-    return await set_stage(await start_registry(staking_rewards_enabled=True))
+    return await set_stage(
+        await start_registry(staking_rewards_enabled=True, enable_projection_snapshots=True)
+    )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 
+from hansa.foundation.words.areas import ADMIN_AREAS
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry
 
 _numbers = itertools.count(1)
@@ -42,6 +43,7 @@ class Stage:
     developer: TestDeveloper
     agent: TestAgent
     payee: TestAgent
+    administrator: TestDeveloper
     card_name: str
     verification_token: str
 
@@ -52,7 +54,8 @@ async def set_stage(registry: TestRegistry) -> Stage:
     agent, payee = await developer.agent(name="Staged"), await registry.agent()
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
-    return Stage(registry, developer, agent, payee, card["human_readable_id"], link)
+    administrator = await registry.administrator(*ADMIN_AREAS)
+    return Stage(registry, developer, agent, payee, administrator, card["human_readable_id"], link)
 
 
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
@@ -72,6 +75,7 @@ def _places(stage: Stage) -> dict[str, str]:
         "{card_id}": stage.agent.created["agent_card_id"],
         "{did}": stage.agent.did,
         "{code}": "BODY_INVALID",
+        "{event_type}": "TokensStaked",
     }
 
 
@@ -150,6 +154,10 @@ async def _role(stage: Stage) -> WellFormed:
     return _json(role="client")
 
 
+async def _policy(stage: Stage) -> WellFormed:
+    return _json(skip_in_projection=True)
+
+
 def _json(**members: Any) -> WellFormed:
     return WellFormed("", "", json=members)
 
@@ -168,6 +176,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/{did}/authz/roles": _role,
+    "POST /api/v1/admin/projection-snapshot": lambda stage: _nothing(),
+    "PUT /api/v1/admin/event-emission-policies/{event_type}": _policy,
     "POST /api/v1/auth/logout": lambda stage: _nothing(),
 }
 

@@ -16,17 +16,38 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     catalogue.router,
     ledger.router,
     journal.router,
+    journal.feed_router,
     auditor.router,
 )
 
+ROOT_ROUTERS: tuple[APIRouter, ...] = (journal.feed_root_router,)
+
 GATE = Gate(developer=people.check_developer, agent=agents.check_agent)
 
+LEDGER_READINGS = journal.LedgerReadings(
+    keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
+)
+
 SWEEPS: tuple[Sweep, ...] = (
+    Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
+    Sweep("journal: count what is settled", 5, journal.count_settled),
+    Sweep("journal: keep partitions ahead", 3600, journal.keep_partitions_ahead),
     Sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
+    Sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
 )
 
 
 def group_commit(runtime: Runtime) -> ledger.GroupCommit:
     """The desk where the transfers of this process gather."""
     return ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings), ledger.FeePolicy())
+
+
+def live_feed(runtime: Runtime) -> journal.LiveFeed:
+    """What this process tells its sockets."""
+    return journal.LiveFeed(runtime.database.dsn, ring=runtime.settings.recent_events_ring)
+
+
+def event_counts(runtime: Runtime) -> journal.EventCounts:
+    """The counts of events for everybody who asks this process."""
+    return journal.EventCounts(runtime.database)

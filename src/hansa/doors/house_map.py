@@ -33,6 +33,8 @@ CALLERS = {
     caller.developer_caller: "developer",
     caller.developer_caller_if_any: "anyone; a developer sees more",
     caller.agent_caller: "agent",
+    caller.internal_caller: "a service with the internal key",
+    caller.developer_or_agent_caller: "developer or agent",
 }
 
 _TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
@@ -85,6 +87,7 @@ def empty_house(directory: Path) -> FastAPI:
             database=Database("postgresql://nowhere"),
             tokens=TokenDesk(Keyring(directory), settings.trust_domain),
             mail=OutboxMail(directory, settings.mail_from),
+            internal_key=Keyring(directory).secret("internal-api-key"),
         )
     )
 

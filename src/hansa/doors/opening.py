@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
-from hansa.rooms import ledger
+from hansa.rooms import journal, ledger
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
@@ -95,6 +95,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
             database=database,
             tokens=TokenDesk(Keyring(settings.data_dir), settings.trust_domain),
             mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
+            internal_key=_internal_key(settings),
         )
     finally:
         await database.close()
@@ -109,11 +110,19 @@ async def bring_up_to_date(dsn: str) -> None:
 async def _prepare(dsn: str, settings: Settings) -> None:
     # A bad key stops the start here, before any process serves.
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
+    _internal_key(settings)
     await bring_up_to_date(dsn)
     database = Database(dsn, pool_size=2)
     await database.open()
     try:
+        fail_closed = settings.event_emitter_fail_closed
+        await database.act(lambda tx: journal.settle_policies(tx, fail_closed=fail_closed))
+        await database.act(journal.keep_partitions_ahead)
         book = ledger.Book.of(settings)
         await database.act(lambda tx: ledger.found_book(tx, book, units(int(settings.genesis_supply))))
     finally:
         await database.close()
+
+
+def _internal_key(settings: Settings) -> str:
+    return settings.internal_api_key or Keyring(settings.data_dir).secret("internal-api-key")

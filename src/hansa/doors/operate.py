@@ -109,6 +109,26 @@ def house_map(
         _fail(f"{write} cannot be written: {trouble.strerror}")
 
 
+@app.command("events")
+def event_schemas(
+    write: Annotated[Path, typer.Option(help="Directory to write to; other schemas in it go.")],
+) -> None:
+    """Write the JSON Schema of every event type, one file each."""
+    from hansa.foundation.events import event_types
+    from hansa.foundation.events.schemas import schema_file
+
+    wanted = {f"{kind.__name__}.json": schema_file(kind) for kind in event_types()}
+    try:
+        write.mkdir(parents=True, exist_ok=True)
+        for name, schema in wanted.items():
+            (write / name).write_text(schema)
+        for file in write.glob("*.json"):
+            if file.name not in wanted:
+                file.unlink()
+    except OSError as trouble:
+        _fail(f"{write} cannot be written: {trouble.strerror}")
+
+
 @app.command(hidden=True)
 def serve_worker(
     listener: Annotated[int, typer.Option()],

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -11,9 +12,11 @@ from contextlib import asynccontextmanager
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
 from hansa.doors import assembly
 from hansa.doors.http.app import build_app
+from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.settings import Settings
@@ -23,6 +26,7 @@ DRAIN_SECONDS = 10
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
 BACKLOG = 2048
+SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _log = structlog.get_logger()
@@ -55,22 +59,37 @@ async def serve_here(
 ) -> None:
     """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
     async with open_runtime(settings, dsn) as runtime, _sweeping(runtime.database):
-        server = _Server(
-            uvicorn.Config(
-                build_app(runtime),
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=DRAIN_SECONDS,
-            ),
-            ready_line=ready_line(settings) if announce else None,
-        )
+        app = build_app(runtime)
+        server = server_of(app, ready_line(settings) if announce else None)
         _when_told_to_stop(lambda: server.handle_exit(signal.SIGTERM, None))
+        # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
+        # What stands at the start stays.
+        gc.collect()
+        gc.freeze()
         if parent is not None:
             _when_closed(parent, lambda: server.handle_exit(signal.SIGTERM, None))
-        await server.serve(sockets=[listener])
+        async with app.state.live_feed.following():
+            await server.serve(sockets=[listener])
+
+
+def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
+    """The server of one process, not yet serving."""
+    return _Server(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws=SocketProtocol,
+            ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
+            # Each event is framed once for all sockets; compression is done for each of them.
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+        ),
+        ready_line,
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -7,7 +7,6 @@
 
 import inspect
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -17,7 +16,6 @@ from hansa.doors.console.agents_shown import ShownAgent
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import every_refusal
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -35,11 +33,8 @@ READS = [Depends(within_read_limit)]
 @router.get("/", dependencies=READS)
 async def show_front(_: Public, request: Request, db: Db) -> HTMLResponse:
     """What this registry is, and that its supply is in balance."""
-
-    async def audited(tx: Tx) -> tuple[auditor.SupplyVerdict, datetime]:
-        return await auditor.audit_supply(tx), await tx.fetchval("SELECT now()")
-
-    supply, checked_at = await db.read(audited)
+    watch = await auditor.watch_supply(db)
+    supply = watch.supply
     figures = [
         (member, name, format_amount(amount))
         for member, name, amount in (
@@ -49,7 +44,7 @@ async def show_front(_: Public, request: Request, db: Db) -> HTMLResponse:
             ("delta", "Delta", supply.delta),
         )
     ]
-    return page(request, "front.html", supply=supply, checked_at=checked_at, figures=figures)
+    return page(request, "front.html", watch=watch, figures=figures)
 
 
 @router.get("/catalogue", dependencies=READS)

@@ -29,9 +29,14 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
     app.state.group_commit = assembly.group_commit(runtime)
+    app.state.event_counts = assembly.event_counts(runtime)
+    app.state.ledger_readings = assembly.LEDGER_READINGS
+    app.state.live_feed = assembly.live_feed(runtime)
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
     for router in assembly.API_ROUTERS:
         app.include_router(router, prefix=API_PREFIX)
+    for router in assembly.ROOT_ROUTERS:
+        app.include_router(router)
     app.include_router(status.api_router, prefix=API_PREFIX)
     app.include_router(status.root_router)
     app.include_router(pages.router)

@@ -1,5 +1,8 @@
 """WebSocket connections: uvicorn's protocol, with a line to write to, and an end that no peer can put off."""
 
+import socket
+from asyncio import BaseTransport
+
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
@@ -7,6 +10,8 @@ from hansa.foundation.plumbing.lines import LINE
 
 GOING_AWAY = 1001
 LINGER_SECONDS = 2.0
+# Left to itself the system keeps megabytes for a peer that does not read.
+SEND_BUFFER_BYTES = 128 * 1024
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -14,6 +19,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     A closed transport waits until its peer has read everything, for ever if need be: what lingers is cut off.
     """
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        super().connection_made(transport)
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
 
     def write(self, frames: bytes) -> bool:
         """Send whole frames at once; False, and nothing is sent, while the peer is behind or when it is gone."""
@@ -28,7 +38,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         return not self._is_over()
 
     async def run_asgi(self) -> None:
-        self.scope["extensions"][LINE] = self  # type: ignore[index, assignment]
+        self.scope["extensions"][LINE] = self  # type: ignore[assignment]
         await super().run_asgi()
         self._cut_off_soon()
 

@@ -4,7 +4,14 @@ A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
 """
 
 from hansa.foundation.events.agents import AgentOnboarded
+from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import Event, event_json, event_types
+from hansa.foundation.events.journal import (
+    EmissionRule,
+    EventEmissionPolicyUpdated,
+    HeldBalance,
+    ProjectionSnapshot,
+)
 from hansa.foundation.events.ledger import (
     Entry,
     LedgerBalanceChanged,
@@ -15,15 +22,21 @@ from hansa.foundation.events.ledger import (
     TokensTransferred,
     TokensUnstaked,
     TransactionFeeCollected,
+    ledger_key,
 )
 
 __all__ = [
     "AgentOnboarded",
+    "EmissionRule",
     "Entry",
     "Event",
+    "EventEmissionPolicyUpdated",
+    "HeldBalance",
     "LedgerBalanceChanged",
     "PositionDrawn",
+    "ProjectionSnapshot",
     "RewardsDistributed",
+    "SupplyInvariantBreach",
     "TokensIssued",
     "TokensStaked",
     "TokensTransferred",
@@ -31,4 +44,5 @@ __all__ = [
     "TransactionFeeCollected",
     "event_json",
     "event_types",
+    "ledger_key",
 ]

@@ -10,6 +10,8 @@ class Event(msgspec.Struct, frozen=True):
 
     aggregate_type: ClassVar[str] = "agent"
     source: ClassVar[str] = "registry"
+    is_always_recorded: ClassVar[bool] = False
+    """Whether no emission policy may switch it off: what moves balances, makes or destroys units, or tells of a policy."""
 
     @property
     def aggregate_id(self) -> str:

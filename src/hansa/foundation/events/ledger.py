@@ -7,6 +7,11 @@ import msgspec
 from hansa.foundation.events.base import Event
 
 
+def ledger_key(frame: str, tx_id: int) -> str:
+    """The key of the event that moves the balances of a ledger transaction."""
+    return f"ledger-tx-{frame}-{tx_id}"
+
+
 class Entry(msgspec.Struct, frozen=True):
     """One side of a ledger transaction: `delta` was added to `bucket` of `account`."""
 
@@ -21,6 +26,7 @@ class LedgerBalanceChanged(Event, frozen=True):
 
     aggregate_type: ClassVar[str] = "ledger_transaction"
     source: ClassVar[str] = "ledger"
+    is_always_recorded: ClassVar[bool] = True
 
     frame: str
     tx_id: int
@@ -36,7 +42,7 @@ class LedgerBalanceChanged(Event, frozen=True):
 
     @property
     def unique_key(self) -> str:
-        return f"ledger-tx-{self.frame}-{self.tx_id}"
+        return ledger_key(self.frame, self.tx_id)
 
 
 class TokensIssued(Event, frozen=True):
@@ -44,6 +50,7 @@ class TokensIssued(Event, frozen=True):
 
     aggregate_type: ClassVar[str] = "system_account"
     source: ClassVar[str] = "ledger"
+    is_always_recorded: ClassVar[bool] = True
 
     tx_id: int
     to: str

@@ -3,15 +3,17 @@
 - `Public`: anyone. `CurrentDeveloper`: a person, by developer token; `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a
   401, a missing right a 403.
+- `InternalCaller`: a service of the operator's own, by the internal key.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hmac import compare_digest
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from fastapi.security import HTTPBearer
+from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.words.areas import ADMIN_AREAS
@@ -47,6 +49,13 @@ class Gate:
     developer: Callable[[Runtime, str], Awaitable[Developer]]
     agent: Callable[[Runtime, str], Awaitable[Agent]]
 
+    async def either(self, runtime: Runtime, token: str) -> Developer | Agent:
+        """The developer or the agent of a token, whichever kind it is. Raises: Unauthorized, Forbidden."""
+        try:
+            return await self.agent(runtime, token)
+        except Unauthorized:
+            return await self.developer(runtime, token)
+
 
 class PermissionMissing(Forbidden):
     """The agent holds no role that gives the permission this route needs."""
@@ -65,8 +74,11 @@ class AreaMissing(Forbidden):
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
 CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
+INTERNAL_KEY_HEADER = "X-Internal-Key"
+
 _DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
 _AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
+_INTERNAL_SCHEME = APIKeyHeader(name=INTERNAL_KEY_HEADER, scheme_name="InternalKey", auto_error=False)
 
 
 async def anyone() -> None:
@@ -93,6 +105,24 @@ async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
     gate: Gate = request.app.state.gate
     return await gate.agent(runtime_of(request), bearer_token(request))
+
+
+async def developer_or_agent_caller(
+    request: Request,
+    _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
+    __: Annotated[Any, Depends(_AGENT_SCHEME)],
+) -> Developer | Agent:
+    """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden when it is a stopped agent."""
+    gate: Gate = request.app.state.gate
+    return await gate.either(runtime_of(request), bearer_token(request))
+
+
+async def internal_caller(request: Request, _: Annotated[Any, Depends(_INTERNAL_SCHEME)]) -> None:
+    """A service of the operator, by INTERNAL_API_KEY; no token of a person or an agent passes. Raises: Unauthorized."""
+    shown = request.headers.getlist(INTERNAL_KEY_HEADER)
+    wanted = runtime_of(request).internal_key.encode()
+    if len(shown) != 1 or not compare_digest(shown[0].encode("latin-1"), wanted):
+        raise Unauthorized(f"A valid {INTERNAL_KEY_HEADER} is required.")
 
 
 def admin_holding(area: str) -> Any:
@@ -137,3 +167,5 @@ CurrentDeveloper = Annotated[Developer, Depends(developer_caller)]
 MaybeDeveloper = Annotated[Developer | None, Depends(developer_caller_if_any)]
 """With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route."""
 CurrentAgent = Annotated[Agent, Depends(agent_caller)]
+InternalCaller = Annotated[None, Depends(internal_caller)]
+DeveloperOrAgent = Annotated[Developer | Agent, Depends(developer_or_agent_caller)]

@@ -9,7 +9,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
@@ -81,15 +81,18 @@ class Database:
                 self._pool.terminate()
             self._pool = None
 
-    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
+    async def act(self, use_case: Callable[[Tx], Awaitable[Result]], *, one_snapshot: bool = False) -> Result:
         """Run `use_case` in one transaction and commit it; the answer is durable when this returns.
+
+        With `one_snapshot` all its statements see the same moment (REPEATABLE READ).
 
         Raises: whatever the use case raises (rolled back), Unavailable when the database cannot be reached: a commit
         may then have happened, which an idempotency key settles.
         """
+        isolation: Literal["repeatable_read"] | None = "repeatable_read" if one_snapshot else None
         for attempt in range(1, TRIES + 1):
             try:
-                async with self._connection() as connection, connection.transaction():
+                async with self._connection() as connection, connection.transaction(isolation=isolation):
                     return await use_case(connection)
             except RETRIED:
                 if attempt == TRIES:

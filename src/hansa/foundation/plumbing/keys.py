@@ -5,6 +5,7 @@ DIR/keys/agent-token.pem. Registries that share a database across machines share
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -15,6 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+
+from hansa.foundation.plumbing.settings import SECRET
+from hansa.foundation.words.secrets import new_hex
 
 
 class BadKey(Exception):
@@ -45,11 +49,29 @@ class Keyring:
             raise BadKey(f"{place} is refused; allowed is an unencrypted Ed25519 private key in PEM")
         return key
 
+    def secret(self, name: str) -> str:
+        """The shared secret of that name, made if there is none; its file may be replaced.
+
+        Raises: BadKey.
+        """
+        try:
+            text = self._content(name, lambda: new_hex("").encode()).decode("ascii", "replace").strip()
+        except OSError as trouble:
+            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
+        if not SECRET.fullmatch(text):
+            raise BadKey(
+                f"{self._directory / name} is refused; allowed is 32 to 256 visible ASCII characters"
+            )
+        return text
+
     def _pem(self, name: str) -> bytes:
+        return self._content(f"{name}.pem", lambda: private_pem(Ed25519PrivateKey.generate()))
+
+    def _content(self, file: str, make: Callable[[], bytes]) -> bytes:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._directory / f"{name}.pem"
+        path = self._directory / file
         if not path.exists():
-            _write_once(path, private_pem(Ed25519PrivateKey.generate()))
+            _write_once(path, make())
         return path.read_bytes()
 
 

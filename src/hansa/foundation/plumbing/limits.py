@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
 from fastapi import Request
+from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -92,7 +93,7 @@ async def within_read_limit(request: Request) -> None:
     await limiter.admit(client_address(request))
 
 
-def client_address(request: Request) -> str:
+def client_address(request: HTTPConnection) -> str:
     """The address that limits count: nobody's header is believed except a named proxy's."""
     proxies = runtime_of(request).settings.trusted_proxies
     address = request.client.host if request.client else "unknown"

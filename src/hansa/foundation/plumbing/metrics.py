@@ -12,6 +12,9 @@ requests_under_way = Gauge("hansa_http_requests_under_way", "Requests being answ
 supply_delta = Gauge(
     "hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units."
 )
+audit_status = Gauge(
+    "hansa_audit_status", "1 when the last audit cycle found everything sound, 0 at a breach."
+)
 batch_size = Histogram(
     "hansa_ledger_batch_size",
     "Transfers gathered into one commit.",
@@ -20,4 +23,10 @@ batch_size = Histogram(
 transfers_waiting = Gauge("hansa_ledger_transfers_waiting", "Transfers waiting for their batch.")
 postings_total = Counter(
     "hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"]
+)
+feed_sockets = Gauge("hansa_feed_sockets", "Sockets that follow the live feed of this process.")
+feed_events_total = Counter("hansa_feed_events", "Events that the live feed of this process told.")
+feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets of the live feed.")
+feed_readers_dropped_total = Counter(
+    "hansa_feed_readers_dropped", "Sockets ended because they read too slowly."
 )

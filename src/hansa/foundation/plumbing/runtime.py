@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.mail import Mailbox
@@ -19,10 +20,12 @@ class Runtime:
     database: Database
     tokens: TokenDesk
     mail: Mailbox
+    internal_key: str
+    """What callers of the internal routes show."""
 
 
-def runtime_of(request: Request) -> Runtime:
-    """The runtime of the process that serves this request."""
+def runtime_of(request: HTTPConnection) -> Runtime:
+    """The runtime of the process that serves this request or socket."""
     runtime: Runtime = request.app.state.runtime
     return runtime
 

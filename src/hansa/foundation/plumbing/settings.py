@@ -25,6 +25,9 @@ from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
 
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
 HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL"})
+ARE_A_SECRET = frozenset({"INTERNAL_API_KEY"})
+
+SECRET = re.compile(r"[!-~]{32,256}", re.ASCII)
 
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 
@@ -115,6 +118,12 @@ def _reads_limit(value: object) -> object:
     return 0 if value == "off" else value
 
 
+def _secret(value: str) -> str:
+    if not SECRET.fullmatch(value):
+        raise ValueError("32 to 256 visible ASCII characters")
+    return value
+
+
 Domain = Annotated[str, AfterValidator(_domain)]
 Url = Annotated[str, AfterValidator(_base_url)]
 Decimals = Annotated[str, AfterValidator(_decimal)]
@@ -168,6 +177,10 @@ class Settings(BaseSettings):
     outgoing_allow_hosts: Words = []
     rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
+    eventstore_ws_auth_required: bool = False
+    event_emitter_fail_closed: bool = False
+    enable_projection_snapshots: bool = False
+    internal_api_key: Annotated[str, AfterValidator(_secret)] | None = None
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
@@ -212,6 +225,8 @@ def _one_line(error: ErrorDetails) -> str:
 
 def _shown(variable: str, value: object) -> str:
     """The value, without what may be a password; of a malformed address nobody knows where that stands."""
+    if variable in ARE_A_SECRET:
+        return "[hidden]"
     if variable not in HOLD_A_PASSWORD or not isinstance(value, str) or not set(value) & set("@?="):
         return repr(value)
     scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value)

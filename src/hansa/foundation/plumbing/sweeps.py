@@ -15,11 +15,15 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Sweep:
-    """Work done every so often in a transaction of its own; it must be harmless to repeat."""
+    """Work done every so often in a transaction of its own; it must be harmless to repeat.
+
+    With `one_snapshot` all its statements see the same moment.
+    """
 
     name: str
     every_seconds: float
     work: Callable[[Tx], Awaitable[Any]]
+    one_snapshot: bool = False
 
 
 async def run_sweeps(database: Database, sweeps: Sequence[Sweep]) -> None:
@@ -33,7 +37,7 @@ async def _repeat(database: Database, sweep: Sweep) -> None:
     while True:
         await asyncio.sleep(sweep.every_seconds)
         try:
-            await database.act(lambda tx: _leased(tx, sweep))
+            await database.act(lambda tx: _leased(tx, sweep), one_snapshot=sweep.one_snapshot)
         except Unavailable as trouble:
             _log.warning("sweep put off", sweep=sweep.name, reason=trouble.detail)
         except Exception:  # noqa: BLE001

@@ -1,6 +1,19 @@
-"""The auditor: supply recomputed from the log against the balances."""
+"""The auditor: supply and balances recomputed from the log, against what the book holds."""
 
+from hansa.rooms.auditor.cycle import CYCLE_SECONDS, AuditVerdict, audit, audit_from_zero, audit_when_due
 from hansa.rooms.auditor.routes import router
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
+from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 
-__all__ = ["SupplyVerdict", "audit_supply", "router"]
+__all__ = [
+    "CYCLE_SECONDS",
+    "AuditVerdict",
+    "SupplyVerdict",
+    "SupplyWatch",
+    "audit",
+    "audit_from_zero",
+    "audit_supply",
+    "audit_when_due",
+    "router",
+    "watch_supply",
+]

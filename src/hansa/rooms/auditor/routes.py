@@ -1,35 +1,74 @@
 """HTTP doors of the auditor."""
 
-from datetime import datetime
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Header, Query
+from fastapi.responses import JSONResponse, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.caller import InternalCaller, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import TooManyRequests
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 
-from .schemas import SupplyInvariant
-from .supply import SupplyVerdict, audit_supply
+from .badge import SupplyBadge, draw
+from .cycle import audit_from_zero
+from .schemas import Badge, SupplyAudit, SupplyInvariant
+from .watch import watch_supply
 
 router = APIRouter(tags=["auditor"], route_class=GuardedRoute)
+
+BADGE_HEADERS = {"Cache-Control": "public, max-age=30", "Vary": "Accept"}
 
 
 @router.get(
     "/public/supply-invariant",
-    responses=problems(TooManyRequests),
+    responses=problems(TooManyRequests, Unavailable),
     dependencies=[Depends(within_read_limit)],
 )
 async def read_supply_invariant(_: Public, db: Db, settings: Config) -> SupplyInvariant:
-    """The supply invariant, recomputed now from the log against the balances."""
+    """The supply invariant now, from the log against the balances, beside what the last audit cycle found."""
+    watch = await watch_supply(db)
+    return SupplyInvariant.of(watch, currency=settings.settlement_currency, frame=settings.trust_domain)
 
-    async def audited(tx: Tx) -> tuple[SupplyVerdict, datetime]:
-        return await audit_supply(tx), await tx.fetchval("SELECT now()")
 
-    verdict, checked_at = await db.read(audited)
-    return SupplyInvariant.of(
-        verdict, currency=settings.settlement_currency, frame=settings.trust_domain, checked_at=checked_at
-    )
+@router.get(
+    "/public/badge/supply",
+    response_model=Badge,
+    responses={
+        200: {"content": {"image/svg+xml": {"schema": {"type": "string"}}}},
+        **problems(Invalid, TooManyRequests, Unavailable),
+    },
+    dependencies=[Depends(within_read_limit)],
+)
+async def read_supply_badge(
+    _: Public,
+    db: Db,
+    format: Annotated[Literal["svg", "json"] | None, Query()] = None,  # noqa: A002
+    accept: Annotated[str, Header()] = "",
+) -> Response:
+    """The supply invariant as a badge: SVG, or JSON where the client prefers it."""
+    badge = SupplyBadge.of(await watch_supply(db))
+    if (format or _preferred(accept)) == "json":
+        return JSONResponse(Badge.of(badge).model_dump(), headers=BADGE_HEADERS)
+    return Response(draw(badge), media_type="image/svg+xml", headers=BADGE_HEADERS)
+
+
+@router.get("/projections/supply-audit", responses=problems(Invalid, Unauthorized, Unavailable))
+async def read_supply_audit(
+    _: InternalCaller,
+    db: Db,
+    full: Annotated[bool, Query(description="Recompute everything from the first event.")] = False,
+) -> SupplyAudit:
+    """The supply audit: from the last checkpoint on, or from the first event, every account included."""
+    if full:
+        verdict = await db.act(audit_from_zero, one_snapshot=True)
+        return SupplyAudit.of(verdict.supply, verdict.status)
+    watch = await watch_supply(db)
+    return SupplyAudit.of(watch.supply, watch.status)
+
+
+def _preferred(accept: str) -> str:
+    """JSON only for those who name it and name no image."""
+    return "json" if "application/json" in accept and "image/" not in accept else "svg"

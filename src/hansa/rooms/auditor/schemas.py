@@ -6,13 +6,39 @@ from pydantic import BaseModel, Field
 
 from hansa.foundation.words.money import format_amount
 
+from .badge import SupplyBadge
 from .supply import SupplyVerdict
+from .watch import SupplyWatch
+
+
+class SupplyChecks(BaseModel):
+    """What each check says; null before the first audit cycle."""
+
+    supply: str = Field(description="OK or BREACH, as of now.")
+    per_user: str | None = Field(
+        description="OK or BREACH: every balance of every account is the fold of its events, at the last cycle."
+    )
+    staked_guard: str | None = Field(
+        description="OK, MISMATCH or BREACH: staked balances are what active positions hold, at the last cycle."
+    )
+    transactions: str | None = Field(
+        description="OK or BREACH: every ledger transaction has exactly one event, at the last cycle."
+    )
+
+
+class AuditCycle(BaseModel):
+    """The last audit cycle, which goes through every account."""
+
+    status: str
+    delta: str
+    as_of_event_seq: int
+    checked_at: datetime
 
 
 class SupplyInvariant(BaseModel):
-    """Whether any unit was made or lost. Amounts are decimal strings."""
+    """Whether any unit was made or lost. Amounts are decimal strings, as of now."""
 
-    status: str = Field(description="OK or BREACH.")
+    status: str = Field(description="OK, or BREACH when any check is not OK.")
     delta: str = Field(description="Net supply minus circulating: exactly 0 when OK.")
     tokens_issued: str
     tokens_destroyed: str
@@ -24,24 +50,82 @@ class SupplyInvariant(BaseModel):
     frame: str
     as_of_event_seq: int
     checked_at: datetime
+    checks: SupplyChecks
+    last_cycle: AuditCycle | None
 
     @classmethod
-    def of(
-        cls, verdict: SupplyVerdict, *, currency: str, frame: str, checked_at: datetime
-    ) -> "SupplyInvariant":
-        """The public form of a verdict."""
-        terms = verdict.terms
+    def of(cls, watch: SupplyWatch, *, currency: str, frame: str) -> "SupplyInvariant":
+        """The public form of a reading."""
+        supply, terms, cycle = watch.supply, watch.supply.terms, watch.last_cycle
         return cls(
-            status="OK" if verdict.is_ok else "BREACH",
-            delta=format_amount(verdict.delta),
+            status=watch.status,
+            delta=format_amount(supply.delta),
             tokens_issued=format_amount(terms.issued),
             tokens_destroyed=format_amount(terms.destroyed),
             tokens_fees_collected=format_amount(terms.fees_collected),
-            net_supply=format_amount(verdict.net_supply),
-            total_circulating=format_amount(verdict.circulating),
-            agent_count=verdict.agent_count,
+            net_supply=format_amount(supply.net_supply),
+            total_circulating=format_amount(supply.circulating),
+            agent_count=supply.agent_count,
             currency=currency,
             frame=frame,
-            as_of_event_seq=terms.as_of_seq,
-            checked_at=checked_at,
+            as_of_event_seq=supply.as_of_seq,
+            checked_at=watch.checked_at,
+            checks=SupplyChecks.model_validate(watch.checks),
+            last_cycle=cycle
+            and AuditCycle(
+                status=cycle.status,
+                delta=format_amount(cycle.delta),
+                as_of_event_seq=cycle.as_of_seq,
+                checked_at=cycle.checked_at,
+            ),
+        )
+
+
+class SupplyAudit(BaseModel):
+    """The supply audit as services of the operator read it. Amounts are decimal strings."""
+
+    tokens_issued: str
+    tokens_destroyed: str
+    tokens_fees_collected: str
+    net_supply: str
+    total_circulating: str
+    delta: str
+    status: str = Field(description="OK, or BREACH when any check is not OK.")
+    agent_count: int
+
+    @classmethod
+    def of(cls, supply: SupplyVerdict, status: str) -> "SupplyAudit":
+        """A verdict in figures."""
+        return cls(
+            tokens_issued=format_amount(supply.terms.issued),
+            tokens_destroyed=format_amount(supply.terms.destroyed),
+            tokens_fees_collected=format_amount(supply.terms.fees_collected),
+            net_supply=format_amount(supply.net_supply),
+            total_circulating=format_amount(supply.circulating),
+            delta=format_amount(supply.delta),
+            status=status,
+            agent_count=supply.agent_count,
+        )
+
+
+class Badge(BaseModel):
+    """The supply badge for those who draw it themselves."""
+
+    schemaVersion: int  # noqa: N815
+    label: str
+    message: str
+    color: str
+    status: str
+    delta: str
+
+    @classmethod
+    def of(cls, badge: SupplyBadge) -> "Badge":
+        """The badge as JSON."""
+        return cls(
+            schemaVersion=1,
+            label=badge.label,
+            message=badge.message,
+            color=badge.color,
+            status=badge.status,
+            delta=badge.delta,
         )

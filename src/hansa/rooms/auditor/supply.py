@@ -1,11 +1,15 @@
-"""The supply invariant: what was issued and not destroyed is what circulates."""
+"""The supply invariant: what was issued and not destroyed, and what came over the border, is what circulates."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import supply_delta
 from hansa.foundation.words.money import Minor
 from hansa.rooms import journal, ledger
+
+from . import store
+from .checkpoint import current_checkpoint
 
 
 @dataclass(frozen=True)
@@ -15,11 +19,12 @@ class SupplyVerdict:
     terms: journal.SupplyTerms
     circulating: Minor
     agent_count: int
+    as_of_seq: int
 
     @property
     def net_supply(self) -> Minor:
-        """Issued minus destroyed, according to the log."""
-        return Minor(self.terms.issued - self.terms.destroyed)
+        """Issued minus destroyed plus transit, according to the log."""
+        return Minor(self.terms.issued - self.terms.destroyed + self.terms.transit)
 
     @property
     def delta(self) -> Minor:
@@ -33,10 +38,31 @@ class SupplyVerdict:
         return self.delta == 0 and log_agrees and self.terms.unbalanced_transactions == 0
 
 
+@dataclass(frozen=True)
+class LiveReading:
+    """The supply now, and how many ledger events were folded for it beyond the checkpoint."""
+
+    supply: SupplyVerdict
+    events_folded: int
+    checked_at: datetime
+
+
 async def audit_supply(tx: Tx) -> SupplyVerdict:
-    """Read both sides; `tx` must be one snapshot (Database.read)."""
-    terms = await journal.supply_terms(tx)
+    """The invariant now; `tx` must be one snapshot (Database.read)."""
+    return (await read_live(tx)).supply
+
+
+async def read_live(tx: Tx) -> LiveReading:
+    """As `audit_supply`: the totals of the checkpoint and what the log holds beyond it, against the balances."""
+    seen = await journal.horizon(tx)
+    kept = await current_checkpoint(tx, seen)
+    fold = await journal.fold_supply(tx, kept.folded_from, seen)
+    supply = await weigh(tx, kept.terms + fold.settled + fold.pending, seen.as_of_seq)
+    supply_delta.set(supply.delta)
+    return LiveReading(supply, fold.transactions, await store.moment(tx))
+
+
+async def weigh(tx: Tx, terms: journal.SupplyTerms, as_of_seq: int) -> SupplyVerdict:
+    """The terms of the log against the balances."""
     circulating, agent_count = await ledger.circulating(tx)
-    verdict = SupplyVerdict(terms, circulating, agent_count)
-    supply_delta.set(verdict.delta)
-    return verdict
+    return SupplyVerdict(terms, circulating, agent_count, as_of_seq)

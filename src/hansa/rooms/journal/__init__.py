@@ -1,7 +1,54 @@
 """The journal: append-only, in the same commit as what it records."""
 
 from hansa.rooms.journal.append import append
-from hansa.rooms.journal.fold import SupplyTerms, supply_terms
+from hansa.rooms.journal.counting import EventCounts, count_settled
+from hansa.rooms.journal.emission import settle_policies
+from hansa.rooms.journal.feed import LiveFeed, forget_tickets
+from hansa.rooms.journal.feed import root_router as feed_root_router
+from hansa.rooms.journal.feed import router as feed_router
+from hansa.rooms.journal.fold import (
+    NOTHING_FOLDED,
+    ORIGIN,
+    RECORDED_TRANSACTIONS,
+    FoldedFrom,
+    Horizon,
+    Move,
+    SupplyFold,
+    SupplyTerms,
+    fold_moves,
+    fold_supply,
+    horizon,
+)
+from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
+from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.routes import router
+from hansa.rooms.journal.store import newest_sequence, sequence_of
 
-__all__ = ["SupplyTerms", "append", "router", "supply_terms"]
+__all__ = [
+    "NOTHING_FOLDED",
+    "ORIGIN",
+    "RECORDED_TRANSACTIONS",
+    "AccountKey",
+    "EventCounts",
+    "FoldedFrom",
+    "Held",
+    "Horizon",
+    "LedgerReadings",
+    "LiveFeed",
+    "Move",
+    "SupplyFold",
+    "SupplyTerms",
+    "append",
+    "count_settled",
+    "feed_root_router",
+    "feed_router",
+    "fold_moves",
+    "fold_supply",
+    "forget_tickets",
+    "horizon",
+    "keep_partitions_ahead",
+    "newest_sequence",
+    "router",
+    "sequence_of",
+    "settle_policies",
+]

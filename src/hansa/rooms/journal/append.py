@@ -1,27 +1,36 @@
-"""Write events in the transaction that caused them."""
+"""Write events in the transaction that caused them, as far as their emission policies let them in.
+
+A policy that says no keeps an event out and lets the act go on. Where no policy speaks, the ledger's side and a
+registry that fails closed refuse the act: better no transfer than one that nobody will ever read about.
+"""
 
 from hansa.foundation.events import Event, event_json
 from hansa.foundation.plumbing.database import Tx
 
 from . import store
+from .errors import EmissionUndecided
 
 
 async def append(tx: Tx, *events: Event) -> None:
-    """Record the events in order.
+    """Record the events in order, in one statement.
 
-    Raises: asyncpg.UniqueViolationError when the key of an event is taken, which no use case of ours expects.
+    Raises: EmissionUndecided; asyncpg.UniqueViolationError when the key of an event is taken, which no use case of
+    ours expects.
     """
-    await store.insert_events(
-        tx,
-        [
-            store.NewEvent(
-                event_type=type(event).__name__,
-                aggregate_id=event.aggregate_id,
-                aggregate_type=event.aggregate_type,
-                data=event_json(event),
-                source_service=event.source,
-                idempotency_key=event.unique_key,
-            )
-            for event in events
-        ],
-    )
+    offered = [
+        store.NewEvent(
+            event_type=type(event).__name__,
+            aggregate_id=event.aggregate_id,
+            aggregate_type=event.aggregate_type,
+            data=event_json(event),
+            source_service=event.source,
+            idempotency_key=event.unique_key,
+        )
+        for event in events
+    ]
+    recorded = await store.insert_events(tx, offered)
+    if recorded < len(offered) and (undecided := await store.undecided_types(tx, offered)):
+        raise EmissionUndecided(
+            f"No emission policy says whether {', '.join(undecided)} may be recorded.",
+            context={"event_types": undecided},
+        )

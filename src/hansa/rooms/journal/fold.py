@@ -1,33 +1,126 @@
-"""What the log alone says: supply recomputed from events, without a look at any balance."""
+"""What the log alone says: supply and balances recomputed from events, without a look at any balance.
+
+A fold may begin where an earlier one ended (`FoldedFrom`). It tells settled events, which no later fold may count again,
+from those whose transactions are still among open ones.
+"""
 
 from dataclasses import dataclass
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+import asyncpg
 
-from . import store
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import ZERO, Minor
+
+from . import fold_store
+from .fold_store import RECORDED_TRANSACTIONS, Move
+
+__all__ = [
+    "NOTHING_FOLDED",
+    "ORIGIN",
+    "RECORDED_TRANSACTIONS",
+    "FoldedFrom",
+    "Horizon",
+    "Move",
+    "SupplyFold",
+    "SupplyTerms",
+    "fold_moves",
+    "fold_supply",
+    "horizon",
+]
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """What a snapshot sees: every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
+
+    `cluster` tells database clusters apart: transaction ids mean nothing in another one.
+    """
+
+    oldest_open: int
+    not_begun: int
+    as_of_seq: int
+    cluster: int
+
+
+@dataclass(frozen=True)
+class FoldedFrom:
+    """Where a fold begins: at transaction `position`, without the events up to `relics_to_seq`."""
+
+    position: int
+    relics_to_seq: int
+
+
+ORIGIN = FoldedFrom(0, 0)
 
 
 @dataclass(frozen=True)
 class SupplyTerms:
-    """Supply according to the log, in minor units; `as_of_seq` is the newest event seen."""
+    """Supply according to the log, in minor units."""
 
     issued: Minor
     destroyed: Minor
+    transit: Minor
     fees_collected: Minor
     circulating: Minor
     unbalanced_transactions: int
-    as_of_seq: int
+
+    def __add__(self, more: "SupplyTerms") -> "SupplyTerms":
+        return SupplyTerms(
+            Minor(self.issued + more.issued),
+            Minor(self.destroyed + more.destroyed),
+            Minor(self.transit + more.transit),
+            Minor(self.fees_collected + more.fees_collected),
+            Minor(self.circulating + more.circulating),
+            self.unbalanced_transactions + more.unbalanced_transactions,
+        )
 
 
-async def supply_terms(tx: Tx) -> SupplyTerms:
-    """Fold every ledger event that this snapshot sees."""
-    row = await store.fold_supply(tx)
+NOTHING_FOLDED = SupplyTerms(ZERO, ZERO, ZERO, ZERO, ZERO, 0)
+
+
+@dataclass(frozen=True)
+class SupplyFold:
+    """Settled events, the others, how many events in all, and the newest relic among them (0 without any)."""
+
+    settled: SupplyTerms
+    pending: SupplyTerms
+    transactions: int
+    relics_to_seq: int
+
+
+async def horizon(tx: Tx) -> Horizon:
+    """The horizon of this snapshot."""
+    return Horizon(**await fold_store.read_horizon(tx))
+
+
+async def fold_supply(tx: Tx, since: FoldedFrom, seen: Horizon) -> SupplyFold:
+    """Fold the ledger events that this snapshot sees from `since` on."""
+    rows = {row["settled"]: row for row in await fold_store.fold_supply(tx, _bounds(since, seen))}
+    return SupplyFold(
+        settled=_terms(rows.get(True)),
+        pending=_terms(rows.get(False)),
+        transactions=sum(row["transactions"] for row in rows.values()),
+        relics_to_seq=max((row["relics_to_seq"] for row in rows.values()), default=0),
+    )
+
+
+async def fold_moves(tx: Tx, since: FoldedFrom, seen: Horizon) -> list[Move]:
+    """As `fold_supply`, for each bucket of each account."""
+    return await fold_store.fold_moves(tx, _bounds(since, seen))
+
+
+def _bounds(since: FoldedFrom, seen: Horizon) -> tuple[int, int, int, int]:
+    return since.position, since.relics_to_seq, seen.oldest_open, seen.not_begun
+
+
+def _terms(row: asyncpg.Record | None) -> SupplyTerms:
+    if row is None:
+        return NOTHING_FOLDED
     return SupplyTerms(
         issued=Minor(int(row["issued"])),
         destroyed=Minor(int(row["destroyed"])),
+        transit=Minor(int(row["transit"])),
         fees_collected=Minor(int(row["fees_collected"])),
         circulating=Minor(int(row["circulating"])),
         unbalanced_transactions=row["unbalanced"],
-        as_of_seq=row["as_of_seq"],
     )

@@ -2,19 +2,35 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.caller import InternalCaller, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Invalid, TooManyRequests
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
 
+from .counting import EventCounts
+from .emission import router as emission_router
+from .errors import CursorInvalid
+from .ledger_readings import OfLedger
+from .projection import router as projection_router
+from .reading import events_of, list_events
 from .recent import recent_events
-from .schemas import EventRecord, RecentEvents
+from .schemas import (
+    AggregateEvents,
+    AggregateQuery,
+    EventRecord,
+    EventsPageOut,
+    EventsQuery,
+    EventStats,
+    RecentEvents,
+)
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
+router.include_router(emission_router)
+router.include_router(projection_router)
 
 
 @router.get(
@@ -35,3 +51,37 @@ async def read_recent_events(
         scope=settings.trust_domain,
         is_seed=True,
     )
+
+
+@router.get(
+    "/public/eventstore-stats",
+    responses=problems(TooManyRequests),
+    dependencies=[Depends(within_read_limit)],
+)
+async def read_event_stats(_: Public, request: Request, settings: Config) -> EventStats:
+    """How many events of each type the journal holds, and where it begins and ends."""
+    counts: EventCounts = request.app.state.event_counts
+    return EventStats.of(await counts.now(), scope=settings.trust_domain)
+
+
+@router.get("/events/", responses=problems(Unauthorized, CursorInvalid))
+async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
+    """The log, in its order or against it; forward up to the oldest open transaction."""
+    wanted = query.wanted()
+    page, total = await db.read(lambda tx: list_events(tx, wanted))
+    return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)
+
+
+@router.get("/events/aggregate/{did}", responses=problems(Unauthorized, CursorInvalid))
+async def read_events_of(
+    _: InternalCaller,
+    db: Db,
+    settings: Config,
+    ledger: OfLedger,
+    did: Annotated[str, Path(max_length=512)],
+    query: Annotated[AggregateQuery, Query()],
+) -> AggregateEvents:
+    """All events of one DID in order: those about it, and every movement of its account."""
+    frame, limit, cursor = settings.trust_domain, query.limit, query.next
+    page = await db.read(lambda tx: events_of(tx, did, frame, ledger, limit=limit, cursor=cursor))
+    return AggregateEvents.of(page, limit=limit)

@@ -6,6 +6,38 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hansa.foundation.words.paging import Page, Pagination
+
+from .counting import Counts
+from .reading import EventsPage, SortOrder, Wanted
+
+
+class EventsQuery(BaseModel):
+    """Which events of the log."""
+
+    limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=1_000_000)
+    event_type: str | None = Field(default=None, pattern=r"^[A-Z][A-Za-z0-9]{1,79}$")
+    sort_order: SortOrder = "asc"
+    next: str | None = Field(default=None, max_length=64, description="From the page before.")
+
+    def wanted(self) -> Wanted:
+        """The page that this query asks for."""
+        return Wanted(
+            limit=self.limit,
+            offset=self.offset,
+            event_type=self.event_type,
+            sort_order=self.sort_order,
+            cursor=self.next,
+        )
+
+
+class AggregateQuery(BaseModel):
+    """Which of the events of one DID."""
+
+    limit: int = Field(default=100, ge=1, le=1000)
+    next: str | None = Field(default=None, max_length=64, description="From the page before.")
+
 
 class EventRecord(BaseModel):
     """One event of the journal."""
@@ -23,6 +55,74 @@ class EventRecord(BaseModel):
     version: int
     source_service: str
     idempotency_key: str | None
+
+
+class EventsPageOut(Page[EventRecord]):
+    """A page of the log."""
+
+    next: str | None = Field(
+        description="Hand it back as `next` for the following page; null on the last one."
+    )
+    position: str = Field(
+        description="Where this page ends: hand it back as `next` later, for what came since."
+    )
+
+    @classmethod
+    def of(cls, page: EventsPage, total: int, *, limit: int, offset: int) -> "EventsPageOut":
+        return cls(
+            items=[EventRecord.model_validate(event) for event in page.events],
+            pagination=Pagination.of(total=total, limit=limit, offset=offset),
+            next=page.next,
+            position=page.position,
+        )
+
+
+class AggregateEvents(BaseModel):
+    """The events of one DID, in order."""
+
+    items: list[EventRecord]
+    limit: int
+    next: str | None = Field(
+        description="Hand it back as `next` for the following page; null on the last one."
+    )
+    position: str = Field(
+        description="Where this page ends: hand it back as `next` later, for what came since."
+    )
+
+    @classmethod
+    def of(cls, page: EventsPage, *, limit: int) -> "AggregateEvents":
+        return cls(
+            items=[EventRecord.model_validate(event) for event in page.events],
+            limit=limit,
+            next=page.next,
+            position=page.position,
+        )
+
+
+class EventStats(BaseModel):
+    """How large the log is; exact as of one moment."""
+
+    total_events: int
+    events_by_type: dict[str, int]
+    first_sequence: int | None
+    first_timestamp: datetime | None
+    last_sequence: int | None
+    last_timestamp: datetime | None
+    scope: str = Field(description="The frame whose events these are.")
+    as_of: datetime
+
+    @classmethod
+    def of(cls, counts: Counts, *, scope: str) -> "EventStats":
+        return cls(
+            total_events=counts.total,
+            events_by_type=dict(counts.by_type),
+            first_sequence=counts.first and counts.first.sequence,
+            first_timestamp=counts.first and counts.first.recorded_at,
+            last_sequence=counts.last and counts.last.sequence,
+            last_timestamp=counts.last and counts.last.recorded_at,
+            scope=scope,
+            as_of=counts.as_of,
+        )
 
 
 class RecentEvents(BaseModel):

@@ -1,7 +1,7 @@
 """Every SQL statement of the journal. Inserts and reads only: the database refuses anything else."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,6 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import UNIT
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class NewEvent:
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event as it stands in the journal."""
+    """An event as it stands in the journal; `xid` is the transaction that wrote it."""
 
     sequence: int
     id: UUID
@@ -40,42 +39,54 @@ class StoredEvent:
     version: int
     source_service: str
     idempotency_key: str | None
+    xid: int
 
 
+# Notifying transactions commit one after another. Of several that are open at once one alone notifies, so that the
+# others still commit together; who follows the journal also looks again while transactions are open.
 _INSERT = """
 INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::text[], $6::text[])
+SELECT e.* FROM
+  (SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1))
+    THEN pg_notify('hansa_journal', '')::text END) AS told,
+  unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::text[], $6::text[])
+    AS e (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+WHERE CASE e.source_service
+  WHEN 'ledger' THEN e.event_type = ANY (ARRAY(
+    SELECT event_type FROM journal_emission_policy WHERE emit_from_teg))
+  ELSE e.event_type = ANY (ARRAY(
+    SELECT event_type FROM journal_emission_policy WHERE emit_from_registry))
+    OR (SELECT emit_from_registry FROM journal_emission_policy WHERE event_type = '*')
+      AND e.event_type <> ALL (ARRAY(
+        SELECT event_type FROM journal_emission_policy WHERE emit_from_registry IS FALSE))
+  END
 """
 
-_RECENT = """
-SELECT seq AS sequence, id, event_type, aggregate_id, aggregate_type, data, metadata, recorded_at AS timestamp,
-  version, source_service, idempotency_key
-FROM journal_event ORDER BY seq DESC LIMIT $1
+# Of the types asked for, those of which no policy says whether they are recorded.
+_UNDECIDED = """
+SELECT DISTINCT e.event_type
+FROM unnest($1::text[], $2::text[]) AS e (event_type, source_service)
+LEFT JOIN journal_emission_policy p USING (event_type)
+WHERE CASE e.source_service
+  WHEN 'ledger' THEN p.emit_from_teg
+  ELSE coalesce(p.emit_from_registry,
+    (SELECT nullif(emit_from_registry, false) FROM journal_emission_policy WHERE event_type = '*'))
+  END IS NULL
 """
+
+COLUMNS = """
+seq AS sequence, id, event_type, aggregate_id, aggregate_type, data, metadata, recorded_at AS timestamp,
+version, source_service, idempotency_key, xid
+"""
+
+_RECENT = f"SELECT {COLUMNS} FROM journal_event ORDER BY seq DESC LIMIT $1"  # noqa: S608
 
 _COUNT_RECENT = "SELECT count(*) FROM (SELECT 1 FROM journal_event ORDER BY seq DESC LIMIT $1) ring"
 
-# Amounts in events are decimal strings; NUMERIC holds them exactly.
-_FOLD = """
-WITH ledger AS (
-  SELECT data ->> 'tx_type' AS tx_type, (data ->> 'fee')::numeric AS fee,
-    (SELECT sum((e ->> 'delta')::numeric) FROM jsonb_array_elements(data -> 'entries') e) AS net
-  FROM journal_event WHERE event_type = 'LedgerBalanceChanged'
-)
-SELECT
-  coalesce(sum(net) FILTER (WHERE tx_type = 'issue'), 0) * $1 AS issued,
-  coalesce(-sum(net) FILTER (WHERE tx_type = 'destroy'), 0) * $1 AS destroyed,
-  coalesce(sum(fee), 0) * $1 AS fees_collected,
-  coalesce(sum(net), 0) * $1 AS circulating,
-  count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy')) AS unbalanced,
-  (SELECT coalesce(max(seq), 0) FROM journal_event) AS as_of_seq
-FROM ledger
-"""
 
-
-async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> None:
-    """Append the events in order, in one statement."""
-    await tx.execute(
+async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> int:
+    """Append the events that their policies let in, in order; returns how many those are."""
+    outcome = await tx.execute(
         _INSERT,
         [event.event_type for event in events],
         [event.aggregate_id for event in events],
@@ -84,11 +95,23 @@ async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> None:
         [event.source_service for event in events],
         [event.idempotency_key for event in events],
     )
+    return int(outcome.rpartition(" ")[2])
+
+
+async def undecided_types(tx: Tx, events: Sequence[NewEvent]) -> list[str]:
+    """The types among the events that are kept out because no policy speaks of them."""
+    kinds = sorted({(event.event_type, event.source_service) for event in events})
+    rows = await tx.fetch(_UNDECIDED, [kind for kind, _ in kinds], [source for _, source in kinds])
+    return [row["event_type"] for row in rows]
 
 
 async def recent(tx: Tx, limit: int) -> list[StoredEvent]:
     """The newest `limit` events, newest first."""
-    rows = await tx.fetch(_RECENT, limit)
+    return stored(await tx.fetch(_RECENT, limit))
+
+
+def stored(rows: Iterable[asyncpg.Record | Mapping[str, Any]]) -> list[StoredEvent]:
+    """Rows of COLUMNS as events."""
     return [
         StoredEvent(**{**row, "data": json.loads(row["data"]), "metadata": json.loads(row["metadata"])})
         for row in rows
@@ -101,8 +124,21 @@ async def count_recent(tx: Tx, ring: int) -> int:
     return count
 
 
-async def fold_supply(tx: Tx) -> asyncpg.Record:
-    """Supply terms over the whole log, in minor units."""
-    row = await tx.fetchrow(_FOLD, UNIT)
-    assert row is not None
-    return row
+async def add_month(tx: Tx, months_ahead: int) -> bool:
+    """Make the partition of a month unless it is there; waits half a second at most for readers of the log."""
+    made: bool = await tx.fetchval(
+        "SELECT journal_add_month(now() + $1 * interval '1 month')", float(months_ahead)
+    )
+    return made
+
+
+async def sequence_of(tx: Tx, key: str) -> int | None:
+    """The sequence number of the event with that key."""
+    seq: int | None = await tx.fetchval("SELECT seq FROM journal_event WHERE idempotency_key = $1", key)
+    return seq
+
+
+async def newest_sequence(tx: Tx) -> int:
+    """The highest sequence number that is committed; 0 on an empty log."""
+    seq: int = await tx.fetchval("SELECT coalesce(max(seq), 0) FROM journal_event")
+    return seq

@@ -1,6 +1,14 @@
 """The book: accounts, postings, fees, issuance, staking."""
 
-from hansa.rooms.ledger.accounts import Balance, balance_of, circulating, open_account
+from hansa.rooms.ledger.accounts import (
+    BALANCES,
+    WRITTEN_TRANSACTIONS,
+    Balance,
+    balance_of,
+    circulating,
+    newest_transaction,
+    open_account,
+)
 from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.errors import (
@@ -10,12 +18,16 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SystemAccountRefused,
 )
+from hansa.rooms.ledger.history import held_balances, keys_of_account
 from hansa.rooms.ledger.issue import Minted, found_book, grant, issue, mint
 from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, transfer
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
+from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 
 __all__ = [
+    "BALANCES",
+    "WRITTEN_TRANSACTIONS",
     "AccountSuspended",
     "AccountUnknown",
     "Balance",
@@ -27,6 +39,7 @@ __all__ = [
     "Preview",
     "Receipt",
     "SelfTransfer",
+    "StakeGap",
     "SystemAccountRefused",
     "Told",
     "TransferOrder",
@@ -34,9 +47,13 @@ __all__ = [
     "circulating",
     "found_book",
     "grant",
+    "held_balances",
     "issue",
+    "keys_of_account",
     "mint",
+    "newest_transaction",
     "open_account",
     "router",
+    "stake_gaps",
     "transfer",
 ]

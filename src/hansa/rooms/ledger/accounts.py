@@ -7,6 +7,17 @@ from hansa.foundation.words.money import Minor
 
 from . import store
 from .errors import AccountUnknown
+from .store import BALANCES, WRITTEN_TRANSACTIONS
+
+__all__ = [
+    "BALANCES",
+    "WRITTEN_TRANSACTIONS",
+    "Balance",
+    "balance_of",
+    "circulating",
+    "newest_transaction",
+    "open_account",
+]
 
 
 @dataclass(frozen=True)
@@ -37,3 +48,8 @@ async def balance_of(tx: Tx, did: str) -> Balance:
 async def circulating(tx: Tx) -> tuple[Minor, int]:
     """The sum of all balances, liquid and staked, the registry's own included, and the number of agents' accounts."""
     return await store.sum_balances(tx)
+
+
+async def newest_transaction(tx: Tx) -> int:
+    """The highest id that this snapshot sees of a transaction, 0 without any."""
+    return await store.newest_transaction(tx)

@@ -69,6 +69,15 @@ FROM unnest($10::text::bigint[], $11::text::bigint[], $12::text::bigint[], $13::
   AS p (tx_id, account_id, delta, balance_after)
 """
 
+BALANCES = """
+SELECT did AS account, 'liquid' AS bucket, liquid AS balance FROM ledger_account WHERE liquid <> 0
+UNION ALL SELECT did, 'staked', staked FROM ledger_account WHERE staked <> 0
+"""
+"""A relation to join: what every bucket of every account holds, empty ones left out."""
+
+WRITTEN_TRANSACTIONS = "SELECT id AS tx_id FROM ledger_transaction"
+"""A relation to join: the ids of all transactions."""
+
 _OPEN_SYSTEM = (
     "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did) DO NOTHING"
 )
@@ -248,10 +257,16 @@ async def buckets_of(tx: Tx, did: str) -> tuple[Minor, Minor] | None:
 
 
 async def sum_balances(tx: Tx) -> tuple[Minor, int]:
-    """The sum of all balances and the number of agents' accounts."""
+    """The sum of all balances, exact whatever somebody wrote into them, and the number of agents' accounts."""
     row = await tx.fetchrow(
-        "SELECT coalesce(sum(liquid + staked), 0)::bigint AS total, count(*) FILTER (WHERE kind = 'agent') AS agents"
+        "SELECT coalesce(sum(liquid) + sum(staked), 0) AS total, count(*) FILTER (WHERE kind = 'agent') AS agents"
         " FROM ledger_account"
     )
     assert row is not None
-    return Minor(row["total"]), row["agents"]
+    return Minor(int(row["total"])), row["agents"]
+
+
+async def newest_transaction(tx: Tx) -> int:
+    """The highest id of a transaction, 0 without any."""
+    newest: int = await tx.fetchval("SELECT coalesce(max(id), 0) FROM ledger_transaction")
+    return newest

@@ -9,7 +9,9 @@ from hansa.rooms.ledger.staking.errors import (
     StakingDisabled,
     TooManyPositions,
 )
+from hansa.rooms.ledger.staking.figures import StakeGap
 from hansa.rooms.ledger.staking.policy import StakingPolicy
+from hansa.rooms.ledger.staking.reading import stake_gaps
 from hansa.rooms.ledger.staking.rewards import Claim, claim_rewards
 from hansa.rooms.ledger.staking.routes import router
 from hansa.rooms.ledger.staking.stake import StakeOrder, StakeReceipt, stake
@@ -22,6 +24,7 @@ __all__ = [
     "PositionUnknown",
     "RewardsDisabled",
     "StakeBelowMinimum",
+    "StakeGap",
     "StakeOrder",
     "StakeReceipt",
     "StakingDisabled",
@@ -32,5 +35,6 @@ __all__ = [
     "claim_rewards",
     "router",
     "stake",
+    "stake_gaps",
     "unstake",
 ]

@@ -52,6 +52,15 @@ class Everyone:
 
 
 @dataclass(frozen=True)
+class StakeGap:
+    """An account whose staked balance is not the sum of its active positions."""
+
+    did: str
+    staked: Minor
+    in_positions: Minor
+
+
+@dataclass(frozen=True)
 class Stats:
     """What an agent has staked now and ever, and what a claim would be due now."""
 

@@ -5,7 +5,7 @@ from hansa.foundation.words.money import ZERO, Minor
 from hansa.rooms.ledger.errors import AccountUnknown
 
 from . import rules, store
-from .figures import Everyone, HistoryLine, Holdings, Stats
+from .figures import Everyone, HistoryLine, Holdings, StakeGap, Stats
 from .policy import StakingPolicy
 
 
@@ -43,3 +43,8 @@ async def read_stats(tx: Tx, did: str, policy: StakingPolicy) -> Stats:
 async def read_everyone(tx: Tx) -> Everyone:
     """What all agents together have staked."""
     return await store.everyone(tx)
+
+
+async def stake_gaps(tx: Tx) -> list[StakeGap]:
+    """The accounts whose staked balance and active positions disagree."""
+    return await store.gaps(tx)

@@ -12,7 +12,7 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import Minor
 
-from .figures import Everyone, HistoryLine, Holdings, Totals
+from .figures import Everyone, HistoryLine, Holdings, StakeGap, Totals
 from .rules import Draw, Position
 
 _OPEN = """
@@ -109,6 +109,13 @@ SELECT coalesce(sum(remaining), 0)::bigint AS staked,
   coalesce(sum(remaining) FILTER (WHERE unlocks_at > statement_timestamp()), 0)::bigint AS locked,
   count(*) AS active_positions, count(DISTINCT account_id) AS stakers
 FROM ledger_stake_position WHERE remaining > 0
+"""
+
+_GAPS = """
+SELECT a.did, a.staked, coalesce(p.remaining, 0)::bigint AS in_positions FROM ledger_account a LEFT JOIN (
+  SELECT account_id, sum(remaining) AS remaining FROM ledger_stake_position WHERE remaining > 0 GROUP BY account_id
+) p ON p.account_id = a.id
+WHERE a.staked <> coalesce(p.remaining, 0) ORDER BY a.did
 """
 
 
@@ -210,3 +217,8 @@ async def everyone(tx: Tx) -> Everyone:
     row = await tx.fetchrow(_EVERYONE)
     assert row is not None
     return Everyone(**row)
+
+
+async def gaps(tx: Tx) -> list[StakeGap]:
+    """Accounts whose staked balance is not what their active positions hold; none, unless somebody tampered."""
+    return [StakeGap(**row) for row in await tx.fetch(_GAPS)]

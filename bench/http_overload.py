@@ -1,0 +1,99 @@
+"""http/overload: POST /teg/transfer with many times the connections of the peak, against the peak of the same run."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from statistics import median
+
+from bench.figures import Figures
+from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
+from bench.http_transfer import PAYERS, prepare_callers, served
+
+PEAK_CONNECTIONS = 64
+CROWD_CONNECTIONS = (2_000, 6_000)
+SECONDS = 8
+ROUNDS = 3
+ACCOUNTS = 10_000
+
+_REPORT = re.compile(
+    r"DONE (\d+) REFUSED (\d+) RUDE (\d+) OTHER (\d+) BROKEN (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)"
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the clients of one run counted; `rude` are refusals that do not say when to come back."""
+
+    done: int
+    refused: int
+    rude: int
+    other: int
+    broken: int
+    seconds: float
+    p99_ms: float
+
+    @property
+    def per_second(self) -> float:
+        return self.done / self.seconds
+
+    @property
+    def share_refused(self) -> float:
+        return 100 * self.refused / max(1, self.done + self.refused + self.other)
+
+
+async def run(*, full: bool) -> Figures:
+    figures = Figures()
+    if which("wrk") is None:
+        figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
+        figures.books_are_sound = False
+        return figures
+    async with temporary_directory() as directory:
+        async with bench_runtime(directory) as runtime:
+            dids = await seed_agents(runtime, ACCOUNTS)
+            callers = await prepare_callers(runtime, dids[:PAYERS], directory)
+        async with served(directory) as url:
+            loads = await _measure(url, callers, figures, seconds=4 * SECONDS if full else SECONDS)
+        async with bench_runtime(directory) as runtime:
+            acknowledged = sum(load.done for load in loads)
+            # What was under way when the clients stopped may be written without having been acknowledged.
+            under_way = ROUNDS * (PEAK_CONNECTIONS + sum(CROWD_CONNECTIONS))
+            figures.books_are_sound = all(load.rude == load.other == 0 for load in loads) and (
+                await sound_between(runtime, acknowledged, acknowledged + under_way)
+            )
+    return figures
+
+
+async def _measure(url: str, callers: Path, figures: Figures, *, seconds: int) -> list[Load]:
+    runs: dict[int, list[Load]] = {connections: [] for connections in (PEAK_CONNECTIONS, *CROWD_CONNECTIONS)}
+    for number in range(ROUNDS):
+        for connections, loads in runs.items():
+            loads.append(await _wrk(url, callers, f"{connections}-{number}", connections, seconds))
+    peak = median(load.per_second for load in runs[PEAK_CONNECTIONS])
+    for connections, loads in runs.items():
+        goodput = figures.add(
+            f"transfers done, {connections:,} connections", "/s", [load.per_second for load in loads]
+        )
+        figures.add("  p99 of all answers", "ms", [load.p99_ms for load in loads])
+        refused, broken = sum(load.refused for load in loads), sum(load.broken for load in loads)
+        figures.notes.append(
+            f"{connections:,} connections: {goodput / peak:.2f} of the peak,"
+            f" {median(load.share_refused for load in loads):.1f} % refused for the moment"
+            f" ({refused - sum(load.rude for load in loads)} of {refused} with Retry-After),"
+            f" {sum(load.other for load in loads)} other answers, {broken} broken or timed out at the client"
+        )
+    return [load for loads in runs.values() for load in loads]
+
+
+async def _wrk(url: str, callers: Path, name: str, connections: int, seconds: int) -> Load:
+    process = await asyncio.create_subprocess_exec(
+        "wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--latency",
+        "-s", str(Path(__file__).parent / "overload.lua"), url, "--", str(callers), name,
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    found = _REPORT.search(output.decode())
+    assert found, output.decode()
+    counts = [int(count) for count in found.groups()[:5]]
+    return Load(*counts, seconds=float(found[6]), p99_ms=float(found[7]))

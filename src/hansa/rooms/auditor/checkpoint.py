@@ -1,0 +1,63 @@
+"""What was folded so far, so that no reading begins at the first event.
+
+- A checkpoint holds every ledger event of a transaction before its position, and no other.
+- Events of transactions that are open at a checkpoint are counted by each reading afresh, until they are settled.
+- A checkpoint of another database cluster is void: transaction ids mean nothing there. The next one begins at zero.
+"""
+
+from dataclasses import dataclass, replace
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import journal
+
+from . import store
+from .rules import NOTHING_COMPARED
+from .store import Checkpoint
+
+
+@dataclass(frozen=True)
+class Advance:
+    """The terms that this snapshot sees, and what events not settled yet moved."""
+
+    terms: journal.SupplyTerms
+    pending: list[journal.Move]
+    checkpoint: Checkpoint
+
+
+def nothing_kept(seen: journal.Horizon) -> Checkpoint:
+    """Where a fold from zero begins."""
+    return Checkpoint(seen.cluster, journal.ORIGIN, journal.NOTHING_FOLDED, NOTHING_COMPARED)
+
+
+async def current_checkpoint(tx: Tx, seen: journal.Horizon) -> Checkpoint:
+    """The checkpoint to go on from; an empty one where there is none for this cluster."""
+    kept = await store.read_checkpoint(tx)
+    if kept is None or kept.cluster != seen.cluster or kept.folded_from.position > seen.oldest_open:
+        return nothing_kept(seen)
+    return kept
+
+
+async def advance(tx: Tx, seen: journal.Horizon, *, from_zero: bool = False) -> Advance:
+    """Fold what is settled into the checkpoint; `tx` must be one snapshot that may write."""
+    assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
+    kept = nothing_kept(seen) if from_zero else await current_checkpoint(tx, seen)
+    fold = await journal.fold_supply(tx, kept.folded_from, seen)
+    moves = await journal.fold_moves(tx, kept.folded_from, seen)
+    if kept.folded_from == journal.ORIGIN:
+        await store.forget_folded(tx)
+    await store.fold_in(tx, [move for move in moves if move.settled])
+    reached = replace(
+        kept,
+        folded_from=journal.FoldedFrom(
+            seen.oldest_open, max(kept.folded_from.relics_to_seq, fold.relics_to_seq)
+        ),
+        terms=kept.terms + fold.settled,
+    )
+    await store.keep_checkpoint(tx, reached)
+    return Advance(reached.terms + fold.pending, [move for move in moves if move.pending], reached)
+
+
+async def advance_if_free(tx: Tx) -> None:
+    """As `advance`, unless somebody else is at it."""
+    if await store.take_turn(tx):
+        await advance(tx, await journal.horizon(tx))

@@ -1,0 +1,156 @@
+"""The audit cycle: every check in one snapshot, its verdict kept, a breach told in the same commit."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from hansa.foundation.events import SupplyInvariantBreach
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import audit_status, supply_delta
+from hansa.foundation.words.money import format_amount
+from hansa.rooms import journal, ledger
+
+from . import rules, store
+from .checkpoint import Advance, advance
+from .supply import SupplyVerdict, weigh
+
+CYCLE_SECONDS = 60
+# Several processes sweep; one whose turn comes this soon after a verdict has nothing to add.
+RECENT_SECONDS = 50
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class AuditVerdict:
+    """What one cycle found. `findings` names what differs, minor units, the first of each kind."""
+
+    id: int
+    checked_at: datetime
+    status: str
+    supply: SupplyVerdict
+    checks: dict[str, str]
+    findings: dict[str, list[str]]
+
+
+async def audit_when_due(tx: Tx) -> None:
+    """A cycle, unless another process has just done one; `tx` must be one snapshot."""
+    latest = await store.latest_verdict(tx, RECENT_SECONDS)
+    if latest is not None and latest.is_recent:
+        _show(latest.status, latest.delta)
+    elif await store.take_turn(tx):
+        await audit(tx)
+
+
+async def audit_from_zero(tx: Tx) -> AuditVerdict:
+    """A cycle that trusts no checkpoint and makes a new one. It holds off the other cycles meanwhile.
+
+    Raises: asyncpg.LockNotAvailableError when another one is at work for long.
+    """
+    await store.wait_for_turn(tx)
+    return await audit(tx, from_zero=True)
+
+
+async def audit(tx: Tx, *, from_zero: bool = False) -> AuditVerdict:
+    """One cycle: from the checkpoint on, or from the first event. `tx` must be one snapshot that may write."""
+    await store.allow_minutes(tx)
+    seen = await journal.horizon(tx)
+    reached = await advance(tx, seen, from_zero=from_zero)
+    supply = await weigh(tx, reached.terms, seen.as_of_seq)
+    checks, findings = await _check(tx, supply, reached, seen)
+    status = rules.status_of(checks)
+    trouble = {
+        "delta": supply.delta,
+        "log": reached.terms.circulating - supply.circulating,
+        "unbalanced": reached.terms.unbalanced_transactions,
+        "checks": checks,
+        "findings": findings,
+    }
+    digest = None if status == rules.SOUND else rules.breach_digest(trouble)
+    before = await store.latest_verdict(tx)
+    verdict_id, checked_at = await store.add_verdict(
+        tx,
+        store.NewVerdict(
+            as_of_seq=seen.as_of_seq,
+            from_zero=from_zero,
+            status=status,
+            terms=reached.terms,
+            circulating=supply.circulating,
+            delta=supply.delta,
+            agent_count=supply.agent_count,
+            checks=checks,
+            findings=findings,
+            breach_digest=digest,
+        ),
+    )
+    verdict = AuditVerdict(verdict_id, checked_at, status, supply, checks, findings)
+    await _tell(tx, verdict, digest, before.breach_digest if before else None)
+    return verdict
+
+
+async def _check(
+    tx: Tx, supply: SupplyVerdict, reached: Advance, seen: journal.Horizon
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    accounts = await store.account_gaps(tx, reached.pending)
+    stakes = await ledger.stake_gaps(tx)
+    strays = await _compare_transactions(tx, reached, seen)
+    checks = {
+        "supply": rules.SOUND if supply.is_ok else rules.BREACH,
+        "per_user": rules.BREACH if accounts else rules.SOUND,
+        "staked_guard": rules.staked_guard([gap.staked - gap.in_positions for gap in stakes]),
+        "transactions": rules.BREACH if strays else rules.SOUND,
+    }
+    findings = {
+        "accounts": [f"{gap.account} {gap.bucket} {gap.difference}" for gap in accounts],
+        "stakes": [f"{gap.did} {gap.staked - gap.in_positions:+d}" for gap in stakes[: store.FINDINGS_MAX]],
+        "transactions": [str(tx_id) for tx_id in strays],
+    }
+    return checks, findings
+
+
+async def _compare_transactions(tx: Tx, reached: Advance, seen: journal.Horizon) -> list[int]:
+    kept = reached.checkpoint
+    strays = await store.strays(tx, kept.compared, kept.folded_from.relics_to_seq)
+    if not strays:
+        compared = rules.compared_on(
+            kept.compared,
+            newest_tx=await ledger.newest_transaction(tx),
+            oldest_open=seen.oldest_open,
+            not_begun=seen.not_begun,
+        )
+        await store.keep_checkpoint(tx, replace(kept, compared=compared))
+    return strays
+
+
+async def _tell(tx: Tx, verdict: AuditVerdict, digest: str | None, digest_before: str | None) -> None:
+    """A breach goes into the journal once, into the log at every cycle; so does the first sound cycle after it."""
+    supply = verdict.supply
+    _show(verdict.status, supply.delta)
+    if digest is None:
+        if digest_before is not None:
+            _log.warning("supply invariant restored", verdict=verdict.id)
+        return
+    _log.error(
+        "supply invariant breached",
+        verdict=verdict.id,
+        delta_minor=supply.delta,
+        **verdict.checks,
+        findings=verdict.findings,
+    )
+    if digest != digest_before:
+        breach = SupplyInvariantBreach(
+            verdict_id=verdict.id,
+            as_of_event_seq=supply.as_of_seq,
+            delta=format_amount(supply.delta),
+            net_supply=format_amount(supply.net_supply),
+            total_circulating=format_amount(supply.circulating),
+            checks=verdict.checks,
+            findings=verdict.findings,
+        )
+        await journal.append(tx, breach)
+
+
+def _show(status: str, delta: int) -> None:
+    audit_status.set(1 if status == rules.SOUND else 0)
+    supply_delta.set(delta)

@@ -1,0 +1,74 @@
+"""How many events there are: counters of what is settled, and the few newer ones counted anew."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.gather import Gathering
+
+from . import counting_store
+
+COUNTED_AT_ONCE = 500_000
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One end of the log."""
+
+    sequence: int
+    recorded_at: datetime
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Exact as of one moment."""
+
+    by_type: Mapping[str, int]
+    first: Edge | None
+    last: Edge | None
+    as_of: datetime
+
+    @property
+    def total(self) -> int:
+        """Events of all types."""
+        return sum(self.by_type.values())
+
+
+class EventCounts:
+    """The counts for everybody who asks this process: one reading at a time, however many ask."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._readings: Gathering[None, Counts] = Gathering(self._read)
+
+    async def now(self) -> Counts:
+        """The counts, read after this was asked."""
+        counts = await self._readings.find(None)
+        assert counts is not None
+        return counts
+
+    async def _read(self, asked: object) -> dict[None, Counts]:
+        del asked
+        return {None: await self._database.read(count_all)}
+
+
+async def count_all(tx: Tx) -> Counts:
+    """Count every type and find both ends; `tx` must be one snapshot (Database.read)."""
+    first, last = await counting_store.edge(tx, newest=False), await counting_store.edge(tx, newest=True)
+    by_type = await counting_store.counts(tx)
+    as_of: datetime = await counting_store.moment(tx)
+    return Counts(by_type, first and Edge(*first), last and Edge(*last), as_of)
+
+
+async def count_events(tx: Tx, event_type: str | None) -> int:
+    """How many events of a type there are, or of all types."""
+    by_type = await counting_store.counts(tx)
+    return sum(by_type.values()) if event_type is None else by_type.get(event_type, 0)
+
+
+async def count_settled(tx: Tx) -> None:
+    """Add to the counters what became settled since the last time, in order and not too much at once."""
+    counted = await counting_store.lock_counted(tx)
+    horizon = await counting_store.horizon(tx, counted, COUNTED_AT_ONCE)
+    await counting_store.count_between(tx, counted, horizon)

@@ -1,0 +1,67 @@
+"""The SQL of the counters. The row of `journal_counted` is locked by whoever adds to them."""
+
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from .reading_store import OLDEST_OPEN
+
+_COUNTS = """
+SELECT event_type, sum(events)::bigint AS events FROM (
+  SELECT event_type, events FROM journal_count
+  UNION ALL
+  SELECT event_type, count(*) FROM journal_event
+  WHERE xid >= (SELECT before_xid FROM journal_counted) GROUP BY event_type
+) counted GROUP BY event_type ORDER BY event_type
+"""
+
+# The last transaction of a portion is counted whole, however large it is.
+_HORIZON = f"""
+SELECT greatest($1::bigint, least({OLDEST_OPEN}, greatest($1::bigint + 1, coalesce(
+  (SELECT xid FROM journal_event WHERE xid >= $1::bigint ORDER BY xid, seq LIMIT 1 OFFSET $2), {OLDEST_OPEN}
+))))
+"""  # noqa: S608
+
+_COUNT_BETWEEN = """
+WITH moved AS (UPDATE journal_counted SET before_xid = $2)
+INSERT INTO journal_count AS c (event_type, events)
+SELECT event_type, count(*) FROM journal_event WHERE xid >= $1 AND xid < $2 GROUP BY event_type
+ON CONFLICT (event_type) DO UPDATE SET events = c.events + excluded.events
+"""
+
+
+async def counts(tx: Tx) -> dict[str, int]:
+    """How many events there are of each type."""
+    return {row["event_type"]: row["events"] for row in await tx.fetch(_COUNTS)}
+
+
+async def edge(tx: Tx, *, newest: bool) -> tuple[int, datetime] | None:
+    """Sequence number and time of the newest or oldest event."""
+    order = "DESC" if newest else "ASC"
+    row = await tx.fetchrow(
+        f"SELECT seq, recorded_at FROM journal_event ORDER BY seq {order} LIMIT 1"  # noqa: S608
+    )
+    return (row["seq"], row["recorded_at"]) if row else None
+
+
+async def moment(tx: Tx) -> datetime:
+    """The time of this reading."""
+    now: datetime = await tx.fetchval("SELECT now()")
+    return now
+
+
+async def lock_counted(tx: Tx) -> int:
+    """The transaction before which everything is counted."""
+    before_xid: int = await tx.fetchval("SELECT before_xid FROM journal_counted FOR UPDATE")
+    return before_xid
+
+
+async def horizon(tx: Tx, counted: int, at_most: int) -> int:
+    """Up to which transaction to count next: what is settled, about `at_most` events of it."""
+    xid: int = await tx.fetchval(_HORIZON, counted, at_most)
+    return xid
+
+
+async def count_between(tx: Tx, counted: int, horizon_xid: int) -> None:
+    """Add the events of these transactions to the counters."""
+    await tx.execute(_COUNT_BETWEEN, counted, horizon_xid)

@@ -1,0 +1,44 @@
+"""Reading and changing emission policies; a change is told in the journal in the same transaction."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hansa.foundation.events import EmissionRule, EventEmissionPolicyUpdated
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.journal.append import append
+
+from . import rules, store
+
+
+async def list_policies(tx: Tx) -> tuple[list[rules.Policy], bool]:
+    """Every policy by event type, and whether the registry fails closed where none speaks."""
+    return await store.policies(tx), not await store.default(tx)
+
+
+async def change_policy(
+    tx: Tx, event_type: str, change: Mapping[str, Any], *, changed_by: str
+) -> rules.Policy:
+    """Change what the policy of a type says; a type without one gets it. Raises: EmissionRequired."""
+    before = await store.lock_policy(tx, event_type)
+    after = rules.changed(event_type, before.rule, change)
+    if after == before.rule:
+        return before
+    policy = await store.write_policy(tx, event_type, after)
+    told = EventEmissionPolicyUpdated(
+        event_type=event_type, before=_told(before.rule), after=_told(after), changed_by=changed_by
+    )
+    await append(tx, told)
+    return policy
+
+
+async def settle_policies(tx: Tx, *, fail_closed: bool) -> None:
+    """Give every event type of this version its policy where it has none, and write what becomes of other events.
+
+    Every process does so when it starts; the last one decides.
+    """
+    await store.write_missing(tx, rules.first_policies())
+    await store.write_default(tx, admitted=not fail_closed)
+
+
+def _told(rule: rules.Rule) -> EmissionRule:
+    return EmissionRule(rule.emit_from_teg, rule.emit_from_registry, rule.skip_in_projection)

@@ -1,0 +1,60 @@
+"""Shapes of emission policies."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, StrictBool, model_validator
+
+from .rules import Policy
+
+Said = StrictBool | None
+
+
+class PolicyChange(BaseModel):
+    """What changes; at least one member. A null takes back what was said."""
+
+    emit_from_teg: Said = Field(default=None, description="Whether the ledger's side may record this event.")
+    emit_from_registry: Said = Field(default=None, description="Whether the registry's side may.")
+    skip_in_projection: StrictBool = Field(default=False, description="Whether folds leave these events out.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "PolicyChange":
+        if not self.model_fields_set:
+            raise ValueError("name at least one of emit_from_teg, emit_from_registry, skip_in_projection")
+        return self
+
+    def members(self) -> dict[str, Any]:
+        """The members that were sent."""
+        return self.model_dump(exclude_unset=True)
+
+
+class PolicyOut(BaseModel):
+    """The policy of one event type."""
+
+    event_type: str
+    emit_from_teg: Said
+    emit_from_registry: Said
+    skip_in_projection: bool
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, policy: Policy) -> "PolicyOut":
+        return cls(
+            event_type=policy.event_type,
+            emit_from_teg=policy.rule.emit_from_teg,
+            emit_from_registry=policy.rule.emit_from_registry,
+            skip_in_projection=policy.rule.skip_in_projection,
+            updated_at=policy.updated_at,
+        )
+
+
+class PoliciesOut(BaseModel):
+    """Every emission policy, and what happens to events of which none speaks."""
+
+    items: list[PolicyOut]
+    fail_closed: Annotated[
+        bool,
+        Field(
+            description="Whether the registry's side refuses events without a policy, as the ledger's does."
+        ),
+    ]

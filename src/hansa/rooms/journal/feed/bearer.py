@@ -1,0 +1,80 @@
+"""What a socket was opened with: a token, or a ticket that stands for one. It is judged anew whenever it counts."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.caller import Agent, Developer, Gate
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.words.secrets import fingerprint, new_hex
+
+from . import rules, store
+from .errors import TicketInvalid
+
+TICKET_PREFIX = "wst_"
+TICKET_SECONDS = 30
+
+
+async def issue_ticket(tx: Tx, tokens: TokenDesk, caller: Developer | Agent, token: str) -> str:
+    """A ticket in place of the caller's token: good once, for half a minute."""
+    kind = TokenKind.AGENT if isinstance(caller, Agent) else TokenKind.DEVELOPER
+    claims = tokens.verify(kind, token)
+    ticket = new_hex(TICKET_PREFIX)
+    await store.add_ticket(
+        tx,
+        fingerprint(ticket),
+        kind=kind,
+        subject=claims.subject,
+        session=claims.session,
+        bearer_until=claims.expires_at,
+        seconds=TICKET_SECONDS,
+    )
+    return ticket
+
+
+async def redeem_ticket(tx: Tx, tokens: TokenDesk, ticket: str) -> str:
+    """A token like the one that the ticket was asked for with; the ticket is used up. Raises: TicketInvalid."""
+    bearer = await store.use_ticket(tx, fingerprint(ticket))
+    if bearer is None:
+        raise TicketInvalid
+    return tokens.issue(
+        TokenKind(bearer.kind),
+        bearer.subject,
+        session=bearer.session,
+        now=bearer.now,
+        lifetime=bearer.bearer_until - bearer.now,
+    )
+
+
+class Bearer:
+    """The holder of a socket; without a token, nobody in particular."""
+
+    def __init__(self, runtime: Runtime, gate: Gate, token: str | None) -> None:
+        self._runtime = runtime
+        self._gate = gate
+        self._token = token
+
+    async def judge(self) -> rules.Follower:
+        """Who it is now. Raises: Unauthorized, Forbidden, Unavailable."""
+        if self._token is None:
+            return rules.Follower()
+        caller = await self._gate.either(self._runtime, self._token)
+        return rules.Follower(is_known=True, did=caller.did if isinstance(caller, Agent) else None)
+
+
+async def bearer_of(runtime: Runtime, gate: Gate, given: Sequence[str]) -> Bearer:
+    """The holder of what a query gave as `token`, judged once.
+
+    Raises: Unauthorized, Forbidden, Unavailable.
+    """
+    required = runtime.settings.eventstore_ws_auth_required
+    if len(given) > 1 or (required and not given):
+        raise Unauthorized
+    token = given[0] if given else None
+    if token is not None and token.startswith(TICKET_PREFIX):
+        ticket = token
+        token = await runtime.database.act(lambda tx: redeem_ticket(tx, runtime.tokens, ticket))
+    bearer = Bearer(runtime, gate, token)
+    await bearer.judge()
+    return bearer

@@ -1,0 +1,122 @@
+"""What a client says on its socket, and what ends the conversation."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from fastapi import WebSocket, WebSocketDisconnect
+
+from hansa.foundation.plumbing.bodies import parse_json
+from hansa.foundation.words.errors import Forbidden, Refused, Unauthorized, Unavailable
+
+from . import rules
+from .bearer import Bearer
+from .errors import ActionUnknown, ChannelUnknown, MessageTooLarge
+from .live_feed import LiveFeed
+from .messages import message, refusal
+from .reader import Reader
+from .ring import REPLAYED
+
+MESSAGE_MAX_BYTES = 4096
+SILENT_SECONDS = 25.0
+"""A keep-alive is due within a minute, and a credential that ended is noticed as soon."""
+LAST_WORDS_SECONDS = 5.0
+POLICY_VIOLATION = 1008
+TRY_AGAIN_LATER = 1013
+
+
+class Conversation:
+    """One socket from its welcome to its end."""
+
+    def __init__(self, websocket: WebSocket, feed: LiveFeed, reader: Reader, bearer: Bearer) -> None:
+        self._websocket = websocket
+        self._feed = feed
+        self._reader = reader
+        self._bearer = bearer
+
+    async def run(self, scope: str) -> None:
+        """Talk until the client leaves, the process stops, the reader is lost or its credential ends."""
+        self._reader.say(message("welcome", scope=scope, replay=REPLAYED, keepalive_seconds=SILENT_SECONDS))
+        sending, _, watching = tasks = [
+            asyncio.create_task(part) for part in (self._reader.keep_sending(), self._listen(), self._watch())
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            task.result()
+        if not self._reader.lost.is_set() and watching in done:
+            await self._close(POLICY_VIOLATION)
+        elif self._reader.lost.is_set() and sending in done:
+            # Who did not hear the last words would not let a closing through either.
+            await self._close(TRY_AGAIN_LATER)
+
+    async def _listen(self) -> None:
+        while (received := await self._websocket.receive())["type"] == "websocket.receive":
+            await self._answer(received.get("text"), received.get("bytes"))
+            # The next message is heard once this one is answered.
+            await self._reader.settled()
+
+    async def _answer(self, text: str | None, octets: bytes | None) -> None:
+        channel = None
+        try:
+            said = _parsed(text.encode() if text is not None else octets or b"")
+            named = said.get("channel")
+            channel = named if isinstance(named, str) else None
+            await self._act(said.get("action"), channel)
+        except Refused as trouble:
+            self._reader.say(refusal(trouble, channel))
+
+    async def _act(self, action: object, name: str | None) -> None:
+        if action == "ping":
+            self._reader.say(message("pong"))
+        elif action == "subscribe":
+            if name is None:
+                raise ChannelUnknown
+            follower = await self._bearer.judge() if rules.is_private(name) else rules.Follower()
+            self._feed.subscribe(self._reader, rules.channel_for(follower, name))
+        elif action == "unsubscribe":
+            if name is None:
+                raise ChannelUnknown
+            if subscribed := self._reader.channels.get(name):
+                self._feed.unsubscribe(self._reader, subscribed)
+            self._reader.say(message("unsubscribed", channel=name))
+        else:
+            raise ActionUnknown
+
+    async def _watch(self) -> None:
+        """Keep alive what is silent. Returns when the credential has ended, or the last words were not heard."""
+        while not self._reader.lost.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await self._reader.lost.wait()
+                    break
+            try:
+                await self._bearer.judge()
+            except (Unauthorized, Forbidden) as trouble:
+                self._reader.say(refusal(trouble))
+                await self._reader.settled()
+                return
+            except Unavailable:
+                # Nobody knows better at the moment, and nothing is told either.
+                continue
+            if self._reader.was_silent():
+                self._reader.say(message("keepalive"))
+        await asyncio.sleep(LAST_WORDS_SECONDS)
+
+    async def _close(self, code: int) -> None:
+        # The client may have left in the meantime.
+        with suppress(WebSocketDisconnect, RuntimeError):
+            await self._websocket.close(code)
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    if len(text) > MESSAGE_MAX_BYTES:
+        raise MessageTooLarge
+    said = parse_json(text)
+    if not isinstance(said, dict):
+        raise ActionUnknown
+    return said

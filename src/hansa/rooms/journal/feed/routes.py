@@ -1,0 +1,49 @@
+"""The doors of the feed: a ticket over HTTP, and the socket itself."""
+
+from fastapi import APIRouter, Depends, Request, WebSocket
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import DeveloperOrAgent, bearer_token
+from hansa.foundation.plumbing.limits import Limit, client_address, limited
+from hansa.foundation.plumbing.lines import LINE
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db, Tokens, runtime_of
+from hansa.foundation.words.errors import Forbidden, TooManyRequests, Unauthorized
+
+from . import rules
+from .bearer import TICKET_SECONDS, bearer_of, issue_ticket
+from .conversation import Conversation
+from .live_feed import LiveFeed
+from .schemas import TicketOut
+
+router = APIRouter(tags=["live feed"], route_class=GuardedRoute)
+root_router = APIRouter()
+
+
+@router.post(
+    "/ws/ticket",
+    responses=problems(Unauthorized, Forbidden, TooManyRequests),
+    dependencies=[Depends(limited(Limit("feed ticket", 120)))],
+)
+async def issue_feed_ticket(request: Request, caller: DeveloperOrAgent, db: Db, tokens: Tokens) -> TicketOut:
+    """A single-use ticket that opens /ws/events in the caller's name, so that no token stands in an address."""
+    ticket = await db.act(lambda tx: issue_ticket(tx, tokens, caller, bearer_token(request)))
+    return TicketOut(ticket=ticket, expires_in=TICKET_SECONDS)
+
+
+@root_router.websocket("/ws/events")
+async def follow_events(websocket: WebSocket) -> None:
+    """The live feed. A handshake that is refused answers with a problem document; later refusals are messages."""
+    runtime, state = runtime_of(websocket), websocket.app.state
+    feed: LiveFeed = state.live_feed
+    rules.require_own_origin(
+        websocket.headers.get("origin"),
+        host=websocket.headers.get("host", ""),
+        base_url=runtime.settings.base_url,
+    )
+    await state.read_limiter.admit(client_address(websocket))
+    bearer = await bearer_of(runtime, state.gate, websocket.query_params.getlist("token"))
+    await feed.ready()
+    await websocket.accept()
+    with feed.reading(websocket.scope["extensions"][LINE]) as reader:
+        await Conversation(websocket, feed, reader, bearer).run(runtime.settings.trust_domain)

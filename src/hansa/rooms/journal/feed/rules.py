@@ -1,0 +1,87 @@
+"""Which channels there are, who may follow them, and on which of them an event is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from hansa.foundation.events import LedgerBalanceChanged, event_types
+
+from .errors import ChannelNeedsCredential, ChannelRefused, ChannelUnknown, OriginRefused
+
+EVERYTHING = "events:all"
+BALANCES = "balance:updates"
+OF_TYPE, OF_AGENT, OF_BALANCE = "events:", "agent:", "balance:"
+PARTIES = ("did", "account", "payer", "from", "to")
+"""Members of an event that name an agent. Texts that somebody chose, such as a message, are none of them."""
+
+_TYPES = frozenset(kind.__name__ for kind in event_types())
+
+
+@dataclass(frozen=True)
+class Follower:
+    """Who holds a socket: whether it came with a credential, and the DID if that is an agent's."""
+
+    is_known: bool = False
+    did: str | None = None
+
+
+@dataclass(frozen=True)
+class Channel:
+    """`name` is what a client calls it, `key` what its events are filed under."""
+
+    name: str
+    key: str
+
+    @property
+    def is_public(self) -> bool:
+        return self.key.startswith(OF_TYPE)
+
+
+def is_private(name: str) -> bool:
+    """Whether a channel of this name would need a credential."""
+    return name == BALANCES or name.startswith(OF_AGENT)
+
+
+def channel_for(follower: Follower, name: str) -> Channel:
+    """The channel that `follower` means by `name`.
+
+    Raises: ChannelUnknown, ChannelNeedsCredential, ChannelRefused.
+    """
+    if name == EVERYTHING or (name.startswith(OF_TYPE) and name.removeprefix(OF_TYPE) in _TYPES):
+        return Channel(name, name)
+    if not is_private(name):
+        raise ChannelUnknown
+    if not follower.is_known:
+        raise ChannelNeedsCredential
+    if follower.did is None or (name != BALANCES and name != OF_AGENT + follower.did):
+        raise ChannelRefused
+    return Channel(name, OF_BALANCE + follower.did if name == BALANCES else name)
+
+
+def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an event is filed under: everything, its type, each agent it speaks of, each balance it moves."""
+    moved = (
+        [entry["account"] for entry in data["entries"]] if event_type == LedgerBalanceChanged.__name__ else []
+    )
+    named = [data[member] for member in PARTIES if isinstance(data.get(member), str)]
+    agents = dict.fromkeys([aggregate_id, *named, *moved])
+    return (
+        EVERYTHING,
+        OF_TYPE + event_type,
+        *(OF_AGENT + did for did in agents),
+        *(OF_BALANCE + did for did in dict.fromkeys(moved)),
+    )
+
+
+def require_own_origin(origin: str | None, *, host: str, base_url: str) -> None:
+    """Browsers name the origin of the page; only pages of the registry itself get in. Raises: OriginRefused.
+
+    Nothing but the token in the query admits, so a foreign page could borrow no rights. It could borrow the place in
+    the network that its reader's browser has, and the plain reads of the registry are closed to it as well.
+    """
+    if origin is None:
+        return
+    own = urlsplit(base_url)
+    if origin != f"{own.scheme}://{own.netloc}" and origin.partition("://")[2] != host:
+        raise OriginRefused

@@ -1,0 +1,102 @@
+"""Every SQL statement of the feed. It follows the journal by position: transaction first, then sequence.
+
+Sequence numbers and clocks skip what commits late. An event is read once its transaction is older than every open one;
+from then on nothing can come to stand before it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
+
+NOTIFICATIONS = "hansa_journal"
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A position in the journal; `(xid, 0)` stands before everything of that transaction."""
+
+    xid: int
+    seq: int
+
+    @classmethod
+    def of(cls, event: StoredEvent) -> "Place":
+        return cls(event.xid, event.sequence)
+
+
+@dataclass(frozen=True)
+class TicketBearer:
+    """Whose ticket was redeemed; `bearer_until` ends the token that it was asked for with."""
+
+    kind: str
+    subject: str
+    session: str
+    bearer_until: datetime
+    now: datetime
+
+
+_OLDEST_OPEN = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+
+_AFTER = f"""
+SELECT {COLUMNS} FROM journal_event
+WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {_OLDEST_OPEN})
+ORDER BY xid, seq LIMIT $3
+"""  # noqa: S608
+
+# The newest `ring` events, and the newest few of each type among the newest `depth`.
+_NEWEST = f"""
+WITH numbered AS (
+  SELECT seq, row_number() OVER (ORDER BY seq DESC) AS nth,
+    row_number() OVER (PARTITION BY event_type ORDER BY seq DESC) AS nth_of_type
+  FROM (SELECT seq, event_type FROM journal_event WHERE xid < $1 ORDER BY seq DESC LIMIT $4) newest
+)
+SELECT {COLUMNS} FROM numbered JOIN journal_event USING (seq)
+WHERE nth <= $2 OR nth_of_type <= $3 ORDER BY xid, seq
+"""  # noqa: S608
+
+_ADD_TICKET = """
+INSERT INTO journal_feed_ticket (ticket_sha256, kind, subject, session, bearer_until, expires_at)
+VALUES ($1, $2, $3, $4, to_timestamp($5), clock_timestamp() + $6 * interval '1 second')
+"""
+
+_USE_TICKET = """
+DELETE FROM journal_feed_ticket WHERE ticket_sha256 = $1 AND expires_at > clock_timestamp()
+RETURNING kind, subject, session, bearer_until, clock_timestamp() AS now
+"""
+
+
+async def horizon(tx: Tx) -> Place:
+    """The place before the oldest open transaction: whatever stands before it is there to stay."""
+    xid: int = await tx.fetchval(f"SELECT {_OLDEST_OPEN}")
+    return Place(xid, 0)
+
+
+async def newest_before(
+    tx: Tx, place: Place, *, ring: int, of_each_type: int, depth: int
+) -> list[StoredEvent]:
+    """The newest events before `place`, in order."""
+    return stored(await tx.fetch(_NEWEST, place.xid, ring, of_each_type, max(ring, depth)))
+
+
+async def events_after(tx: Tx, place: Place, limit: int) -> list[StoredEvent]:
+    """The next events in order, up to the oldest open transaction."""
+    return stored(await tx.fetch(_AFTER, place.xid, place.seq, limit))
+
+
+async def add_ticket(
+    tx: Tx, ticket_sha256: bytes, *, kind: str, subject: str, session: str, bearer_until: int, seconds: int
+) -> None:
+    """Keep a ticket; `bearer_until` is in epoch seconds."""
+    await tx.execute(_ADD_TICKET, ticket_sha256, kind, subject, session, float(bearer_until), float(seconds))
+
+
+async def use_ticket(tx: Tx, ticket_sha256: bytes) -> TicketBearer | None:
+    """Take a ticket away; None when it is not there any more, or has expired."""
+    row = await tx.fetchrow(_USE_TICKET, ticket_sha256)
+    return TicketBearer(**row) if row else None
+
+
+async def forget_tickets(tx: Tx) -> None:
+    """Delete expired tickets."""
+    await tx.execute("DELETE FROM journal_feed_ticket WHERE expires_at < clock_timestamp()")

@@ -1,0 +1,89 @@
+"""The SQL that folds ledger events. Reads only.
+
+Events are taken by the transaction that wrote them (`xid`), never by number or time: those commit out of order. An
+event is settled when its transaction ended before the snapshot's oldest open one: no such event can appear later. An
+event of a transaction that this cluster has not reached yet is a relic of another cluster, and settled as well.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import UNIT
+
+# A whole history takes longer than a request may.
+FOLD_SECONDS = 900
+
+_HORIZON = """
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest_open,
+  pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS not_begun,
+  (SELECT coalesce(max(seq), 0) FROM journal_event) AS as_of_seq,
+  (SELECT system_identifier FROM pg_control_system()) AS cluster
+"""
+
+# Amounts in events are decimal strings; NUMERIC holds them exactly. $1 position, $2 relics, $3 oldest open, $4 not begun.
+_SUPPLY = """
+WITH moved AS (
+  SELECT v.seq, v.xid < $3 OR v.xid >= $4 AS settled, v.xid >= $4 AS is_relic, v.data ->> 'tx_type' AS tx_type,
+    (v.data ->> 'fee')::numeric AS fee, entries.net
+  FROM journal_event v CROSS JOIN LATERAL (
+    -- Kept apart by its offset: merged into the sums it would be computed anew for each of them.
+    SELECT sum((e ->> 'delta')::numeric) AS net FROM jsonb_array_elements(v.data -> 'entries') e OFFSET 0
+  ) entries
+  WHERE v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2
+)
+SELECT settled, count(*) AS transactions, coalesce(max(seq) FILTER (WHERE is_relic), 0) AS relics_to_seq,
+  coalesce(sum(net) FILTER (WHERE tx_type = 'issue'), 0) * $5 AS issued,
+  coalesce(-sum(net) FILTER (WHERE tx_type = 'destroy'), 0) * $5 AS destroyed,
+  coalesce(sum(net) FILTER (WHERE tx_type = 'transit'), 0) * $5 AS transit,
+  coalesce(sum(fee), 0) * $5 AS fees_collected,
+  coalesce(sum(net), 0) * $5 AS circulating,
+  count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy', 'transit')) AS unbalanced
+FROM moved GROUP BY settled
+"""
+
+_MOVES = """
+SELECT account, bucket, coalesce(sum(delta) FILTER (WHERE settled), 0) * $5 AS settled,
+  coalesce(sum(delta) FILTER (WHERE NOT settled), 0) * $5 AS pending
+FROM (
+  SELECT v.xid < $3 OR v.xid >= $4 AS settled, e ->> 'account' AS account, e ->> 'bucket' AS bucket,
+    (e ->> 'delta')::numeric AS delta
+  FROM journal_event v, jsonb_array_elements(v.data -> 'entries') e
+  WHERE v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2
+) moved GROUP BY account, bucket
+"""
+
+RECORDED_TRANSACTIONS = """
+SELECT (data ->> 'tx_id')::bigint AS tx_id FROM journal_event
+WHERE event_type = 'LedgerBalanceChanged' AND xid >= $1 AND ($1 = 0 OR seq > $2)
+"""
+"""A relation to join: which ledger transactions have an event, from position $1 on, relics up to $2 left out."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What ledger events added to one bucket of an account, in minor units: settled ones, and the others."""
+
+    account: str
+    bucket: str
+    settled: Decimal
+    pending: Decimal
+
+
+async def read_horizon(tx: Tx) -> asyncpg.Record:
+    """What this snapshot sees of the order of transactions."""
+    row = await tx.fetchrow(_HORIZON)
+    assert row is not None
+    return row
+
+
+async def fold_supply(tx: Tx, bounds: tuple[int, int, int, int]) -> list[asyncpg.Record]:
+    """Totals of the settled events and of the others; `bounds` are $1 to $4."""
+    return await tx.fetch(_SUPPLY, *bounds, UNIT, timeout=FOLD_SECONDS)
+
+
+async def fold_moves(tx: Tx, bounds: tuple[int, int, int, int]) -> list[Move]:
+    """What each bucket gained or lost; `bounds` are $1 to $4."""
+    return [Move(**row) for row in await tx.fetch(_MOVES, *bounds, UNIT, timeout=FOLD_SECONDS)]

@@ -1,0 +1,13 @@
+"""One partition of the log for each month, made ahead of time; what comes in a month without one lands in the default."""
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import store
+
+MONTHS_AHEAD = 3
+
+
+async def keep_partitions_ahead(tx: Tx) -> None:
+    """Make the partitions of this month and the next ones, where they are missing."""
+    for months in range(MONTHS_AHEAD + 1):
+        await store.add_month(tx, months)

@@ -1,0 +1,15 @@
+"""balance(account, now) = what the newest baseline says + every ledger event after it."""
+
+from collections.abc import AsyncIterator
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.journal.ledger_readings import Held
+
+from . import store
+
+
+async def projected_balances(tx: Tx, *, from_zero: bool = False) -> AsyncIterator[Held]:
+    """What the log says that every bucket holds, ordered by account and bucket; empty ones are left out."""
+    baseline = None if from_zero else await store.newest_baseline(tx)
+    async for held in store.fold_balances(tx, baseline or store.NOTHING_YET):
+        yield held

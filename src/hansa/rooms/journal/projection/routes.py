@@ -1,0 +1,36 @@
+"""HTTP doors of projections."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Unauthorized
+from hansa.rooms.journal.ledger_readings import OfLedger
+
+from .errors import ProjectionDiverges, SnapshotsDisabled, SnapshotWithheld
+from .schemas import SnapshotOut
+from .snapshot import write_baseline
+
+router = APIRouter(route_class=GuardedRoute)
+
+
+@router.post(
+    "/admin/projection-snapshot",
+    responses=problems(Unauthorized, AreaMissing, SnapshotsDisabled, ProjectionDiverges, SnapshotWithheld),
+)
+async def write_projection_snapshot(
+    _: Annotated[Developer, admin_holding("admin_platform")], db: Db, settings: Config, ledger: OfLedger
+) -> SnapshotOut:
+    """Write the balances of all accounts into the journal, as the baseline that projections begin from."""
+    if not settings.enable_projection_snapshots:
+        raise SnapshotsDisabled
+    baseline = await db.act(
+        lambda tx: write_baseline(
+            tx, ledger, frame=settings.trust_domain, currency=settings.settlement_currency
+        )
+    )
+    return SnapshotOut.of(baseline)

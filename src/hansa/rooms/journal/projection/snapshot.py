@@ -1,0 +1,65 @@
+"""Writing a baseline: the balances of one moment, held against what the log says of the same moment."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from hansa.foundation.events import HeldBalance, ProjectionSnapshot
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import format_amount
+from hansa.rooms.journal.append import append
+from hansa.rooms.journal.ledger_readings import Held, LedgerReadings
+
+from . import store
+from .errors import ProjectionDiverges, SnapshotWithheld
+from .fold import projected_balances
+
+BALANCES_PER_EVENT = 1000
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline that was written: its first event, and what it holds."""
+
+    event_id: str
+    sequence: int
+    position: str
+    balances: int
+    events: int
+
+
+async def write_baseline(tx: Tx, readings: LedgerReadings, *, frame: str, currency: str) -> Baseline:
+    """Write the balances of all accounts as the baseline of projections. `tx` must be fresh: it reads one moment.
+
+    Raises: ProjectionDiverges, SnapshotWithheld.
+    """
+    await store.read_one_moment(tx)
+    position = await store.present_position(tx)
+    count, part, held = 0, 0, list[HeldBalance]()
+
+    async def write(*, is_last: bool) -> None:
+        told = ProjectionSnapshot(
+            frame=frame, currency=currency, position=position, part=part, is_last=is_last, balances=held
+        )
+        await append(tx, told)
+
+    async for one in _agreed(readings.balances(tx), projected_balances(tx)):
+        if len(held) == BALANCES_PER_EVENT:
+            await write(is_last=False)
+            part, held = part + 1, []
+        held.append(HeldBalance(one.account, one.bucket, format_amount(one.amount)))
+        count += 1
+    await write(is_last=True)
+    written = await store.own_baseline(tx)
+    if written is None:
+        raise SnapshotWithheld
+    return Baseline(str(written.id), written.sequence, position, count, part + 1)
+
+
+async def _agreed(ledger: AsyncIterator[Held], log: AsyncIterator[Held]) -> AsyncIterator[Held]:
+    """What both say, in step: each yields its balances in the same order. Raises: ProjectionDiverges."""
+    async for held in ledger:
+        if await anext(log, None) != held:
+            raise ProjectionDiverges(context={"account": held.account, "bucket": held.bucket})
+        yield held
+    if (extra := await anext(log, None)) is not None:
+        raise ProjectionDiverges(context={"account": extra.account, "bucket": extra.bucket})

@@ -1,0 +1,8 @@
+"""The past of accounts: what they held, and by which transactions they came there."""
+
+from .balance_then import BalanceThen, balance_then
+from .errors import MomentInvalid
+from .schemas import AsOf
+from .store import held_balances, keys_of_account
+
+__all__ = ["AsOf", "BalanceThen", "MomentInvalid", "balance_then", "held_balances", "keys_of_account"]

@@ -1,0 +1,68 @@
+"""What an account held at a moment of the past: the balance after its newest posting of that time.
+
+The postings of one account are written in the order of their transactions, so that the newest one up to a moment is
+found by halving, each step by an index.
+"""
+
+from dataclasses import dataclass
+
+from hansa.foundation.events import ledger_key
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import ZERO, Minor
+from hansa.rooms import journal
+from hansa.rooms.ledger.errors import AccountUnknown
+
+from . import store
+from .errors import MomentInvalid
+from .moment import Moment, parse_moment
+
+
+@dataclass(frozen=True)
+class BalanceThen:
+    """What an account could spend then, in minor units."""
+
+    did: str
+    liquid: Minor
+
+
+async def balance_then(tx: Tx, did: str, as_of: str, frame: str) -> BalanceThen:
+    """The liquid balance as of a time or a sequence number; `tx` must be one snapshot.
+
+    Raises: MomentInvalid, AccountUnknown.
+    """
+    moment = parse_moment(as_of)
+    await _require_past(tx, moment)
+    account_id = await store.account_id(tx, did)
+    if account_id is None:
+        raise AccountUnknown
+    newest = await store.posting_up_to(tx, account_id, store.NEWEST)
+    reached = ZERO
+    low, high = 0, newest.tx_id if newest else 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        posting = await store.posting_up_to(tx, account_id, middle)
+        if posting is None or posting.tx_id <= low:
+            # Nothing between what was reached and the middle.
+            low = middle
+        elif await _is_past(tx, posting, moment, frame):
+            reached, low = posting.balance_after, middle
+        else:
+            high = posting.tx_id - 1
+    return BalanceThen(did, reached)
+
+
+async def _is_past(tx: Tx, posting: store.Posting, moment: Moment, frame: str) -> bool:
+    if not isinstance(moment, int):
+        return posting.recorded_at <= moment
+    sequence = await journal.sequence_of(tx, ledger_key(frame, posting.tx_id))
+    assert sequence is not None, f"transaction {posting.tx_id} has no event"
+    return sequence <= moment
+
+
+async def _require_past(tx: Tx, moment: Moment) -> None:
+    if isinstance(moment, int):
+        is_past = moment <= await journal.newest_sequence(tx)
+    else:
+        is_past = moment <= await store.present(tx)
+    if not is_past:
+        raise MomentInvalid("`as_of` lies in the future.", field="as_of")

@@ -1,0 +1,70 @@
+"""The SQL of the past. Postings are final, so that reading them takes no locks."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.events import ledger_key
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+from hansa.rooms import journal
+
+NEWEST = 2**63 - 1
+FETCHED_AT_ONCE = 2000
+BALANCES_SECONDS = 600.0
+
+_UP_TO = """
+SELECT p.tx_id, p.balance_after, t.recorded_at
+FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
+WHERE p.account_id = $1 AND p.tx_id <= $2 AND p.bucket = 'liquid' ORDER BY p.tx_id DESC LIMIT 1
+"""
+
+_TRANSACTIONS = """
+SELECT DISTINCT p.tx_id FROM ledger_posting p
+WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1) AND p.tx_id > $2 ORDER BY p.tx_id LIMIT $3
+"""
+
+_BALANCES = """
+SELECT a.did, b.bucket, b.amount FROM ledger_account a
+CROSS JOIN LATERAL (VALUES ('liquid', a.liquid), ('staked', a.staked)) AS b (bucket, amount)
+WHERE b.amount > 0 ORDER BY a.did COLLATE "C", b.bucket COLLATE "C"
+"""
+
+
+@dataclass(frozen=True)
+class Posting:
+    """One posting of the liquid bucket; the balance in minor units."""
+
+    tx_id: int
+    balance_after: Minor
+    recorded_at: datetime
+
+
+async def account_id(tx: Tx, did: str) -> int | None:
+    """The account of a DID."""
+    number: int | None = await tx.fetchval("SELECT id FROM ledger_account WHERE did = $1", did)
+    return number
+
+
+async def present(tx: Tx) -> datetime:
+    """The time by the database's clock."""
+    now: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return now
+
+
+async def posting_up_to(tx: Tx, account: int, tx_id: int) -> Posting | None:
+    """The newest posting of an account that is of this transaction or an older one."""
+    row = await tx.fetchrow(_UP_TO, account, tx_id)
+    return Posting(row["tx_id"], Minor(row["balance_after"]), row["recorded_at"]) if row else None
+
+
+async def keys_of_account(tx: Tx, did: str, frame: str, after: int, limit: int) -> list[journal.AccountKey]:
+    """The event keys of an account's transactions past the transaction `after`, in order."""
+    rows = await tx.fetch(_TRANSACTIONS, did, after, limit)
+    return [journal.AccountKey(row["tx_id"], ledger_key(frame, row["tx_id"])) for row in rows]
+
+
+async def held_balances(tx: Tx) -> AsyncIterator[journal.Held]:
+    """What every bucket of every account holds, ordered by account and bucket as bytes; empty ones are left out."""
+    async for row in tx.cursor(_BALANCES, prefetch=FETCHED_AT_ONCE, timeout=BALANCES_SECONDS):
+        yield journal.Held(row["did"], row["bucket"], Minor(row["amount"]))

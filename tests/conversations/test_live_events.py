@@ -1,0 +1,307 @@
+"""WebSocket /ws/events and POST /ws/ticket."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hansa.rooms.journal.feed import conversation
+from tests.operation.conftest import end_postgres
+from tests.operation.registry_process import RegistryProcess, postgres_pid, run, until
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry, open_registry
+from tests.rooms.journal.feed.listening import append, ear, refused_with, ticket_of
+
+
+@dataclass(frozen=True)
+class House:
+    """A registry on a socket, and two agents of different developers."""
+
+    registry: TestRegistry
+    address: str
+    agent: TestAgent
+    other: TestAgent
+
+
+@pytest.fixture(scope="module")
+async def house(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[House]:
+    directory = tmp_path_factory.mktemp("feed")
+    async with (
+        open_registry(await database_farm.fresh(), directory, rate_limit_reads="off") as registry,
+        registry.listening() as address,
+    ):
+        yield House(registry, address, await registry.agent(), await registry.agent())
+
+
+async def recent(registry: TestRegistry, count: int) -> list[dict]:
+    """The newest events, the oldest first."""
+    answer = await registry.get("/public/eventstore-recent", params={"limit": count})
+    return answer.json()["events"][::-1]
+
+
+async def test_a_welcome_comes_first_then_the_confirmation_then_the_replay_then_live_events(house: House):
+    await append(house.registry, *[f"before {number}" for number in range(20)])
+    await asyncio.sleep(0.5)
+    async with ear(house.address) as listener:
+        replay = await listener.subscribe("events:all")
+        assert replay == await recent(house.registry, 15)
+        await append(house.registry, "live")
+        heard = await listener.hear()
+        assert set(heard) == {"type", "event"}
+        assert heard == {"type": "event", "event": (await recent(house.registry, 1))[0]}
+
+
+async def test_the_channel_of_a_type_tells_that_type_alone_also_when_it_is_rare(
+    start_registry: StartRegistry,
+):
+    registry = await start_registry(recent_events_ring=3)
+    agent = await registry.agent()
+    async with registry.listening() as address, ear(address) as listener:
+        await append(registry, *[str(number) for number in range(30)])
+        await asyncio.sleep(0.5)
+        replay = await listener.subscribe("events:AgentOnboarded")
+        assert [event["data"]["did"] for event in replay] == [agent.did]
+        await append(registry, "another")
+        second = await registry.agent()
+        heard = await listener.hear()
+        assert (heard["event"]["event_type"], heard["event"]["data"]["did"]) == ("AgentOnboarded", second.did)
+
+
+async def test_an_event_of_several_channels_is_told_once(house: House):
+    async with ear(house.address) as listener:
+        for channel in ("events:all", "events:TokensIssued"):
+            await listener.subscribe(channel)
+        await append(house.registry, "once", "then")
+        heard = await listener.hear_many(2)
+        assert [message["event"]["data"]["ref"] for message in heard] == ["once", "then"]
+        assert await listener.is_quiet()
+
+
+async def test_after_unsubscribing_nothing_more_is_told(house: House):
+    async with ear(house.address) as listener:
+        await listener.subscribe("events:all")
+        answer = await listener.ask(action="unsubscribe", channel="events:all")
+        assert answer == {"type": "unsubscribed", "channel": "events:all"}
+        await append(house.registry, "unheard")
+        assert await listener.is_quiet()
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("{", "BODY_INVALID"),
+        ('{"action":"ping","action":"ping"}', "BODY_INVALID"),
+        ('{"action":"\\ud800"}', "BODY_INVALID"),
+        ("[" * 500, "BODY_INVALID"),
+        (b"\xff\xfe", "BODY_INVALID"),
+        ("[]", "ACTION_UNKNOWN"),
+        ("{}", "ACTION_UNKNOWN"),
+        ('{"action":["subscribe"]}', "ACTION_UNKNOWN"),
+        ('{"action":"publish","channel":"events:all"}', "ACTION_UNKNOWN"),
+        ('{"action":"subscribe"}', "CHANNEL_UNKNOWN"),
+        ('{"action":"subscribe","channel":7}', "CHANNEL_UNKNOWN"),
+        ('{"action":"subscribe","channel":"events:Nothing"}', "CHANNEL_UNKNOWN"),
+        ('{"action":"subscribe","channel":"everything"}', "CHANNEL_UNKNOWN"),
+        ('{"action":"subscribe","channel":"agent:did:hansa:x:y"}', "CHANNEL_NEEDS_CREDENTIAL"),
+        ('{"action":"subscribe","channel":"balance:updates"}', "CHANNEL_NEEDS_CREDENTIAL"),
+        ('{"action":"ping","more":"' + "x" * 4096 + '"}', "MESSAGE_TOO_LARGE"),
+    ],
+)
+async def test_what_is_not_understood_is_answered_with_an_error_and_the_socket_stays(
+    house: House, said: str | bytes, code: str
+):
+    async with ear(house.address) as listener:
+        await listener.socket.send(said)
+        refusal = await listener.hear()
+        assert (refusal["type"], refusal["code"]) == ("error", code)
+        assert refusal["detail"]
+        assert await listener.ask(action="ping") == {"type": "pong"}
+
+
+async def test_a_socket_has_at_most_64_subscriptions(house: House, monkeypatch: pytest.MonkeyPatch):
+    names = {f"Type{number}" for number in range(65)}
+    monkeypatch.setattr("hansa.rooms.journal.feed.rules._TYPES", frozenset(names))
+    async with ear(house.address) as listener:
+        for name in sorted(names)[:64]:
+            assert await listener.subscribe(f"events:{name}") == []
+        refusal = await listener.ask(action="subscribe", channel="events:all")
+        assert (refusal["code"], refusal["channel"]) == ("TOO_MANY_CHANNELS", "events:all")
+        assert await listener.subscribe("events:Type0") == []
+
+
+async def test_an_agent_follows_itself_and_its_balance_and_nobody_elses(house: House):
+    agent, other = house.agent, house.other
+    async with ear(house.address, await ticket_of(agent)) as listener:
+        for channel in (f"agent:{other.did}", "agent:", f"agent:{agent.did} "):
+            refusal = await listener.ask(action="subscribe", channel=channel)
+            assert (refusal["code"], refusal["channel"]) == ("CHANNEL_REFUSED", channel)
+        await listener.subscribe("balance:updates")
+        bystander = await house.registry.agent()
+        assert (await other.transfer(bystander, "1")).status_code == 200
+        assert (await other.transfer(agent, "2", message=agent.did)).status_code == 200
+        event = (await listener.hear())["event"]
+        assert event["event_type"] == "LedgerBalanceChanged"
+        assert {"account": agent.did, "delta": "2"}.items() <= max(
+            event["data"]["entries"], key=lambda entry: entry["account"] == agent.did
+        ).items()
+        assert await listener.is_quiet()
+
+
+async def test_the_channel_of_an_agent_tells_what_speaks_of_it(house: House):
+    agent, other = house.agent, house.other
+    third = await house.registry.agent()
+    async with ear(house.address, agent.token) as listener:
+        replay = await listener.subscribe(f"agent:{agent.did}")
+        assert "AgentOnboarded" in {event["event_type"] for event in replay} or len(replay) == 15
+        # A message that spells a DID makes it no party.
+        assert (await other.transfer(third, "1", message=agent.did)).status_code == 200
+        assert await listener.is_quiet()
+        assert (await other.transfer(agent, "1")).status_code == 200
+        kinds = {message["event"]["event_type"] for message in await listener.hear_many(2)}
+        assert kinds == {"TokensTransferred", "LedgerBalanceChanged"}
+
+
+async def test_a_developer_follows_public_channels_alone(house: House):
+    developer = await house.registry.developer()
+    did = (await developer.agent()).did
+    async with ear(house.address, await ticket_of(developer)) as listener:
+        for channel in (f"agent:{did}", "balance:updates"):
+            assert (await listener.ask(action="subscribe", channel=channel))["code"] == "CHANNEL_REFUSED"
+        assert await listener.subscribe("events:all")
+
+
+async def test_a_ticket_opens_one_socket(house: House):
+    ticket = await ticket_of(house.agent)
+    async with ear(house.address, ticket):
+        assert await refused_with(house.address, f"?token={ticket}") == (401, "TICKET_INVALID")
+
+
+async def test_of_many_sockets_with_one_ticket_one_opens(house: House):
+    ticket = await ticket_of(house.agent)
+
+    async def opens() -> bool:
+        try:
+            async with ear(house.address, ticket):
+                return True
+        except Exception:  # noqa: BLE001
+            return False
+
+    assert sum(await asyncio.gather(*[opens() for _ in range(8)])) == 1
+
+
+async def test_a_ticket_is_good_for_thirty_seconds(house: House):
+    answer = await house.registry.post("/ws/ticket", headers=house.agent.headers)
+    assert answer.json() == {"ticket": answer.json()["ticket"], "expires_in": 30}
+    await house.registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE journal_feed_ticket SET expires_at = expires_at - interval '30 seconds'"
+        )
+    )
+    assert await refused_with(house.address, f"?token={answer.json()['ticket']}") == (401, "TICKET_INVALID")
+
+
+async def test_a_wrong_credential_is_refused_at_the_handshake(house: House):
+    for query, code in (
+        ("?token=nonsense", "AUTH_FAILED"),
+        ("?token=wst_" + "0" * 64, "TICKET_INVALID"),
+        ("?token=", "AUTH_FAILED"),
+        ("?token=%00", "AUTH_FAILED"),
+        (f"?token={house.agent.token}&token={house.agent.token}", "AUTH_FAILED"),
+        (f"?token={house.agent.token[:-4]}AAAA", "AUTH_FAILED"),
+    ):
+        assert await refused_with(house.address, query) == (401, code), query
+
+
+async def test_where_it_is_required_public_channels_need_a_credential_too(start_registry: StartRegistry):
+    registry = await start_registry(eventstore_ws_auth_required=True)
+    developer = await registry.developer()
+    async with registry.listening() as address:
+        assert await refused_with(address) == (401, "AUTH_FAILED")
+        async with ear(address, await ticket_of(developer)) as listener:
+            assert await listener.subscribe("events:all")
+
+
+async def test_a_page_of_another_origin_is_refused(house: House):
+    for origin in ("https://elsewhere.example", "null", f"http://{house.address}.elsewhere.example"):
+        assert await refused_with(house.address, origin=origin) == (403, "ORIGIN_REFUSED")
+    for origin in (f"http://{house.address}", house.registry.settings.base_url):
+        async with ear(house.address, origin=origin):
+            pass
+
+
+async def test_a_suspended_agent_can_follow_nothing_private_and_its_socket_ends(
+    house: House, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(conversation, "SILENT_SECONDS", 1.0)
+    agent = await house.registry.agent()
+    async with ear(house.address, await ticket_of(agent)) as listener:
+        await house.registry.database.act(
+            lambda tx: tx.execute("UPDATE agents_agent SET status = 'suspended' WHERE did = $1", agent.did)
+        )
+        refusal = await listener.ask(action="subscribe", channel="balance:updates")
+        assert refusal["code"] == "AGENT_SUSPENDED"
+        assert (await listener.hear())["code"] == "AGENT_SUSPENDED"
+        assert await listener.ended() == 1008
+
+
+async def test_a_silent_socket_is_kept_alive(house: House, monkeypatch: pytest.MonkeyPatch):
+    assert conversation.SILENT_SECONDS * 2 < 60
+    monkeypatch.setattr(conversation, "SILENT_SECONDS", 0.1)
+    async with ear(house.address) as listener:
+        assert await listener.hear() == {"type": "keepalive"}
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[RegistryProcess]:
+    """A registry in a process of its own, as talkative as it can be."""
+    process = RegistryProcess(tmp_path / "data", LOG_LEVEL="debug", LOG_FORMAT="json")
+    await process.start()
+    yield process
+    await process.kill()
+    await end_postgres(process.data_dir)
+
+
+async def test_a_socket_outlives_a_restart_of_the_database_and_misses_and_repeats_nothing(
+    served: RegistryProcess,
+):
+    async with ear(served.url.removeprefix("http://")) as listener:
+        await listener.subscribe("events:TokensIssued")
+        await mint(served, "before")
+        heard = [await listener.hear()]
+        server = postgres_pid(served.data_dir)
+        assert server is not None
+        os.kill(server, signal.SIGQUIT)
+        await until(lambda: postgres_pid(served.data_dir) not in {server, None})
+        await mint(served, "after")
+        heard.append(await listener.hear())
+        assert [message["event"]["data"]["ref"] for message in heard] == ["before", "after"]
+        assert await listener.is_quiet()
+
+
+async def mint(served: RegistryProcess, ref: str) -> None:
+    minted = await run("mint", "--amount", "1", "--ref", ref, data_dir=served.data_dir)
+    assert minted.code == 0, minted
+
+
+async def test_a_stop_says_going_away_and_exits_with_zero_and_no_ticket_is_in_the_log(
+    served: RegistryProcess,
+):
+    address = served.url.removeprefix("http://")
+    canaries = ["wst_" + "5" * 64, "x.y." + "z" * 43, "canary"]
+    for canary in canaries:
+        await refused_with(address, f"?token={canary}")
+    async with ear(address, "other=canary") as listener, ear(address) as mute:
+        await listener.subscribe("events:all")
+        mute.socket.transport.pause_reading()
+        stopping = asyncio.create_task(served.stop())
+        assert await listener.ended() == 1001
+        ended = await stopping
+        mute.socket.transport.abort()
+    assert ended.code == 0, ended
+    assert not any(canary in ended.complaint for canary in canaries)
+    assert "Traceback" not in ended.complaint, ended.complaint

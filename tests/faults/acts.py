@@ -1,0 +1,227 @@
+"""Everything that moves, makes or sets aside units, each act as one thing that can be asked for again under its key."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+import httpx2
+
+from hansa.foundation.words.errors import Conflict, Refused
+from hansa.foundation.words.money import Minor
+from hansa.rooms import ledger
+from hansa.rooms.ledger.batch import Ticket, post_alone
+from tests.faults.traffic import request_of
+from tests.registry import TestAgent, TestRegistry, card_of
+
+UNIT = 10**8
+DUE = 777
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one asking came to: a status as HTTP gives it, whether it says when to come back, and the answer."""
+
+    status: int
+    says_when: bool = False
+    text: str = ""
+
+    @property
+    def is_decided(self) -> bool:
+        return self.status < 500
+
+    @property
+    def is_polite(self) -> bool:
+        return 200 <= self.status < 500 or (self.status == 503 and self.says_when)
+
+
+Asking = Callable[[], Awaitable[list[Outcome]]]
+
+
+@dataclass
+class World:
+    """A registry with two agents that may do everything."""
+
+    registry: TestRegistry
+    alice: TestAgent
+    bob: TestAgent
+    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    @property
+    def book(self) -> ledger.Book:
+        return ledger.Book.of(self.registry.settings)
+
+    def new_key(self) -> str:
+        return f"key-{next(self.numbers)}"
+
+    async def post(self, path: str, key: str | None = None, **body: object) -> Outcome:
+        headers = {**self.alice.headers, **({"Idempotency-Key": key} if key else {})}
+        return told(await self.registry.post(path, json=body, headers=headers))
+
+    async def execute(self, statement: str, *values: object) -> None:
+        await self.registry.database.act(lambda tx: tx.execute(statement, *values))
+
+
+@dataclass(frozen=True)
+class Act:
+    """`prepare` makes ready what is asked for, with a key of its own; `finals` are the statuses it ends with.
+
+    An act that takes no key answers anew when it is asked for again.
+    """
+
+    name: str
+    prepare: Callable[[World], Awaitable[Asking]]
+    finals: Sequence[set[int]] = ({200},)
+    takes_key: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def told(answer: httpx2.Response) -> Outcome:
+    return Outcome(answer.status_code, "retry-after" in answer.headers, answer.text)
+
+
+async def outcome_of(work: Awaitable[object]) -> Outcome:
+    """A use case without a route, as its route would tell it."""
+    try:
+        return Outcome(200, text=str(await work))
+    except Refused as refusal:
+        return Outcome(refusal.status, "Retry-After" in refusal.headers, refusal.detail)
+
+
+async def _transfer(world: World) -> Asking:
+    key = world.new_key()
+    return lambda: _alone(
+        world.post("/teg/transfer", key, receiver_agent_id=world.bob.did, amount="1", message=key)
+    )
+
+
+async def _send(world: World) -> Asking:
+    key = world.new_key()
+    return lambda: _alone(world.post("/teg/send", key, receiver_did=world.bob.did, amount="1", message=key))
+
+
+async def _plain_transfer(world: World) -> Asking:
+    return _posted_alone(world, Minor(UNIT))
+
+
+async def _refused_transfer(world: World) -> Asking:
+    return _posted_alone(world, Minor(10**17))
+
+
+def _posted_alone(world: World, amount: Minor) -> Asking:
+    """A transfer in a transaction of its own, as when its batch could not be written."""
+    ticket = ticket_of(world, ledger.TransferOrder(world.alice.did, world.bob.did, amount), world.new_key())
+
+    async def answered() -> str:
+        database, policy = world.registry.database, ledger.FeePolicy()
+        return (await database.act(lambda tx: post_alone(tx, ticket, world.book, policy))).answer
+
+    return lambda: _alone(outcome_of(answered()))
+
+
+async def _batch(world: World) -> Asking:
+    """A transfer, one that is refused, a repetition of an older one, a stranger and a transfer back, in one commit."""
+    group = ledger.GroupCommit(world.registry.database, world.book, ledger.FeePolicy())
+    there = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT))
+    back = ledger.TransferOrder(world.bob.did, world.alice.did, Minor(UNIT))
+    too_much = ledger.TransferOrder(world.bob.did, world.alice.did, Minor(10**17))
+    strange = ledger.TransferOrder(world.alice.did, "did:hansa:hansa.local:stranger", Minor(UNIT))
+    asked = [(order, world.new_key()) for order in (there, too_much, there, strange, back)]
+    await _through(group, *asked[2])
+    return lambda: _together(*(_through(group, order, key) for order, key in asked))
+
+
+async def _through(group: ledger.GroupCommit, order: ledger.TransferOrder, key: str) -> Outcome:
+    async def answered() -> str:
+        return (await group.transfer(order, request_of(order, key), tell)).answer
+
+    return await outcome_of(answered())
+
+
+async def _stake(world: World) -> Asking:
+    key = world.new_key()
+    return lambda: _alone(world.post("/staking/stake", key, amount="10", lock_period=0))
+
+
+async def _unstake(world: World) -> Asking:
+    assert (await world.post("/staking/stake", amount="10", lock_period=0)).status == 200
+    key = world.new_key()
+    return lambda: _alone(world.post("/staking/unstake", key, amount="10"))
+
+
+async def _claim(world: World) -> Asking:
+    """Rewards that are due, and none that grow while the claim is repeated."""
+    assert (await world.post("/staking/stake", amount="10", lock_period=0)).status == 200
+    own = "(SELECT id FROM ledger_account WHERE did = $1)"
+    await world.execute(
+        f"UPDATE ledger_stake_position SET rewarded_until = now() + interval '1 day' WHERE account_id = {own}",
+        world.alice.did,
+    )
+    await world.execute(
+        f"INSERT INTO ledger_stake_reward (account_id, due) VALUES ({own}, $2)"
+        " ON CONFLICT (account_id) DO UPDATE SET due = excluded.due",
+        world.alice.did,
+        DUE,
+    )
+    return lambda: _alone(world.post("/staking/claim-rewards"))
+
+
+async def _create_agent(world: World) -> Asking:
+    """A developer's first agent, with its grant; the bootstrap token is the key."""
+    token = await (await world.registry.developer()).bootstrap_token()
+
+    async def asked() -> list[Outcome]:
+        answer = await world.registry.post(
+            "/onboard/create_agent",
+            json={"agent_did_method": world.registry.settings.did_method, "agent_card": card_of()},
+            headers={"Bootstrap-Token": token, **world.registry.elsewhere()},
+        )
+        return [told(answer)]
+
+    return asked
+
+
+async def _mint(world: World) -> Asking:
+    ref = world.new_key()
+    return lambda: _alone(
+        outcome_of(
+            world.registry.database.act(
+                lambda tx: ledger.mint(
+                    tx, amount=Minor(UNIT), ref=ref, amount_max=Minor(10**14), book=world.book
+                )
+            )
+        )
+    )
+
+
+def ticket_of(world: World, order: ledger.TransferOrder, key: str) -> Ticket:
+    return Ticket(order, request_of(order, key), tell, asyncio.get_running_loop().create_future())
+
+
+def tell(receipt: ledger.Receipt) -> str:
+    return f"{receipt.tx_id} {receipt.payer_balance_after}"
+
+
+async def _alone(asking: Awaitable[Outcome]) -> list[Outcome]:
+    return [await asking]
+
+
+async def _together(*askings: Awaitable[Outcome]) -> list[Outcome]:
+    return list(await asyncio.gather(*askings))
+
+
+TRANSFER = Act("transfer", _transfer)
+BATCH = Act("batch", _batch, ({200}, {402}, {200}, {404}, {200}))
+OTHERS = (
+    Act("transfer posted alone", _plain_transfer),
+    Act("refused transfer posted alone", _refused_transfer, ({402},)),
+    Act("send", _send),
+    Act("stake", _stake),
+    Act("unstake", _unstake),
+    Act("claim of rewards", _claim, takes_key=False),
+    # Whoever repeats a creation whose answer was lost is told that the token is used up, and a mint likewise.
+    Act("creation of an agent with its grant", _create_agent, ({201, Conflict.status},)),
+    Act("mint", _mint, ({200, Conflict.status},)),
+)

@@ -1,0 +1,137 @@
+"""A database whose statements fail, each once, in a way that is chosen: at the server, before it, behind it, on the wire.
+
+The connections are real ones; only what happens to the chosen statement is arranged. BEGIN, COMMIT and ROLLBACK are
+statements like every other.
+"""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Any
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Database
+
+_REFUSE = "DO $$ BEGIN RAISE EXCEPTION 'the statement is cancelled' USING ERRCODE = 'query_canceled'; END $$"
+_LAST_SECONDS = 0.02
+KILL_MILLISECONDS = 10_000
+
+
+class Way(Enum):
+    """How a statement fails."""
+
+    REFUSED = "the server raises an error instead"
+    KILLED_BEFORE = "the connection is killed before it"
+    KILLED_AFTER = "the connection is killed after its answer"
+    ANSWER_LOST = "the server carries it out and the answer is lost"
+    TOO_LATE = "it takes too long and is called off"
+    ANSWER_TOO_LATE = "the server carries it out and the answer comes too late"
+
+
+class Plan:
+    """Which statement fails, counted from now on; without one, statements are only listed."""
+
+    def __init__(self, observer: "asyncpg.Connection[asyncpg.Record]") -> None:
+        self._observer = observer
+        self._fails_at: int | None = None
+        self._way = Way.REFUSED
+        self.listed: list[str] = []
+
+    def watch(self) -> None:
+        """Let every statement pass and list it."""
+        self.fail(None, Way.REFUSED)
+
+    def fail(self, number: int | None, way: Way) -> None:
+        """Let statement `number` fail; the first one has number 0."""
+        self.listed, self._fails_at, self._way = [], number, way
+
+    @property
+    def has_failed(self) -> bool:
+        return self._fails_at is not None and len(self.listed) > self._fails_at
+
+    async def meet(
+        self, connection: "FailingConnection", statement: str, run: Callable[[], Awaitable[Any]]
+    ) -> Any:
+        """Carry the statement out, or let it fail."""
+        self.listed.append(" ".join(statement.split()))
+        if len(self.listed) - 1 != self._fails_at:
+            return await run()
+        return await _FAILURES[self._way](self, connection, run)
+
+    async def kill(self, connection: "FailingConnection") -> None:
+        pid = connection.get_server_pid()
+        assert await self._observer.fetchval("SELECT pg_terminate_backend($1, $2)", pid, KILL_MILLISECONDS)
+
+
+class FailingConnection(asyncpg.Connection):
+    """A connection of a pool under a plan."""
+
+    plan: Plan
+
+    async def execute(self, query: str, *args: Any, **more: Any) -> Any:
+        return await self.plan.meet(
+            self, query, lambda: asyncpg.Connection.execute(self, query, *args, **more)
+        )
+
+    async def fetch(self, query: str, *args: Any, **more: Any) -> Any:
+        return await self.plan.meet(self, query, lambda: asyncpg.Connection.fetch(self, query, *args, **more))
+
+    async def fetchrow(self, query: str, *args: Any, **more: Any) -> Any:
+        return await self.plan.meet(
+            self, query, lambda: asyncpg.Connection.fetchrow(self, query, *args, **more)
+        )
+
+    async def fetchval(self, query: str, *args: Any, **more: Any) -> Any:
+        return await self.plan.meet(
+            self, query, lambda: asyncpg.Connection.fetchval(self, query, *args, **more)
+        )
+
+
+async def _refused(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
+    await asyncpg.Connection.execute(connection, _REFUSE)
+
+
+async def _killed_before(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
+    await plan.kill(connection)
+    return await run()
+
+
+async def _killed_after(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
+    answer = await run()
+    await plan.kill(connection)
+    return answer
+
+
+async def _answer_lost(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
+    await run()
+    connection.terminate()
+    raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+
+
+async def _too_late(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
+    await asyncpg.Connection.execute(connection, "SELECT pg_sleep(60)", timeout=_LAST_SECONDS)
+
+
+async def _answer_too_late(
+    plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]
+) -> Any:
+    await run()
+    raise TimeoutError
+
+
+_FAILURES = {
+    Way.REFUSED: _refused,
+    Way.KILLED_BEFORE: _killed_before,
+    Way.KILLED_AFTER: _killed_after,
+    Way.ANSWER_LOST: _answer_lost,
+    Way.TOO_LATE: _too_late,
+    Way.ANSWER_TOO_LATE: _answer_too_late,
+}
+
+
+async def put_under_plan(database: Database, plan: Plan) -> None:
+    """From now on the statements of this open database meet the plan."""
+    pool = database._pool
+    assert pool is not None
+    pool._connection_class = type("PlannedConnection", (FailingConnection,), {"plan": plan})
+    await pool.expire_connections()

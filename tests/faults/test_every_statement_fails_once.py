@@ -1,0 +1,186 @@
+"""Each statement of each act that moves units fails once, in each way there is; nothing is lost and all goes on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from hansa.foundation.words.money import Minor
+from hansa.rooms import ledger
+from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, tell
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.traffic import request_of
+from tests.properties.proof import prove_book
+from tests.properties.scale import by_tier
+from tests.registry import StartRegistry, at_once
+
+ACTS = by_tier((TRANSFER, BATCH), (TRANSFER, BATCH, *OTHERS), (TRANSFER, BATCH, *OTHERS))
+POOL_SIZE = 2
+HANG_SECONDS = 30
+TRIES = POOL_SIZE + 2
+ROLES = ["trader", "client", "staker"]
+
+# All that an act writes: how often each table grew, and by how much.
+_EXTENT = """
+SELECT (SELECT count(*) FROM ledger_transaction) AS transactions, (SELECT sum(amount) FROM ledger_transaction) AS amounts,
+  (SELECT count(*) FROM ledger_posting) AS postings, (SELECT count(*) FROM journal_event) AS events,
+  (SELECT count(*) FROM plumbing_idempotency) AS answers, (SELECT count(*) FROM ledger_account) AS accounts,
+  (SELECT count(*) FROM ledger_stake_position) AS positions,
+  (SELECT sum(remaining) FROM ledger_stake_position) AS remaining,
+  (SELECT sum(due) FROM ledger_stake_reward) AS due, (SELECT sum(staked) FROM ledger_account) AS staked,
+  (SELECT count(*) FROM agents_agent) AS agents, (SELECT count(*) FROM agents_genesis_grant) AS grants,
+  (SELECT count(*) FROM agents_bootstrap_token WHERE used_at IS NOT NULL) AS burnt_tokens,
+  (SELECT count(*) FROM catalogue_card) AS cards
+"""
+
+
+@pytest.fixture
+async def world(start_registry: StartRegistry) -> World:
+    """A registry with few connections, so that a spoilt one is met again at once."""
+    registry = await start_registry(
+        database_pool_size=POOL_SIZE,
+        genesis_supply="1000000000",
+        genesis_grant_amount="100000",
+        staking_rewards_enabled=True,
+        agent_rbac_default_roles=ROLES,
+        rate_limit_reads="off",
+    )
+    world = World(registry, await registry.agent(), await registry.agent())
+    fees = Minor(1000 * UNIT)
+    assert await registry.database.act(
+        lambda tx: ledger.grant(tx, payee=world.book.fee_collector, amount=fees, ref="fees", book=world.book)
+    )
+    return world
+
+
+@pytest.fixture
+async def observer(world: World) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection that never fails."""
+    connection = await asyncpg.connect(world.registry.database.dsn)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def plan(world: World, observer: "asyncpg.Connection[asyncpg.Record]") -> Plan:
+    plan = Plan(observer)
+    await put_under_plan(world.registry.database, plan)
+    return plan
+
+
+@pytest.mark.parametrize("act", ACTS, ids=str)
+async def test_nothing_is_lost_whichever_statement_fails_and_however(
+    act: Act, world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
+):
+    statements, growth = await _undisturbed(act, world, plan, observer)
+    assert statements[-1].startswith(("COMMIT", "ROLLBACK")), statements
+    for number, statement in enumerate(statements):
+        for way in Way:
+            site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {way.value}"
+            asked = await act.prepare(world)
+            before = await _extent(observer)
+            plan.fail(number, way)
+            outcomes = await _within_reason(asked)
+            assert plan.has_failed, site
+            assert all(outcome.is_polite for outcome in outcomes), (site, outcomes)
+            plan.watch()
+            settled = await _settled(asked, site)
+            assert _are_final(settled, act), (site, settled)
+            assert not act.takes_key or _are_repeated(outcomes, settled), (site, outcomes, settled)
+            assert await _grown(observer, before) == growth, site
+            await prove_book(observer)
+    await _prove_pool(world)
+    print(f"{act}: {len(statements)} statements x {len(Way)} ways, each failed once")
+
+
+async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
+    world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
+):
+    group = ledger.GroupCommit(world.registry.database, world.book, ledger.FeePolicy())
+    sound = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT))
+    unwritable = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT), message="long" * 100)
+    keys = [world.new_key() for _ in range(3)]
+    before = await _extent(observer)
+    first, refused, last = await asyncio.gather(
+        group.transfer(sound, request_of(sound, keys[0]), tell),
+        _crash_of(group, unwritable, keys[1]),
+        group.transfer(sound, request_of(sound, keys[2]), tell),
+    )
+    assert isinstance(refused, asyncpg.CheckViolationError)
+    assert first.answer != last.answer
+    assert (await _grown(observer, before))["transactions"] == 2
+    again = await outcome_of(group.transfer(sound, request_of(sound, keys[0]), tell))
+    assert again.status == 200
+    assert (await _grown(observer, before))["transactions"] == 2
+    await prove_book(observer)
+
+
+async def _crash_of(group: ledger.GroupCommit, order: ledger.TransferOrder, key: str) -> Exception | None:
+    try:
+        await group.transfer(order, request_of(order, key), tell)
+    except asyncpg.PostgresError as trouble:
+        return trouble
+    return None
+
+
+async def _undisturbed(
+    act: Act, world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
+) -> tuple[list[str], dict[str, int]]:
+    """The statements of an act and what it writes, when nothing fails."""
+    # What a process reads once is read the first time.
+    await (await act.prepare(world))()
+    asked = await act.prepare(world)
+    before = await _extent(observer)
+    plan.watch()
+    outcomes = await asked()
+    statements = list(plan.listed)
+    assert _are_final(outcomes, act), outcomes
+    return statements, await _grown(observer, before)
+
+
+async def _within_reason(asked: Asking) -> list[Outcome]:
+    async with asyncio.timeout(HANG_SECONDS):
+        return await asked()
+
+
+async def _settled(asked: Asking, site: str) -> list[Outcome]:
+    """Ask again until all is decided; a connection that died without a word is found out by those who use it next."""
+    for _ in range(TRIES):
+        outcomes = await _within_reason(asked)
+        assert all(outcome.is_polite for outcome in outcomes), (site, outcomes)
+        if all(outcome.is_decided for outcome in outcomes):
+            return outcomes
+    raise AssertionError(f"{site}: the registry does not come back")
+
+
+def _are_final(outcomes: list[Outcome], act: Act) -> bool:
+    return all(outcome.status in finals for outcome, finals in zip(outcomes, act.finals, strict=True))
+
+
+def _are_repeated(outcomes: list[Outcome], settled: list[Outcome]) -> bool:
+    """Where a repetition succeeds, it says what was said at first."""
+    return all(
+        one.text == other.text
+        for one, other in zip(outcomes, settled, strict=True)
+        if one.status == other.status == 200
+    )
+
+
+async def _extent(observer: "asyncpg.Connection[asyncpg.Record]") -> dict[str, int]:
+    row = await observer.fetchrow(_EXTENT)
+    assert row is not None
+    return {name: int(value or 0) for name, value in row.items()}
+
+
+async def _grown(observer: "asyncpg.Connection[asyncpg.Record]", before: dict[str, int]) -> dict[str, int]:
+    return {name: value - before[name] for name, value in (await _extent(observer)).items()}
+
+
+async def _prove_pool(world: World) -> None:
+    """Every connection of the pool works; those found dead on the way are replaced."""
+    for _ in range(TRIES):
+        answers = await at_once(*(world.registry.http.get("/health") for _ in range(POOL_SIZE * 2)))
+        if all(answer.status_code == 200 for answer in answers):
+            return
+    raise AssertionError([answer.text for answer in answers])

@@ -1,0 +1,105 @@
+"""A client of the live feed, over a real socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
+
+from hansa.foundation.events import TokensIssued
+from hansa.rooms import journal
+from tests.registry import TestAgent, TestDeveloper, TestRegistry
+
+HEAR_SECONDS = 10.0
+QUIET_SECONDS = 0.5
+
+
+class Ear:
+    """One socket of the feed; every wait has an end."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def say(self, **members: object) -> None:
+        await self.socket.send(json.dumps(members))
+
+    async def hear(self) -> dict[str, Any]:
+        async with asyncio.timeout(HEAR_SECONDS):
+            return json.loads(await self.socket.recv())
+
+    async def hear_many(self, count: int) -> list[dict[str, Any]]:
+        return [await self.hear() for _ in range(count)]
+
+    async def ask(self, **members: object) -> dict[str, Any]:
+        await self.say(**members)
+        return await self.hear()
+
+    async def subscribe(self, channel: str) -> list[dict[str, Any]]:
+        """The events of the replay, after the confirmation."""
+        assert await self.ask(action="subscribe", channel=channel) == {
+            "type": "subscribed",
+            "channel": channel,
+        }
+        # The answer to a ping stands behind the replay.
+        await self.say(action="ping")
+        replay = []
+        while (heard := await self.hear())["type"] == "event":
+            assert heard["replay"] is True
+            replay.append(heard["event"])
+        assert heard == {"type": "pong"}
+        return replay
+
+    async def is_quiet(self) -> bool:
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self.socket.recv()
+        except TimeoutError:
+            return True
+        return False
+
+    async def ended(self) -> int:
+        """The code that the server closed with."""
+        async with asyncio.timeout(HEAR_SECONDS):
+            await self.socket.wait_closed()
+        assert self.socket.close_code is not None
+        return self.socket.close_code
+
+
+@asynccontextmanager
+async def ear(address: str, token: str = "", **options: Any) -> AsyncIterator[Ear]:
+    """A socket that has heard its welcome; in place of a token a whole query can be given."""
+    query = token if "=" in token else f"token={token}" if token else ""
+    async with connect(f"ws://{address}/ws/events?{query}", proxy=None, **options) as socket:
+        listener = Ear(socket)
+        assert (await listener.hear())["type"] == "welcome"
+        yield listener
+
+
+async def refused_with(address: str, query: str = "", **options: Any) -> tuple[int, str]:
+    """Status and code of a handshake that is refused."""
+    try:
+        async with connect(f"ws://{address}/ws/events{query}", proxy=None, **options):
+            raise AssertionError("the handshake was not refused")
+    except InvalidStatus as refusal:
+        return refusal.response.status_code, json.loads(refusal.response.body)["error"]["code"]
+
+
+async def ticket_of(caller: TestAgent | TestDeveloper) -> str:
+    answer = await caller.registry.post("/ws/ticket", headers=caller.headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["ticket"]
+
+
+def issued(ref: str, padding: str = "") -> TokensIssued:
+    """An event that can be told from others by its ref."""
+    nobody = "did:hansa:hansa.local:nobody"
+    return TokensIssued(tx_id=0, to=nobody, amount="1", currency=f"AVT{padding}", ref=ref)
+
+
+async def append(registry: TestRegistry, *refs: str, padding: str = "") -> None:
+    """Append an event for each ref, in one commit."""
+    events = [issued(ref, padding) for ref in refs]
+    await registry.database.act(lambda tx: journal.append(tx, *events))

@@ -1,0 +1,154 @@
+"""The follower tells every committed event once, in the order of positions, whatever commits late or breaks."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from hansa.rooms import journal
+from hansa.rooms.journal.feed.follower import Follower
+from hansa.rooms.journal.feed.store import Place
+from hansa.rooms.journal.store import StoredEvent
+from tests.operation.registry_process import until
+from tests.registry import TestRegistry
+from tests.rooms.journal.feed.listening import append, issued
+
+WRITERS = 8
+COMMITS_EACH = 25
+
+
+class Told:
+    """What a follower told."""
+
+    def __init__(self) -> None:
+        self.seeded: list[StoredEvent] = []
+        self.told: list[StoredEvent] = []
+        self.begun = False
+
+    def seed(self, events: list[StoredEvent]) -> None:
+        self.seeded += events
+        self.begun = True
+
+    @property
+    def refs(self) -> list[str]:
+        return [event.data["ref"] for event in self.told]
+
+
+@asynccontextmanager
+async def following(registry: TestRegistry, *, ring: int = 400) -> AsyncIterator[Told]:
+    told = Told()
+    follower = Follower(
+        registry.database.dsn, seed=told.seed, tell=told.told.extend, ring=ring, of_each_type=15
+    )
+    task = asyncio.create_task(follower.run())
+    try:
+        await until(lambda: told.begun)
+        yield told
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def write_slowly(registry: TestRegistry, writer: int, *, roll_back: Callable[[], bool]) -> list[str]:
+    """Commits whose transactions stay open 0 to 40 ms, before and after they write; returns what was committed."""
+    committed = []
+    for number in range(COMMITS_EACH):
+        refs = [f"{writer}-{number}-{part}" for part in range(random.randint(1, 3))]
+        with suppress(ZeroDivisionError):
+            await registry.database.act(lambda tx, refs=refs: hold_open(tx, refs, fails=roll_back()))
+            committed += refs
+    return committed
+
+
+async def hold_open(tx, refs: list[str], *, fails: bool) -> None:
+    first, *others = [issued(ref) for ref in refs]
+    await journal.append(tx, first)
+    await asyncio.sleep(random.uniform(0, 0.04))
+    if others:
+        await journal.append(tx, *others)
+        await asyncio.sleep(random.uniform(0, 0.01))
+    if fails:
+        raise ZeroDivisionError
+
+
+async def test_of_writers_whose_transactions_stay_open_nothing_is_missed_or_told_twice(
+    registry: TestRegistry,
+):
+    async with following(registry) as told:
+        written = await asyncio.gather(
+            *(write_slowly(registry, n, roll_back=lambda: random.random() < 0.1) for n in range(WRITERS))
+        )
+        committed = {ref for refs in written for ref in refs}
+        await until(lambda: len(told.told) >= len(committed))
+        await asyncio.sleep(0.5)
+    assert len(committed) > WRITERS * COMMITS_EACH
+    assert sorted(told.refs) == sorted(committed)
+    places = [Place.of(event) for event in told.told]
+    assert places == sorted(places)
+    sequences = [event.sequence for event in told.told]
+    assert sequences != sorted(sequences), "nothing committed late: the writers prove nothing"
+
+
+async def test_an_older_open_transaction_holds_back_what_came_after_it(registry: TestRegistry):
+    async with following(registry) as told:
+        older, may_commit = asyncio.Event(), asyncio.Event()
+
+        async def hold(tx) -> None:
+            await journal.append(tx, issued("older"))
+            older.set()
+            await may_commit.wait()
+
+        holding = asyncio.create_task(registry.database.act(hold))
+        await older.wait()
+        await append(registry, "younger")
+        await asyncio.sleep(0.5)
+        assert told.refs == []
+        may_commit.set()
+        await holding
+        await until(lambda: len(told.told) == 2, seconds=2)
+        assert told.refs == ["older", "younger"]
+
+
+async def test_a_broken_connection_loses_and_doubles_nothing(registry: TestRegistry):
+    async with following(registry) as told:
+        expected = []
+        for number in range(60):
+            expected.append(str(number))
+            await append(registry, expected[-1])
+            if number % 20 == 10:
+                assert await end_followers(registry) == 1
+            await asyncio.sleep(0.01)
+        await until(lambda: len(told.told) >= len(expected))
+        await asyncio.sleep(0.3)
+        assert told.refs == expected
+
+
+async def end_followers(registry: TestRegistry) -> int:
+    """Break the connections that listen, and tell how many there were."""
+
+    async def ended() -> int:
+        return await registry.database.look(
+            lambda tx: tx.fetchval(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid() AND"
+                " (query LIKE 'LISTEN%' OR query LIKE '%(xid, seq) >%')"
+            )
+        )
+
+    for _ in range(100):
+        if count := await ended():
+            return count
+        await asyncio.sleep(0.02)
+    return 0
+
+
+async def test_what_was_there_before_is_the_seed_and_is_not_told_again(registry: TestRegistry):
+    await append(registry, *[str(number) for number in range(30)])
+    async with following(registry, ring=20) as told:
+        await append(registry, "new")
+        await until(lambda: told.told)
+    seeded = [event.data.get("ref") for event in told.seeded]
+    assert seeded[-20:] == [str(number) for number in range(10, 30)]
+    assert told.refs == ["new"]
+    assert "LedgerBalanceChanged" in {event.event_type for event in told.seeded}, "the newest of each type"

@@ -1,0 +1,105 @@
+"""A reader that does not keep up is let go, and nobody else pays for it."""
+
+import asyncio
+import socket
+import time
+
+import pytest
+
+from hansa.rooms.journal.feed import conversation
+from tests.operation.registry_process import until
+from tests.registry import StartRegistry, TestRegistry
+from tests.rooms.journal.feed.listening import Ear, append, ear
+
+PADDING = "x" * 60_000
+EVENTS = 60
+SMALL_BUFFER = 16_384
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry) -> TestRegistry:
+    return await start_registry(rate_limit_reads="off")
+
+
+def hard_of_hearing(address: str) -> socket.socket:
+    """A connection whose buffer is soon full."""
+    host, _, port = address.partition(":")
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
+    connection.connect((host, int(port)))
+    connection.setblocking(False)
+    return connection
+
+
+async def overwhelm(registry: TestRegistry) -> None:
+    """More than the buffers of the system and the queue of a socket hold together."""
+    for number in range(EVENTS):
+        await append(registry, str(number), padding=PADDING)
+
+
+async def test_a_reader_that_falls_behind_is_told_to_resync_as_its_last_message(registry: TestRegistry):
+    async with (
+        registry.listening() as address,
+        ear(address, sock=hard_of_hearing(address), max_size=None) as slow,
+        ear(address, max_size=None) as quick,
+    ):
+        for listener in (slow, quick):
+            await listener.subscribe("events:all")
+        slow.socket.transport.pause_reading()
+        hearing = asyncio.create_task(quick.hear_many(EVENTS))
+        await overwhelm(registry)
+        heard = await hearing
+        assert [message["event"]["data"]["ref"] for message in heard] == [str(n) for n in range(EVENTS)]
+        slow.socket.transport.resume_reading()
+        told, last = await until_the_end(slow)
+        assert last["type"] == "resync"
+        assert (last["last_event_id"], last["last_sequence"]) == (told[-1]["id"], told[-1]["sequence"])
+        assert [event["data"]["ref"] for event in told] == [str(n) for n in range(len(told))]
+        assert len(told) < EVENTS
+        assert await slow.ended() == 1013
+
+
+async def until_the_end(listener: Ear) -> tuple[list[dict], dict]:
+    """The events told, and the message after them."""
+    told = []
+    while (heard := await listener.hear())["type"] == "event":
+        told.append(heard["event"])
+    return told, heard
+
+
+async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(conversation, "LAST_WORDS_SECONDS", 0.5)
+    async with (
+        registry.listening() as address,
+        ear(address, max_size=None) as quick,
+        ear(address, sock=hard_of_hearing(address), close_timeout=0) as mute,
+    ):
+        await mute.subscribe("events:all")
+        await quick.subscribe("events:all")
+        mute.socket.transport.pause_reading()
+        hearing = asyncio.create_task(quick.hear_many(EVENTS))
+        await overwhelm(registry)
+        await hearing
+        feed = registry.app.state.live_feed
+        await until(lambda: feed._sockets == 1, seconds=5)
+        started = time.monotonic()
+        await append(registry, "after")
+        assert (await quick.hear())["event"]["data"]["ref"] == "after"
+        assert time.monotonic() - started < 1
+        mute.socket.transport.abort()
+
+
+async def test_an_open_socket_does_not_hold_up_a_stop(registry: TestRegistry):
+    async with registry.listening() as address:
+        reading = await asyncio.to_thread(hard_of_hearing, address)
+        connection = ear(address, sock=reading, close_timeout=0)
+        mute = await connection.__aenter__()
+        await mute.subscribe("events:all")
+        mute.socket.transport.pause_reading()
+        await overwhelm(registry)
+        started = time.monotonic()
+    assert time.monotonic() - started < 5
+    mute.socket.transport.abort()
+    await connection.__aexit__(None, None, None)

@@ -1,0 +1,66 @@
+"""The schemas of docs/events are those of the code, and what the journal holds keeps to them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from hansa.foundation.events import event_types
+from hansa.foundation.events.schemas import event_schema, schema_file
+from tests.registry import StartRegistry
+
+DOCS = Path(__file__).parents[3] / "docs" / "events"
+
+
+def test_the_schemas_in_the_docs_are_those_of_the_code():
+    kept = {file.name: file.read_text() for file in DOCS.glob("*.json")}
+    assert kept == {f"{kind.__name__}.json": schema_file(kind) for kind in event_types()}, (
+        "docs/events is stale: run `make events`"
+    )
+
+
+@pytest.mark.parametrize("kind", event_types(), ids=lambda kind: kind.__name__)
+def test_a_schema_is_one_of_the_stated_dialect(kind: type[Any]):
+    schema = event_schema(kind)
+    jsonschema_rs.meta.validate(schema)
+    assert schema["description"].splitlines()[0].endswith(".")
+    assert set(schema["required"]) <= schema["properties"].keys()
+
+
+async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry: StartRegistry):
+    registry = await start_registry(
+        enable_projection_snapshots=True,
+        agent_rbac_default_roles="trader,staker",
+        staking_rewards_enabled=True,
+    )
+    administrator = await registry.administrator("admin_platform")
+    payer, payee = await registry.agent(), await registry.agent()
+    assert (await payer.transfer(payee, "1", message="for you")).status_code == 200
+    assert (await payer.transfer(payee, "0.00000001")).status_code == 200
+    stake = await registry.post("/staking/stake", json={"amount": "10"}, headers=payer.headers)
+    assert stake.status_code == 200
+    # Units that lay staked for a year have earned something.
+    await registry.database.act(
+        lambda tx: tx.execute("UPDATE ledger_stake_position SET staked_at = staked_at - interval '1 year'")
+    )
+    assert (await registry.post("/staking/claim-rewards", headers=payer.headers)).status_code == 200
+    unstake = await registry.post("/staking/unstake", json={"amount": "3"}, headers=payer.headers)
+    assert unstake.status_code == 200
+    await registry.http.put(
+        "/api/v1/admin/event-emission-policies/TokensStaked",
+        json={"emit_from_teg": False},
+        headers=administrator.headers,
+    )
+    assert (
+        await registry.post("/admin/projection-snapshot", headers=administrator.headers)
+    ).status_code == 200
+    rows = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
+    held = {kind.__name__: event_schema(kind) for kind in event_types()}
+    for row in rows:
+        schema, data = held[row["event_type"]], json.loads(row["data"])
+        jsonschema_rs.validate(schema, data)
+        assert data.keys() == schema["properties"].keys(), row["event_type"]
+    seen = {row["event_type"] for row in rows}
+    assert held.keys() - seen <= {"SupplyInvariantBreach"}

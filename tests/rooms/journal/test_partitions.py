@@ -1,0 +1,189 @@
+"""The log lies in one partition for each month, and nobody who reads or writes it notices."""
+
+import runpy
+from datetime import UTC, datetime
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.events import AgentOnboarded
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.migrate import migrations_directory
+from hansa.rooms import journal
+from tests.registry import TestRegistry
+
+CHANGES = ["UPDATE {} SET data = '{{}}'", "DELETE FROM {}", "TRUNCATE {}"]
+
+INSERT = """
+INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, recorded_at, idempotency_key)
+VALUES ('AgentOnboarded', 'did:x', 'agent', '{}', 'registry', $1, $2) RETURNING tableoid::regclass::text
+"""
+
+
+async def partitions(registry: TestRegistry) -> set[str]:
+    rows = await registry.database.look(
+        lambda tx: tx.fetch(
+            "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'journal_event'::regclass"
+        )
+    )
+    return {row["name"] for row in rows}
+
+
+def month_name(months_ahead: int) -> str:
+    today = datetime.now(UTC)
+    year, month = divmod(today.year * 12 + today.month - 1 + months_ahead, 12)
+    return f"journal_event_{year}_{month + 1:02}"
+
+
+async def put(registry: TestRegistry, recorded_at: datetime, key: str | None = None) -> str:
+    return await registry.database.act(lambda tx: tx.fetchval(INSERT, recorded_at, key))
+
+
+async def test_this_month_and_the_next_ones_have_their_partitions(registry: TestRegistry):
+    wanted = {month_name(ahead) for ahead in range(4)}
+    assert wanted <= await partitions(registry)
+    before = await partitions(registry)
+    await registry.database.act(journal.keep_partitions_ahead)
+    assert await partitions(registry) == before
+
+
+async def test_every_partition_refuses_changes_and_keeps_keys_apart(registry: TestRegistry):
+    past, future = datetime(2001, 5, 1, tzinfo=UTC), datetime(2901, 5, 1, tzinfo=UTC)
+    await registry.database.act(
+        lambda tx: tx.execute("SELECT journal_add_month($1), journal_add_month($2)", past, future)
+    )
+    assert await put(registry, past, "a") == "journal_event_2001_05"
+    assert await put(registry, future, "a") == "journal_event_2901_05"
+    assert await put(registry, datetime(2801, 5, 1, tzinfo=UTC), "a") == "journal_event_default"
+    for moment in (past, future, datetime(2801, 5, 1, tzinfo=UTC)):
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await put(registry, moment, "a")
+    for name in await partitions(registry):
+        for change in CHANGES:
+            with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="append-only"):
+                await registry.database.act(
+                    lambda tx, name=name, change=change: tx.execute(change.format(name))
+                )
+
+
+async def test_the_edges_of_a_month_are_those_of_utc(registry: TestRegistry):
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "SET LOCAL timezone = 'Asia/Tokyo'; SELECT journal_add_month('2001-05-15Z'), journal_add_month('2001-06-01T00:00Z')"
+        )
+    )
+    assert await put(registry, datetime(2001, 5, 31, 23, 59, 59, tzinfo=UTC)) == "journal_event_2001_05"
+    assert await put(registry, datetime(2001, 6, 1, tzinfo=UTC)) == "journal_event_2001_06"
+    assert await put(registry, datetime(2001, 4, 30, 23, 59, 59, tzinfo=UTC)) == "journal_event_default"
+
+
+async def test_a_month_that_began_in_the_default_partition_stays_there(registry: TestRegistry):
+    moment = datetime(2001, 5, 1, tzinfo=UTC)
+    await put(registry, moment)
+    made = await registry.database.act(lambda tx: tx.fetchval("SELECT journal_add_month($1)", moment))
+    assert made is False
+    assert await put(registry, moment) == "journal_event_default"
+
+
+async def test_partitions_wait_no_longer_than_half_a_second_for_readers(registry: TestRegistry):
+    async with registry.database._connection() as reader, reader.transaction():
+        await reader.fetch("SELECT count(*) FROM journal_event")
+        with pytest.raises(asyncpg.LockNotAvailableError):
+            async with registry.database._connection() as other:
+                await other.execute("SELECT journal_add_month('2001-05-01Z')")
+
+
+def migration(number: str) -> str:
+    """The SQL of a migration, as PostgreSQL gets it."""
+    (file,) = migrations_directory().glob(f"{number}_*.py")
+    return runpy.run_path(str(file))["SQL"].replace("%%", "%")
+
+
+async def test_a_log_from_before_the_partitions_is_kept_to_the_letter(postgres: str):
+    name = f"hansa_test_{uuid4().hex[:12]}"
+    admin = await asyncpg.connect(postgres)
+    await admin.execute(f'CREATE DATABASE "{name}"')
+    old = await asyncpg.connect(urlunsplit(urlsplit(postgres)._replace(path=f"/{name}")))
+    try:
+        await old.execute(migration("0002"))
+        await old.execute(
+            "INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, recorded_at,"
+            " idempotency_key) SELECT 'T', 'a' || n, 'agent', jsonb_build_object('n', n), 'ledger',"
+            " now() - n * interval '13 days', nullif('key-' || n, 'key-3') FROM generate_series(1, 12) n;"
+            " SELECT nextval('journal_event_seq_seq') FROM generate_series(1, 5)"
+        )
+        before = [tuple(row) for row in await old.fetch("SELECT * FROM journal_event ORDER BY seq")]
+        await old.execute(migration("0009"))
+        assert [tuple(row) for row in await old.fetch("SELECT * FROM journal_event ORDER BY seq")] == before
+        assert await old.fetchval("SELECT count(*) FROM journal_event_default") == 0
+        assert (
+            await old.fetchval(f"{INSERT.partition('RETURNING')[0]} RETURNING seq", datetime.now(UTC), "k")
+            == 18
+        )
+    finally:
+        await old.close()
+        await admin.execute(f'DROP DATABASE "{name}"')
+        await admin.close()
+
+
+LOOKUPS = {
+    "by key": "SELECT * FROM journal_event WHERE idempotency_key = ANY ($1::text[])",
+    "by aggregate": "SELECT * FROM journal_event WHERE aggregate_id = 'x' AND event_type NOT IN"
+    " ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')",
+    "newest": "SELECT * FROM journal_event ORDER BY seq DESC LIMIT 60",
+    "in order": "SELECT * FROM journal_event WHERE (xid, seq) > (100000, 5) ORDER BY xid, seq LIMIT 60",
+    "last": "SELECT max(seq) FROM journal_event",
+}
+
+
+async def test_every_lookup_goes_by_an_index_on_every_partition(registry: TestRegistry):
+    async def explain(tx: Tx) -> dict[str, list[str]]:
+        await tx.execute("SET LOCAL enable_seqscan = off")
+        plans = {}
+        for name, query in LOOKUPS.items():
+            values = [["a", "b"]] if "$1" in query else []
+            rows = await tx.fetch(f"EXPLAIN (COSTS OFF) {query}", *values)
+            plans[name] = [row[0] for row in rows]
+        return plans
+
+    for name, plan in (await registry.database.act(explain)).items():
+        assert not [line for line in plan if "Seq Scan" in line or ("Sort" in line and "Key" not in line)], (
+            name
+        )
+        assert any("Index" in line for line in plan), name
+
+
+def onboarded() -> AgentOnboarded:
+    return AgentOnboarded(
+        did=f"did:{uuid4()}", card_id="card", first_agent=False, initial_funding_status="none"
+    )
+
+
+async def test_who_listens_is_told_of_each_append(registry: TestRegistry):
+    told: list[str] = []
+    listener = await asyncpg.connect(registry.database.dsn)
+    await listener.add_listener("hansa_journal", lambda *parts: told.append(parts[3]))
+    for _ in range(3):
+        await registry.database.act(lambda tx: journal.append(tx, onboarded(), onboarded()))
+    await listener.execute("SELECT 1")
+    assert told == [""] * 3
+    await listener.close()
+
+
+async def test_of_appends_that_overlap_one_tells_for_all(registry: TestRegistry):
+    told: list[str] = []
+    listener = await asyncpg.connect(registry.database.dsn)
+    await listener.add_listener("hansa_journal", lambda *parts: told.append(parts[3]))
+    async with (
+        registry.database._connection() as one,
+        registry.database._connection() as other,
+        one.transaction(),
+        other.transaction(),
+    ):
+        await journal.append(one, onboarded())
+        await journal.append(other, onboarded())
+    await listener.execute("SELECT 1")
+    assert len(told) == 1
+    await listener.close()
