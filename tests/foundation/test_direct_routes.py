@@ -4,13 +4,14 @@ from typing import Annotated
 
 import httpx2
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, Request
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from hansa.doors.http import problems
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.words.errors import Forbidden
 from tests.registry import TestRegistry
 
 
@@ -33,6 +34,23 @@ async def order(
     key: Annotated[str | None, Header(alias="Some-Key", pattern=r"^[a-z]{1,5}$")] = None,
 ) -> Response:
     return JSONResponse({"to": body.to, "amount": body.amount, "greeting": greeting, "key": key})
+
+
+class Answer(BaseModel):
+    limit: int
+    who: str
+
+
+async def look(
+    who: Annotated[str, Depends(found_in)],
+    limit: Annotated[int, Query(ge=1, le=9)] = 5,
+) -> Answer:
+    return Answer(limit=limit, who=who)
+
+
+async def never_ada(request: Request) -> None:
+    if request.headers.get("x-who") == "Ada":
+        raise Forbidden
 
 
 REQUESTS = [
@@ -70,6 +88,27 @@ async def test_a_direct_route_answers_as_an_ordinary_one(registry: TestRegistry,
     ) as http:
         ordinary = await http.post("/ordinary", **REQUESTS[number])
         direct = await http.post("/direct", **REQUESTS[number])
+    assert direct.status_code == ordinary.status_code
+    assert direct.text.replace("/direct", "/ordinary") == ordinary.text
+
+
+@pytest.mark.parametrize("query", ["", "?limit=3", "?limit=10", "?limit=x", "?limit=", "?other=1"])
+@pytest.mark.parametrize("who", ["Grace", "Ada"])
+async def test_a_direct_reading_answers_as_an_ordinary_one(
+    registry: TestRegistry, query: str, who: str
+) -> None:
+    app = FastAPI()
+    app.state.runtime = registry.runtime
+    problems.install(app)
+    for path, kind in (("/ordinary", GuardedRoute), ("/direct", DirectRoute)):
+        router = APIRouter(route_class=kind)
+        router.get(path, dependencies=[Depends(never_ada)])(look)
+        app.include_router(router)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app), base_url="http://registry.test"
+    ) as http:
+        ordinary = await http.get("/ordinary" + query, headers={"x-who": who})
+        direct = await http.get("/direct" + query, headers={"x-who": who})
     assert direct.status_code == ordinary.status_code
     assert direct.text.replace("/direct", "/ordinary") == ordinary.text
 

@@ -2,12 +2,12 @@
 
 The framework solves a route's dependencies anew for every request, which costs several times the work of the money
 routes. A `DirectRoute` works them out once, when it is declared; OpenAPI sees no difference. It understands JSON
-bodies, headers, the request itself and dependencies made of these: what it does not understand stops the start.
+bodies, headers, query members, the request itself and dependencies made of these: what it does not understand stops the start.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter, Request, params
 from fastapi.exceptions import RequestValidationError
@@ -21,16 +21,21 @@ Resolver = Callable[[Request, Any], Awaitable[Any]]
 
 
 class DirectRoute(GuardedRoute):
-    """A route whose endpoint answers with a `Response` and whose dependencies are called directly."""
+    """A route whose dependencies are called directly and whose model, if it answers with one, is sent as it is."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         call = directly(self.endpoint)
+        before = [_dependency(dependency) for dependency in self.dependencies]
         takes_body = self.body_field is not None
 
         async def answered(request: Request) -> Response:
             parsed = await guarded_json(request) if takes_body else None
-            response: Response = await call(request, parsed)
-            return response
+            for dependency in before:
+                await dependency(request, parsed)
+            answer: Response | BaseModel = await call(request, parsed)
+            if isinstance(answer, Response):
+                return answer
+            return Response(answer.model_dump_json(), media_type="application/json")
 
         return answered
 
@@ -76,13 +81,16 @@ def _resolver(name: str, hint: Any, default: Any) -> Resolver:
             if isinstance(detail, params.Depends):
                 return _dependency(detail)
             if isinstance(detail, params.Header):
-                return _header_of(name, hint, detail, default)
+                alias = detail.alias or name.replace("_", "-")
+                return _named_value("header", alias, hint, default)
+            if isinstance(detail, params.Query):
+                return _named_value("query", detail.alias or name, hint, default)
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
 
 
 def _is_of_the_request(hint: Any) -> bool:
     is_body = inspect.isclass(hint) and issubclass(hint, BaseModel)
-    return is_body or any(isinstance(detail, params.Header) for detail in get_args(hint))
+    return is_body or any(isinstance(detail, params.Param) for detail in get_args(hint))
 
 
 def _dependency(detail: params.Depends) -> Resolver:
@@ -104,19 +112,18 @@ def _body_of(model: type[BaseModel]) -> Resolver:
     return validated
 
 
-def _header_of(name: str, hint: Any, detail: params.Header, default: Any) -> Resolver:
+def _named_value(place: Literal["header", "query"], name: str, hint: Any, default: Any) -> Resolver:
     adapter = TypeAdapter[Any](hint)
-    alias = (detail.alias or name.replace("_", "-")).lower()
 
     async def validated(request: Request, body: Any) -> Any:
         del body
-        value = request.headers.get(alias)
+        value = request.headers.get(name) if place == "header" else request.query_params.get(name)
         if value is None:
             return default
         try:
             return adapter.validate_python(value)
         except ValidationError as trouble:
-            raise RequestValidationError(_located("header", trouble, detail.alias or name)) from None
+            raise RequestValidationError(_located(place, trouble, name)) from None
 
     return validated
 

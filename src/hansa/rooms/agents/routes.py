@@ -8,6 +8,7 @@ from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentDeveloper, Public, agent_caller
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
@@ -152,10 +153,17 @@ async def issue_agent_token(
     return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
 
 
-@router.get("/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def read_myself(agent: CurrentKnownAgent) -> Myself:
     """Who the token belongs to; a 200 is proof of identity at this moment."""
     return Myself.of(agent)
+
+
+router.add_api_route(
+    "/agents/me",
+    read_myself,
+    responses=problems(Unauthorized, AgentSuspended, AgentRevoked),
+    route_class_override=DirectRoute,
+)
 
 
 @router.get(

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentAgent
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Forbidden, Unauthorized
@@ -20,13 +21,20 @@ router.include_router(staking_router)
 router.include_router(statement_router)
 
 
-@router.get("/teg/balance", responses=problems(Unauthorized, Forbidden, MomentInvalid))
 async def read_balance(
     agent: CurrentAgent, db: Db, settings: Config, as_of: AsOf = None
 ) -> BalanceThenOut | BalanceOut:
     """The asking agent's balance, now or as of a moment of the past."""
     if as_of is None:
-        balance = await db.read(lambda tx: balance_of(tx, agent.did))
+        balance = await db.look(lambda tx: balance_of(tx, agent.did))
         return BalanceOut(agent_id=balance.did, balance=format_amount(balance.liquid))
     then = await db.read(lambda tx: balance_then(tx, agent.did, as_of, settings.trust_domain))
     return BalanceThenOut(agent_id=then.did, balance=format_amount(then.liquid), as_of=as_of)
+
+
+router.add_api_route(
+    "/teg/balance",
+    read_balance,
+    responses=problems(Unauthorized, Forbidden, MomentInvalid),
+    route_class_override=DirectRoute,
+)
