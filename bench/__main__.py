@@ -13,6 +13,7 @@ from bench import (
     http_overload,
     http_reads,
     http_transfer,
+    journal_append,
     journal_feed,
     ledger_posting,
     ledger_staking,
@@ -25,6 +26,7 @@ BENCHES = {
     "http/transfer": http_transfer.run,
     "http/overload": http_overload.run,
     "http/reads": http_reads.run,
+    "journal/append": journal_append.run,
     "journal/feed": journal_feed.run,
     "auditor/cycle": auditor_cycle.run,
 }

@@ -53,8 +53,8 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, ACCOUNTS)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory) as url:
-            loads = await _measure(url, callers, figures, seconds=4 * SECONDS if full else SECONDS)
+        async with served(directory) as service:
+            loads = await _measure(service.url, callers, figures, seconds=4 * SECONDS if full else SECONDS)
         async with bench_runtime(directory) as runtime:
             acknowledged = sum(load.done for load in loads)
             # What was under way when the clients stopped may be written without having been acknowledged.

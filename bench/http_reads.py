@@ -25,12 +25,12 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory) as url:
+        async with served(directory) as service:
             rates: dict[str, list[float]] = {path: [] for path in PATHS}
             p99s: dict[str, list[float]] = {path: [] for path in PATHS}
             for _ in range(ROUNDS):
                 for path in PATHS:
-                    rate, p99 = await _wrk(url, path, callers)
+                    rate, p99 = await _wrk(service.url, path, callers)
                     rates[path].append(rate)
                     p99s[path].append(p99)
     medians = {

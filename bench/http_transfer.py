@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import which
@@ -44,10 +45,14 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory) as url, _beside(directory) as runtime:
+        async with served(directory) as service, _beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
-            await _measure(url, callers, runtime, baseline, figures, accounts=len(dids))
+            before = service.resident_mib()
+            await _measure(service.url, callers, runtime, baseline, figures, accounts=len(dids))
+            figures.notes.append(
+                f"memory of the service: {before:.0f} MiB before, {service.resident_mib():.0f} MiB after"
+            )
     return figures
 
 
@@ -104,15 +109,29 @@ async def prepare_callers(runtime: Runtime, dids: list[str], directory: Path) ->
     return callers
 
 
+@dataclass(frozen=True)
+class Service:
+    """A running service."""
+
+    url: str
+    pid: int
+
+    def resident_mib(self) -> float:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
+        assert found
+        return int(found[1]) / 1024
+
+
 @asynccontextmanager
-async def served(directory: Path) -> AsyncIterator[str]:
+async def served(directory: Path) -> AsyncIterator[Service]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
     try:
-        yield (await process.stdout.readline()).decode().removeprefix("ready ").strip()
+        line = (await process.stdout.readline()).decode()
+        yield Service(line.removeprefix("ready ").strip(), process.pid)
     finally:
         process.terminate()
         await process.wait()

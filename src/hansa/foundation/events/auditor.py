@@ -10,6 +10,7 @@ class SupplyInvariantBreach(Event, frozen=True):
 
     aggregate_type: ClassVar[str] = "system_account"
     source: ClassVar[str] = "auditor"
+    is_always_recorded: ClassVar[bool] = True
 
     verdict_id: int
     as_of_event_seq: int
