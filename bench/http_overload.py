@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
@@ -12,7 +13,7 @@ from bench.ground import bench_runtime, seed_agents, sound_between, temporary_di
 from bench.http_transfer import PAYERS, prepare_callers, served
 
 PEAK_CONNECTIONS = 64
-CROWD_CONNECTIONS = (2_000, 6_000)
+CROWD_CONNECTIONS = (2_000, 10_000)
 SECONDS = 8
 ROUNDS = 3
 ACCOUNTS = 10_000
@@ -49,6 +50,7 @@ async def run(*, full: bool) -> Figures:
         figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
         figures.books_are_sound = False
         return figures
+    _allow_connections()
     async with temporary_directory() as directory:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, ACCOUNTS)
@@ -63,6 +65,12 @@ async def run(*, full: bool) -> Figures:
                 await sound_between(runtime, acknowledged, acknowledged + under_way)
             )
     return figures
+
+
+def _allow_connections() -> None:
+    """Raise the limit on open files, for the service and for its clients, as far as this account may."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _measure(url: str, callers: Path, figures: Figures, *, seconds: int) -> list[Load]:
