@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi import APIRouter, Depends, Form, Path, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
@@ -68,11 +68,6 @@ def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEM
     return values[0]
 
 
-def never_stored(response: Response) -> None:
-    """Keep the secrets of an answer out of every cache."""
-    response.headers["Cache-Control"] = "no-store"
-
-
 BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
 # The agent that `check_agent` of this room found: it knows more than other rooms ask for.
 CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
@@ -80,7 +75,7 @@ CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
 
 @router.post(
     "/onboard/bootstrap/request-token",
-    dependencies=[Depends(limited(BOOTSTRAP_TOKENS)), Depends(never_stored)],
+    dependencies=[Depends(limited(BOOTSTRAP_TOKENS))],
     responses=problems(Unauthorized, DeveloperUnverified, Invalid, BodyInvalid, TooManyRequests),
 )
 async def request_bootstrap_token(
@@ -103,7 +98,7 @@ async def request_bootstrap_token(
 @router.post(
     "/onboard/create_agent",
     status_code=201,
-    dependencies=[Depends(limited(CREATIONS)), Depends(never_stored)],
+    dependencies=[Depends(limited(CREATIONS))],
     responses=problems(
         BootstrapTokenRefused,
         BootstrapTokenUsed,
@@ -137,7 +132,7 @@ async def read_card_template(_: CurrentDeveloper) -> dict[str, Any]:
 
 @router.post(
     "/auth/agent/token",
-    dependencies=[Depends(limited(AGENT_TOKENS)), Depends(never_stored)],
+    dependencies=[Depends(limited(AGENT_TOKENS))],
     responses=problems(CredentialsWrong, AgentSuspended, AgentRevoked, Invalid, BodyInvalid, TooManyRequests),
 )
 async def issue_agent_token(
