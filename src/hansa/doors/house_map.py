@@ -105,10 +105,13 @@ def _callers(dependant: Dependant) -> Iterator[str]:
     for dependency in dependant.dependencies:
         permission = getattr(dependency.call, "permission", None)
         area = getattr(dependency.call, "area", None)
+        scope = getattr(dependency.call, "scope", None)
         if permission:
             yield f"agent holding `{permission}`"
         elif area:
             yield f"developer holding `{area}`"
+        elif scope:
+            yield f"developer; an API key with `{scope}`"
         elif dependency.call in CALLERS:
             yield CALLERS[dependency.call]
         elif isinstance(dependency.call, SecurityBase):

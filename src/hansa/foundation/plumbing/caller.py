@@ -1,7 +1,7 @@
 """Who is asking. The parameter type in a route's signature is the policy.
 
-- `Public`: anyone. `CurrentDeveloper`: a person, by developer token; `admin_holding(area)`: one who administers that
-  area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a
+- `Public`: anyone. `CurrentDeveloper`: a person, by developer token; `developer_holding(scope)`: the same, or an API key
+  of that scope; `admin_holding(area)`: one who administers that area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a
   401, a missing right a 403.
 - `InternalCaller`: a service of the operator's own, by the internal key.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
@@ -18,11 +18,15 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.errors import Forbidden, Unauthorized
+from hansa.foundation.words.scopes import EVERY_SCOPE, SCOPES
 
 
 @dataclass(frozen=True)
 class Developer:
-    """A person, by developer token. `areas` are those administered now; `is_admin` tells who the operator made one."""
+    """A person. `areas` are those administered now; `is_admin` tells who the operator made one.
+
+    `scopes` narrow what a credential may do; a developer token is never narrow.
+    """
 
     id: int
     email: str
@@ -30,6 +34,7 @@ class Developer:
     is_verified: bool
     areas: frozenset[str]
     is_admin: bool
+    scopes: frozenset[str] = frozenset({EVERY_SCOPE})
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,13 @@ class AreaMissing(Forbidden):
 
     code = "AREA_MISSING"
     sentence = "This route is for administrators of another area than yours."
+
+
+class ScopeMissing(Forbidden):
+    """The API key is narrower than what this route needs."""
+
+    code = "SCOPE_MISSING"
+    sentence = "The API key does not have the scope that this route needs."
 
 
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
@@ -136,6 +148,19 @@ def admin_holding(area: str) -> Any:
 
     administrator.area = area  # type: ignore[attr-defined]
     return Depends(administrator)
+
+
+def developer_holding(scope: str) -> Any:
+    """A dependency: the developer asking, with a credential that has `scope`."""
+    assert scope in SCOPES, scope
+
+    async def developer_with_scope(developer: Annotated[Developer, Depends(developer_caller)]) -> Developer:
+        if not developer.scopes & {scope, EVERY_SCOPE}:
+            raise ScopeMissing(context={"scope": scope})
+        return developer
+
+    developer_with_scope.scope = scope  # type: ignore[attr-defined]
+    return Depends(developer_with_scope)
 
 
 def agent_holding(permission: str) -> Any:

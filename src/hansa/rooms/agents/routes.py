@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Form, Path, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import CurrentDeveloper, Public, agent_caller
+from hansa.foundation.plumbing.caller import Developer, Public, agent_caller, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -69,6 +69,9 @@ def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEM
 
 
 BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
+CreatingDeveloper = Annotated[Developer, developer_holding("agents:create")]
+ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
+WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
 # The agent that `check_agent` of this room found: it knows more than other rooms ask for.
 CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
 
@@ -79,7 +82,7 @@ CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
     responses=problems(Unauthorized, DeveloperUnverified, Invalid, BodyInvalid, TooManyRequests),
 )
 async def request_bootstrap_token(
-    body: BootstrapRequest, developer: CurrentDeveloper, db: Db, config: Config
+    body: BootstrapRequest, developer: CreatingDeveloper, db: Db, config: Config
 ) -> BootstrapOut:
     """A token that creates one agent, soon."""
     lifetime = config.bootstrap_token_lifetime
@@ -125,7 +128,7 @@ async def onboard_agent(
 
 
 @router.get("/onboard/agent-card-template", responses=problems(Unauthorized))
-async def read_card_template(_: CurrentDeveloper) -> dict[str, Any]:
+async def read_card_template(_: ReadingDeveloper) -> dict[str, Any]:
     """A card to start from."""
     return catalogue.card_template()
 
@@ -176,7 +179,7 @@ async def read_public_key(did: Annotated[str, Path(max_length=512)], db: Db, _: 
     responses=problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid),
 )
 async def give_role(
-    did: Annotated[str, Path(max_length=512)], body: RoleIn, developer: CurrentDeveloper, db: Db
+    did: Annotated[str, Path(max_length=512)], body: RoleIn, developer: WritingDeveloper, db: Db
 ) -> RolesOut:
     """Give an own agent a role; it counts from the agent's next request on."""
     return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))
@@ -184,7 +187,7 @@ async def give_role(
 
 @router.get("/agents/{did}/authz", responses=problems(Unauthorized, AgentUnknown, Invalid))
 async def read_authz(
-    did: Annotated[str, Path(max_length=512)], developer: CurrentDeveloper, db: Db, config: Config
+    did: Annotated[str, Path(max_length=512)], developer: ReadingDeveloper, db: Db, config: Config
 ) -> AuthzOut:
     """The roles of an own agent, and what they let it do."""
     roles = await db.read(lambda tx: roles_of(tx, developer, did))

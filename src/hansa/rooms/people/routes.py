@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentDeveloper, Public
+from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, Public, developer_holding
 from hansa.foundation.plumbing.limits import Limit, admit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Mail, Tokens
@@ -142,7 +142,9 @@ async def log_out(developer: CurrentDeveloper, db: Db) -> MessageOut:
 
 
 @router.get("/profile", responses=problems(Unauthorized))
-async def own_profile(developer: CurrentDeveloper, db: Db, config: Config) -> ProfileOut:
+async def own_profile(
+    developer: Annotated[Developer, developer_holding("profile:read")], db: Db, config: Config
+) -> ProfileOut:
     """The developer's own account."""
     return await db.read(lambda tx: profile.own_profile(tx, developer, config))
 
