@@ -4,6 +4,7 @@
 _.access_token
 _.account
 _.account_status
+_.act
 _.active_only
 _.active_positions
 _.active_positions_max
@@ -51,6 +52,7 @@ _.context
 _.count
 _.counterparty
 _.created_at
+_.credential
 _.crv
 _.currency
 _.currency_received
@@ -62,10 +64,12 @@ _.delta
 _.description
 _.detail
 _.developer_id
+_.developer_name
 _.did
 _.did_method
 _.direction
 _.documents_version
+_.done_at
 _.dry_run
 _.due
 _.email
@@ -166,6 +170,7 @@ _.pricing
 _.private_key_pem
 _.public_key_jwk
 _.pull_failures
+_.reason
 _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
@@ -206,6 +211,7 @@ _.staking_enabled
 _.staking_rewards_enabled
 _.state
 _.status
+_.subject
 _.supply
 _.tags
 _.tee_type

@@ -21,6 +21,3 @@ _.sequence
 
 # The operator contract names it; the extensions that it roots come with the payment block.
 _.extension_base
-
-# The policy of administrators' routes, of which the first come with suspension and invitations.
-admin_holding

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from hansa.doors.opening import join_ground
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.admin_acts import record_operator_act
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.words.money import Minor, parse_amount
 from hansa.rooms import ledger, people
@@ -18,8 +19,14 @@ async def create_administrator(
     Raises: Refused, and what joining the ground raises.
     """
     administrator = await people.admit_administrator(name=name, email=email, password=password, areas=areas)
+
+    async def create(tx: Tx) -> int:
+        developer_id = await people.create_administrator(tx, administrator)
+        await record_operator_act(tx, act="administrator.create", subject=f"developer:{developer_id}")
+        return developer_id
+
     async with _database(settings) as database:
-        return await database.act(lambda tx: people.create_administrator(tx, administrator))
+        return await database.act(create)
 
 
 async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.Minted:
@@ -28,10 +35,14 @@ async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.Minted:
     Raises: Refused, and what joining the ground raises.
     """
     amount_max, book = parse_amount(settings.teg_mint_max_avt), ledger.Book.of(settings)
+
+    async def issue(tx: Tx) -> ledger.Minted:
+        minted = await ledger.mint(tx, amount=amount, ref=ref, amount_max=amount_max, book=book)
+        await record_operator_act(tx, act="units.mint", subject=f"tx-{minted.tx_id}")
+        return minted
+
     async with _database(settings) as database:
-        return await database.act(
-            lambda tx: ledger.mint(tx, amount=amount, ref=ref, amount_max=amount_max, book=book)
-        )
+        return await database.act(issue)
 
 
 @asynccontextmanager

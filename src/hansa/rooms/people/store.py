@@ -4,6 +4,7 @@ Only single rows are locked, by the conditional updates themselves; refresh lock
 nothing locks them in the other order.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -113,6 +114,12 @@ async def profile_of(tx: Tx, developer_id: int) -> Profile:
     )
     assert row is not None
     return Profile(**row)
+
+
+async def names_of(tx: Tx, developer_ids: Sequence[int]) -> dict[int, str]:
+    """Display names by developer."""
+    rows = await tx.fetch("SELECT id, name FROM people_developer WHERE id = ANY($1)", list(developer_ids))
+    return {row["id"]: row["name"] for row in rows}
 
 
 async def add_verification_link(tx: Tx, developer_id: int, token_hash: bytes, lifetime_hours: int) -> None:

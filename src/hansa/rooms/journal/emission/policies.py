@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hansa.foundation.events import EmissionRule, EventEmissionPolicyUpdated
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.journal.append import append
 
@@ -16,16 +18,20 @@ async def list_policies(tx: Tx) -> tuple[list[rules.Policy], bool]:
 
 
 async def change_policy(
-    tx: Tx, event_type: str, change: Mapping[str, Any], *, changed_by: str
+    tx: Tx, event_type: str, change: Mapping[str, Any], administrator: Developer
 ) -> rules.Policy:
     """Change what the policy of a type says; a type without one gets it. Raises: EmissionRequired."""
     before = await store.lock_policy(tx, event_type)
     after = rules.changed(event_type, before.rule, change)
+    await record_admin_act(tx, administrator, act="emission_policy.change", subject=event_type)
     if after == before.rule:
         return before
     policy = await store.write_policy(tx, event_type, after)
     told = EventEmissionPolicyUpdated(
-        event_type=event_type, before=_told(before.rule), after=_told(after), changed_by=changed_by
+        event_type=event_type,
+        before=_told(before.rule),
+        after=_told(after),
+        changed_by=f"developer:{administrator.id}",
     )
     await append(tx, told)
     return policy

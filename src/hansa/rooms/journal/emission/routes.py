@@ -32,7 +32,5 @@ async def put_policy(
     event_type: EventType, body: PolicyChange, administrator: Administrator, db: Db
 ) -> PolicyOut:
     """Change which events of a type are recorded or folded; the change is told in the journal."""
-    policy = await db.act(
-        lambda tx: change_policy(tx, event_type, body.members(), changed_by=f"developer:{administrator.id}")
-    )
+    policy = await db.act(lambda tx: change_policy(tx, event_type, body.members(), administrator))
     return PolicyOut.of(policy)

@@ -23,14 +23,21 @@ router = APIRouter(route_class=GuardedRoute)
     responses=problems(Unauthorized, AreaMissing, SnapshotsDisabled, ProjectionDiverges, SnapshotWithheld),
 )
 async def write_projection_snapshot(
-    _: Annotated[Developer, admin_holding("admin_platform")], db: Db, settings: Config, ledger: OfLedger
+    administrator: Annotated[Developer, admin_holding("admin_platform")],
+    db: Db,
+    settings: Config,
+    ledger: OfLedger,
 ) -> SnapshotOut:
     """Write the balances of all accounts into the journal, as the baseline that projections begin from."""
     if not settings.enable_projection_snapshots:
         raise SnapshotsDisabled
     baseline = await db.act(
         lambda tx: write_baseline(
-            tx, ledger, frame=settings.trust_domain, currency=settings.settlement_currency
+            tx,
+            ledger,
+            frame=settings.trust_domain,
+            currency=settings.settlement_currency,
+            administrator=administrator,
         )
     )
     return SnapshotOut.of(baseline)

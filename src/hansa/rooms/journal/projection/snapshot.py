@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from hansa.foundation.events import HeldBalance, ProjectionSnapshot
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import format_amount
 from hansa.rooms.journal.append import append
@@ -27,7 +29,9 @@ class Baseline:
     events: int
 
 
-async def write_baseline(tx: Tx, readings: LedgerReadings, *, frame: str, currency: str) -> Baseline:
+async def write_baseline(
+    tx: Tx, readings: LedgerReadings, *, frame: str, currency: str, administrator: Developer
+) -> Baseline:
     """Write the balances of all accounts as the baseline of projections. `tx` must be fresh: it reads one moment.
 
     Raises: ProjectionDiverges, SnapshotWithheld.
@@ -52,6 +56,7 @@ async def write_baseline(tx: Tx, readings: LedgerReadings, *, frame: str, curren
     written = await store.own_baseline(tx)
     if written is None:
         raise SnapshotWithheld
+    await record_admin_act(tx, administrator, act="projection_snapshot.write", subject=str(written.id))
     return Baseline(str(written.id), written.sequence, position, count, part + 1)
 
 

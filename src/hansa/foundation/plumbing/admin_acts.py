@@ -1,0 +1,73 @@
+"""What administrators did, kept for good: who, by which credential, what, to whom, and why.
+
+- An act is recorded in the transaction that carries it out: there is no act without its row, and no row without its act.
+- Rows are never changed or deleted; the database refuses it. Hence no personal data belongs in them: name people and
+  agents by id or DID.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+
+_RECORD = """
+INSERT INTO plumbing_admin_act (developer_id, credential, act, subject, reason) VALUES ($1, $2, $3, $4, $5)
+"""
+
+_WANTED = """
+FROM plumbing_admin_act WHERE ($1::bigint IS NULL OR developer_id = $1) AND ($2::text IS NULL OR act = $2)
+  AND ($3::text IS NULL OR subject = $3)
+"""
+
+_LIST = f"""
+SELECT id, developer_id, credential, act, subject, reason, done_at {_WANTED} ORDER BY id DESC LIMIT $4 OFFSET $5
+"""
+
+
+@dataclass(frozen=True)
+class AdminAct:
+    """One act of an administrator; without a developer, of the operator at the command line."""
+
+    id: int
+    developer_id: int | None
+    credential: str
+    act: str
+    subject: str
+    reason: str | None
+    done_at: datetime
+
+
+@dataclass(frozen=True)
+class ActsWanted:
+    """Which acts, newest first; what is None is not asked for."""
+
+    developer_id: int | None
+    act: str | None
+    subject: str | None
+    limit: int
+    offset: int
+
+
+async def record_admin_act(
+    tx: Tx, developer: Developer, *, act: str, subject: str, reason: str | None = None
+) -> None:
+    """Record what the administrator does in this transaction.
+
+    `act` is a word of dots and underscores such as `agent.suspend`, `subject` the DID or id it is done to, at most 512
+    characters, `reason` at most 2000; an empty one is none.
+    """
+    await tx.execute(_RECORD, developer.id, developer.session, act, subject, reason or None)
+
+
+async def record_operator_act(tx: Tx, *, act: str, subject: str, reason: str | None = None) -> None:
+    """Record what the operator does at the command line in this transaction."""
+    await tx.execute(_RECORD, None, "command line", act, subject, reason or None)
+
+
+async def list_admin_acts(tx: Tx, wanted: ActsWanted) -> tuple[list[AdminAct], int]:
+    """A page of acts, newest first, and how many there are of these in all."""
+    asked = (wanted.developer_id, wanted.act, wanted.subject)
+    rows = await tx.fetch(_LIST, *asked, wanted.limit, wanted.offset)
+    total: int = await tx.fetchval(f"SELECT count(*) {_WANTED}", *asked)
+    return [AdminAct(**row) for row in rows], total

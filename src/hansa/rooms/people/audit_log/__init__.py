@@ -1,0 +1,5 @@
+"""The log of what administrators did."""
+
+from .routes import router
+
+__all__ = ["router"]

@@ -1,0 +1,28 @@
+"""HTTP door of the audit log."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+
+from .reading import read_audit_log
+from .schemas import AuditLogPage, AuditLogQuery
+
+router = APIRouter(prefix="/admin", tags=["administrators"], route_class=GuardedRoute)
+
+
+@router.get("/audit-log", responses=problems(Unauthorized, AreaMissing, Invalid))
+async def audit_log(
+    _: Annotated[Developer, admin_holding("admin_platform")],
+    query: Annotated[AuditLogQuery, Query()],
+    db: Db,
+) -> AuditLogPage:
+    """What administrators did, newest first."""
+    wanted = query.wanted()
+    acts, names, total = await db.read(lambda tx: read_audit_log(tx, wanted))
+    return AuditLogPage.of(acts, names, total, wanted)
