@@ -36,6 +36,7 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.bootstrap_token
+_.by
 _.card_data
 _.card_id
 _.changed_by
@@ -203,6 +204,7 @@ _.skip_in_projection
 _.sort_order
 _.source_registry
 _.source_service
+_.spiffe_id
 _.staked_at
 _.staked_balance
 _.staked_guard

@@ -3,7 +3,12 @@
 A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
 """
 
-from hansa.foundation.events.agents import AgentOnboarded
+from hansa.foundation.events.agents import (
+    AgentMtlsEnrolled,
+    AgentMtlsRevoked,
+    AgentOnboarded,
+    AgentRevoked,
+)
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import Event, event_json, event_types
 from hansa.foundation.events.journal import (
@@ -26,7 +31,10 @@ from hansa.foundation.events.ledger import (
 )
 
 __all__ = [
+    "AgentMtlsEnrolled",
+    "AgentMtlsRevoked",
     "AgentOnboarded",
+    "AgentRevoked",
     "EmissionRule",
     "Entry",
     "Event",

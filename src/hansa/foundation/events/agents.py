@@ -18,3 +18,42 @@ class AgentOnboarded(Event, frozen=True):
     @property
     def aggregate_id(self) -> str:
         return self.did
+
+
+class AgentRevoked(Event, frozen=True):
+    """An agent ended for good, by the word of `agent`, `administrator` or `account_deletion`."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    by: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
+class AgentMtlsEnrolled(Event, frozen=True):
+    """An agent has a workload identity: for the first time, again, or back after a suspension."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    spiffe_id: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
+class AgentMtlsRevoked(Event, frozen=True):
+    """An agent's workload identity is trusted no longer, whatever certificates of it are still unexpired."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    spiffe_id: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did

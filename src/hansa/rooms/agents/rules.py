@@ -2,6 +2,7 @@
 
 import hmac
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from hansa.foundation.words.money import Minor
@@ -54,6 +55,19 @@ class Standing:
 
     developer_id: int
     roles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OwnedAgent:
+    """An agent as its owner and administrators list it."""
+
+    did: str
+    client_id: str
+    name: str
+    status: str
+    roles: tuple[str, ...]
+    created_at: datetime
+    last_active_at: datetime | None
 
 
 def require_verified(*, is_verified: bool) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import BootstrapToken, Credentials, Standing
+from .rules import BootstrapToken, Credentials, OwnedAgent, Standing
 
 # Kept for a day past its end, so that a creation under way never sees its token vanish.
 _FORGET_UNUSED = """
@@ -61,6 +61,13 @@ FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS 
 _ADD_ROLE = """
 UPDATE agents_agent SET roles = CASE WHEN $2 = ANY(roles) THEN roles ELSE roles || $2::text END
 WHERE did = $1 AND status <> 'revoked' RETURNING roles
+"""
+
+_WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now() WHERE did = $1"
+
+_AGENTS_OF = """
+SELECT did, client_id, name, status, roles, created_at, last_active_at
+FROM agents_agent WHERE developer_id = $1 ORDER BY id
 """
 
 _FIND_PUBLIC_KEY = """
@@ -185,3 +192,29 @@ async def find_public_key(tx: Tx, did: str) -> bytes | None:
     """The present public key of an agent in any status, or None for an unknown DID."""
     key: bytes | None = await tx.fetchval(_FIND_PUBLIC_KEY, did)
     return key
+
+
+async def lock_status(tx: Tx, did: str) -> str | None:
+    """The agent's status, locked until the transaction ends, or None for an unknown DID."""
+    status: str | None = await tx.fetchval(
+        "SELECT status FROM agents_agent WHERE did = $1 FOR NO KEY UPDATE", did
+    )
+    return status
+
+
+async def write_status(tx: Tx, did: str, status: str) -> None:
+    """Write the status of a locked agent that is not revoked and does not become so."""
+    await tx.execute(
+        "UPDATE agents_agent SET status = $2 WHERE did = $1 AND status <> 'revoked'", did, status
+    )
+
+
+async def write_revoked(tx: Tx, did: str) -> None:
+    """End a locked agent for good."""
+    await tx.execute(_WRITE_REVOKED, did)
+
+
+async def agents_of(tx: Tx, developer_id: int) -> list[OwnedAgent]:
+    """Every agent of a developer, in any status, the oldest first."""
+    rows = await tx.fetch(_AGENTS_OF, developer_id)
+    return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows]

@@ -4,6 +4,7 @@ from .errors import CardInvalid, CardUnknown, HostRefused, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
 from .records import Card, StoredCard
+from .retire import retire_card
 from .routes import router
 from .template import card_template
 
@@ -20,5 +21,6 @@ __all__ = [
     "list_cards",
     "publish_card",
     "publish_stub",
+    "retire_card",
     "router",
 ]

@@ -41,6 +41,8 @@ _BY_KEY = {
     int: "c.id = $1",
 }
 
+_RETIRE = "UPDATE catalogue_card SET status = 'revoked', is_active = false WHERE did = $1 AND source_registry IS NULL"
+
 _SHOWN = "is_active AND NOT unlisted AND status = 'active'"
 
 # Ranked on narrow rows; documents are read for the best only. Each word scores by the best part that holds it.
@@ -108,6 +110,11 @@ async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
     if card_id is None:
         return None
     return StoredCard(new.id, card_id, new.did, new.human_readable_id, content.name, new.host is not None)
+
+
+async def retire(tx: Tx, did: str) -> None:
+    """Mark the card of an own agent as revoked and take it out of every listing."""
+    await tx.execute(_RETIRE, did)
 
 
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:

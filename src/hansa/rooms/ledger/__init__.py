@@ -11,6 +11,7 @@ from hansa.rooms.ledger.accounts import (
 )
 from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -28,6 +29,7 @@ from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 __all__ = [
     "BALANCES",
     "WRITTEN_TRANSACTIONS",
+    "AccountHoldsUnits",
     "AccountSuspended",
     "AccountUnknown",
     "Balance",
@@ -45,6 +47,7 @@ __all__ = [
     "TransferOrder",
     "balance_of",
     "circulating",
+    "close_account",
     "found_book",
     "grant",
     "held_balances",

@@ -1,0 +1,27 @@
+"""Take an agent's workload identity away and give it back, as its suspension begins and ends."""
+
+from typing import Literal
+
+from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import journal
+
+from . import store
+
+
+async def revoke_mtls(tx: Tx, did: str) -> Literal["revoked", "not_enrolled"]:
+    """Trust no certificate of the agent any more and tell AgentMtlsRevoked, if it has an identity to lose."""
+    spiffe_id = await store.revoke(tx, did)
+    if spiffe_id is None:
+        return "not_enrolled"
+    await journal.append(tx, AgentMtlsRevoked(did=did, spiffe_id=spiffe_id))
+    return "revoked"
+
+
+async def restore_mtls(tx: Tx, did: str) -> Literal["enrolled", "not_enrolled"]:
+    """Give back the identity that `revoke_mtls` took and tell AgentMtlsEnrolled; the agent asks for a certificate itself."""
+    spiffe_id = await store.restore(tx, did)
+    if spiffe_id is None:
+        return "not_enrolled"
+    await journal.append(tx, AgentMtlsEnrolled(did=did, spiffe_id=spiffe_id))
+    return "enrolled"

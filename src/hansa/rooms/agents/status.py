@@ -1,0 +1,74 @@
+"""What becomes of an agent: suspended, active again, revoked for good. It counts from the agent's next request on.
+
+Each act locks the agent, so of two at once the second sees what the first has done.
+"""
+
+from typing import Literal
+
+from hansa.foundation.events import AgentRevoked
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import catalogue, journal, ledger
+
+from . import store
+from .mtls import revoke_mtls
+from .rules import OwnedAgent
+
+Suspended = Literal["suspended", "already", "revoked", "not_found"]
+Reinstated = Literal["reinstated", "already", "revoked", "not_found"]
+Revoked = Literal["revoked", "already", "not_found"]
+Revoker = Literal["agent", "administrator", "account_deletion"]
+
+
+async def suspend(tx: Tx, did: str) -> Suspended:
+    """Suspend an agent; its ledger account, its certificate and its card are for the caller."""
+    status = await store.lock_status(tx, did)
+    if status == "active":
+        await store.write_status(tx, did, "suspended")
+        return "suspended"
+    return "already" if status == "suspended" else _ended(status)
+
+
+async def reinstate(tx: Tx, did: str) -> Reinstated:
+    """Let a suspended agent act again; its ledger account, its certificate and its card are for the caller."""
+    status = await store.lock_status(tx, did)
+    if status == "suspended":
+        await store.write_status(tx, did, "active")
+        return "reinstated"
+    return "already" if status == "active" else _ended(status)
+
+
+async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
+    """End an agent for good, with its certificate and its card, and tell AgentRevoked.
+
+    Its ledger account is left as it is: close it first, or leave it suspended.
+    """
+    status = await store.lock_status(tx, did)
+    if status is None:
+        return "not_found"
+    if status == "revoked":
+        return "already"
+    await revoke_mtls(tx, did)
+    await store.write_revoked(tx, did)
+    await catalogue.retire_card(tx, did)
+    await journal.append(tx, AgentRevoked(did=did, by=by))
+    return "revoked"
+
+
+async def retire(tx: Tx, did: str, *, by: Revoker) -> Revoked:
+    """End an agent whose account is empty, and close the account, so that no unit is lost to the owner.
+
+    Raises: AccountHoldsUnits.
+    """
+    if await store.lock_status(tx, did) is None:
+        return "not_found"
+    await ledger.close_account(tx, did)
+    return await revoke(tx, did, by=by)
+
+
+async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
+    """Every agent that a developer ever created, the oldest first."""
+    return await store.agents_of(tx, developer_id)
+
+
+def _ended(status: str | None) -> Literal["revoked", "not_found"]:
+    return "not_found" if status is None else "revoked"
