@@ -29,6 +29,8 @@ LEDGER_READINGS = journal.LedgerReadings(
     keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
 )
 
+REACTORS: tuple[journal.Reactor, ...] = ()
+
 SWEEPS: tuple[Sweep, ...] = (
     Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),

@@ -1,4 +1,4 @@
-"""The map of the house, drawn from the code: routes, settings, tables, events and sweeps, as Markdown.
+"""The map of the house, drawn from the code: routes, settings, tables, events, reactors and sweeps, as Markdown.
 
 The same code always yields the same map, so that a test can tell whether the one in docs/ is fresh.
 """
@@ -61,6 +61,7 @@ def draw_map() -> str:
             *_section("Settings", ("variable", "default"), _setting_rows()),
             *_section("Tables", ("table", "owner", "migration"), _table_rows()),
             *_section("Events", ("event", "about", "emitted by", "folded by"), _event_rows()),
+            *_section("Reactors", ("reactor", "reacts to"), _reactor_rows()),
             *_section("Sweeps", ("sweep", "every"), _sweep_rows()),
             "",
         ]
@@ -172,6 +173,11 @@ def _folds(tree: ast.Module, event: type) -> bool:
         isinstance(node, ast.Constant) and isinstance(node.value, str) and f"'{event.__name__}'" in node.value
         for node in ast.walk(tree)
     )
+
+
+def _reactor_rows() -> Iterator[Sequence[str]]:
+    for reactor in assembly.REACTORS:
+        yield reactor.name, ", ".join(f"`{name}`" for name in reactor.type_names)
 
 
 def _sweep_rows() -> Iterator[Sequence[str]]:

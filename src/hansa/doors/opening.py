@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 
+from hansa.doors import assembly
 from hansa.foundation.plumbing.database import Database, require_reachable
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
@@ -117,6 +118,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     try:
         fail_closed = settings.event_emitter_fail_closed
         await database.act(lambda tx: journal.settle_policies(tx, fail_closed=fail_closed))
+        await database.act(lambda tx: journal.settle_reactors(tx, assembly.REACTORS))
         await database.act(journal.keep_partitions_ahead)
         book = ledger.Book.of(settings)
         await database.act(lambda tx: ledger.found_book(tx, book, units(int(settings.genesis_supply))))

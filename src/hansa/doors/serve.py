@@ -18,9 +18,10 @@ from hansa.doors import assembly
 from hansa.doors.http.app import build_app
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.sweeps import run_sweeps
+from hansa.rooms import journal
 
 DRAIN_SECONDS = 10
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
@@ -58,7 +59,7 @@ async def serve_here(
     settings: Settings, dsn: str, listener: socket.socket, *, announce: bool, parent: int | None = None
 ) -> None:
     """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
-    async with open_runtime(settings, dsn) as runtime, _sweeping(runtime.database):
+    async with open_runtime(settings, dsn) as runtime, _in_the_background(runtime):
         app = build_app(runtime)
         server = server_of(app, ready_line(settings) if announce else None)
         _when_told_to_stop(lambda: server.handle_exit(signal.SIGTERM, None))
@@ -129,14 +130,16 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _sweeping(database: Database) -> AsyncIterator[None]:
-    task = asyncio.create_task(run_sweeps(database, assembly.SWEEPS))
+async def _in_the_background(runtime: Runtime) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS))]
+    if runtime.settings.reactor_framework_enabled:
+        tasks.append(asyncio.create_task(journal.run_reactors(runtime.database, assembly.REACTORS)))
     try:
         yield
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 def _when_told_to_stop(act: Callable[[], object]) -> None:

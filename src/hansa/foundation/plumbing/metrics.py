@@ -30,3 +30,12 @@ feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets o
 feed_readers_dropped_total = Counter(
     "hansa_feed_readers_dropped", "Sockets ended because they read too slowly."
 )
+reactions_total = Counter(
+    "hansa_reactions", "Events that reactors of this process have reacted to.", ["reactor"]
+)
+reactions_failed_total = Counter(
+    "hansa_reactions_failed", "Reactions that failed, repetitions included.", ["reactor"]
+)
+reactions_set_aside_total = Counter(
+    "hansa_reactions_set_aside", "Events that a reactor gave up on.", ["reactor"]
+)

@@ -180,6 +180,7 @@ class Settings(BaseSettings):
     eventstore_ws_auth_required: bool = False
     event_emitter_fail_closed: bool = False
     enable_projection_snapshots: bool = False
+    reactor_framework_enabled: bool = True
     internal_api_key: Annotated[str, AfterValidator(_secret)] | None = None
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -21,8 +21,9 @@ from hansa.rooms.journal.fold import (
 )
 from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
+from hansa.rooms.journal.reactors import Reactor, run_reactors, settle_reactors
 from hansa.rooms.journal.routes import router
-from hansa.rooms.journal.store import newest_sequence, sequence_of
+from hansa.rooms.journal.store import StoredEvent, newest_sequence, sequence_of
 
 __all__ = [
     "NOTHING_FOLDED",
@@ -36,6 +37,8 @@ __all__ = [
     "LedgerReadings",
     "LiveFeed",
     "Move",
+    "Reactor",
+    "StoredEvent",
     "SupplyFold",
     "SupplyTerms",
     "append",
@@ -49,6 +52,8 @@ __all__ = [
     "keep_partitions_ahead",
     "newest_sequence",
     "router",
+    "run_reactors",
     "sequence_of",
     "settle_policies",
+    "settle_reactors",
 ]

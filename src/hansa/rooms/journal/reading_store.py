@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.database import Tx
 from .store import COLUMNS, StoredEvent, stored
 
 # The words of the partial indexes: the types that a transfer writes are in none of them.
-_RARE = "event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')"
-_FREQUENT = frozenset({"LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected"})
+RARE = "event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')"
+FREQUENT = frozenset({"LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected"})
 
 OLDEST_OPEN = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
@@ -25,7 +25,7 @@ ORDER BY xid DESC, seq DESC LIMIT $3 OFFSET $4
 
 _FILED = f"""
 SELECT {COLUMNS} FROM journal_event
-WHERE aggregate_id = $1 AND (xid, seq) > ($2, $3) AND xid < (SELECT {OLDEST_OPEN}) AND {_RARE}
+WHERE aggregate_id = $1 AND (xid, seq) > ($2, $3) AND xid < (SELECT {OLDEST_OPEN}) AND {RARE}
 ORDER BY xid, seq LIMIT $4
 """  # noqa: S608
 
@@ -66,7 +66,7 @@ async def _page(
 ) -> list[StoredEvent]:
     if event_type is None:
         return stored(await tx.fetch(statement.format(of_type=""), *place, limit, offset))
-    of_type = "AND event_type = $5" if event_type in _FREQUENT else f"AND event_type = $5 AND {_RARE}"
+    of_type = "AND event_type = $5" if event_type in FREQUENT else f"AND event_type = $5 AND {RARE}"
     return stored(await tx.fetch(statement.format(of_type=of_type), *place, limit, offset, event_type))
 
 

@@ -1,20 +1,19 @@
 """Follow the journal on a connection of its own: every committed event once, in the order of positions.
 
-The connection may break at any time: the next one goes on from the last place told. A notification says that
-something was committed; but of transactions that end together one alone notifies, an older open one holds back what
-it tells of, and it may be lost with a connection. So the follower also looks without one, at first soon, then later.
+The connection may break at any time: the next one goes on from the last place told. Notifications may be missing, so
+the follower also looks without one, at first soon, then later.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import asyncpg
 import structlog
 
-from hansa.foundation.plumbing.database import ACQUIRE_SECONDS, OUT_OF_REACH, SERVER_SETTINGS
+from hansa.foundation.plumbing.database import OUT_OF_REACH
+from hansa.rooms.journal.listening import Connection, listening
 from hansa.rooms.journal.store import StoredEvent
 
 from . import store
@@ -26,11 +25,9 @@ PATIENCE_MAX_SECONDS = 0.2
 # Telling many readers takes time; half as much again is left to the rest of the process, at the least.
 PACE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.5
-CLOSE_SECONDS = 2.0
 SEED_DEPTH = 20_000
 """How many events are looked through for the newest of each type when the process starts."""
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Tell = Callable[[Sequence[StoredEvent]], None]
 
 _log = structlog.get_logger()
@@ -51,7 +48,8 @@ class Follower:
         """Follow until cancelled, through every outage of the database."""
         while True:
             try:
-                async with self._connection() as (connection, wake):
+                wake = asyncio.Event()
+                async with listening(self._dsn, wake) as connection:
                     await self._follow(connection, wake)
             except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
                 _log.warning("the live feed waits for the database", reason=type(trouble).__name__)
@@ -59,20 +57,6 @@ class Follower:
                 # The feed fails alone, and its next turn comes.
                 _log.exception("the live feed failed")
             await asyncio.sleep(RECONNECT_SECONDS)
-
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[tuple[Connection, asyncio.Event]]:
-        connection = await asyncpg.connect(
-            self._dsn, timeout=ACQUIRE_SECONDS, command_timeout=40, server_settings=SERVER_SETTINGS
-        )
-        wake = asyncio.Event()
-        try:
-            connection.add_termination_listener(lambda _: wake.set())
-            await connection.add_listener(store.NOTIFICATIONS, lambda *_: wake.set())
-            yield connection, wake
-        finally:
-            with suppress(*OUT_OF_REACH):
-                await connection.close(timeout=CLOSE_SECONDS)
 
     async def _follow(self, connection: Connection, wake: asyncio.Event) -> None:
         place = self._place or await self._begin(connection)

@@ -10,8 +10,6 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
 
-NOTIFICATIONS = "hansa_journal"
-
 
 @dataclass(frozen=True, order=True)
 class Place:

@@ -1,0 +1,39 @@
+"""A connection that is told when something was committed to the journal.
+
+Of transactions that end together one alone notifies, an older open one holds back what it tells of, and a notification
+may be lost with its connection: whoever follows the journal also looks without one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import ACQUIRE_SECONDS, OUT_OF_REACH, SERVER_SETTINGS
+
+NOTIFICATIONS = "hansa_journal"
+CLOSE_SECONDS = 2.0
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+
+@asynccontextmanager
+async def listening(dsn: str, *wakes: asyncio.Event) -> AsyncIterator[Connection]:
+    """A connection that sets every one of `wakes` at each notification, and when it ends."""
+
+    def wake_all(*_: object) -> None:
+        for wake in wakes:
+            wake.set()
+
+    connection = await asyncpg.connect(
+        dsn, timeout=ACQUIRE_SECONDS, command_timeout=40, server_settings=SERVER_SETTINGS
+    )
+    try:
+        connection.add_termination_listener(wake_all)
+        await connection.add_listener(NOTIFICATIONS, wake_all)
+        yield connection
+    finally:
+        with suppress(*OUT_OF_REACH):
+            await connection.close(timeout=CLOSE_SECONDS)

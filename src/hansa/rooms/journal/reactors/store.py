@@ -1,0 +1,113 @@
+"""Every SQL statement of the reactors.
+
+The row of a reactor is its place in the journal and its lease: whoever reacts holds it locked meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.journal.reading_store import FREQUENT, OLDEST_OPEN, RARE, Place
+from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where a reactor stands, and how often the event behind that place has failed it."""
+
+    place: Place
+    failures: int
+
+
+# Whatever is open now may still commit behind the newest event.
+_SETTLE = f"""
+INSERT INTO journal_reactor (name, xid, seq) SELECT name, CASE WHEN whole THEN 0 ELSE {OLDEST_OPEN} END, 0
+FROM unnest($1::text[], $2::boolean[]) AS asked (name, whole)
+ON CONFLICT DO NOTHING
+"""  # noqa: S608
+
+_DUE = "name = $1 AND retry_at <= clock_timestamp()"
+
+_TAKE_TURN = f"""
+SELECT xid, seq, failures FROM journal_reactor WHERE {_DUE} FOR UPDATE SKIP LOCKED
+"""  # noqa: S608
+
+# One walk through an index for each type: rare types are not looked for among transfers.
+_NEXT_OF_TYPES = f"""
+SELECT {{columns}} FROM unnest($2::text[]) AS asked (kind) CROSS JOIN LATERAL (
+  SELECT {COLUMNS} FROM journal_event
+  WHERE event_type = asked.kind AND (xid, seq) > ({{place}}) AND xid < (SELECT {OLDEST_OPEN}) {{rare}}
+  ORDER BY xid, seq LIMIT $3
+) event
+"""  # noqa: S608
+
+_ADVANCE = """
+UPDATE journal_reactor SET xid = $2, seq = $3, failures = 0, retry_at = '-infinity' WHERE name = $1
+"""
+
+_NOTE_FAILURE = """
+UPDATE journal_reactor SET failures = failures + 1, retry_at = clock_timestamp() + $5 * interval '1 second'
+WHERE name = $1 AND (xid, seq, failures) = ($2, $3, $4)
+"""
+
+_SET_ASIDE = """
+WITH passed AS (
+  UPDATE journal_reactor SET xid = $5, seq = $6, failures = 0, retry_at = '-infinity'
+  WHERE name = $1 AND (xid, seq, failures) = ($2, $3, $4) RETURNING name
+)
+INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, trouble)
+SELECT name, $5, $6, $7, $4 + 1, $8 FROM passed
+"""
+
+
+async def settle(tx: Tx, names: Sequence[str], from_the_start: Sequence[bool]) -> None:
+    """Give every reactor a place that has none."""
+    await tx.execute(_SETTLE, names, from_the_start)
+
+
+async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
+    """Whether there is something to react to, and the time has come."""
+    following = _next_of(types, columns="1", place="reactor.xid, reactor.seq")
+    due: bool = await tx.fetchval(
+        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) WHERE {_DUE})",  # noqa: S608
+        name,
+        types,
+        1,
+    )
+    return due
+
+
+async def take_turn(tx: Tx, name: str) -> Turn | None:
+    """Lock the reactor; None when another process has it, or a pause is not over."""
+    row = await tx.fetchrow(_TAKE_TURN, name)
+    return Turn((row["xid"], row["seq"]), row["failures"]) if row else None
+
+
+async def events_after(tx: Tx, place: Place, types: Sequence[str], limit: int) -> list[StoredEvent]:
+    """The next events of these types, in order, up to the oldest open transaction."""
+    following = _next_of(types, columns="event.*", place="$1, $4")
+    return stored(
+        await tx.fetch(f"{following} ORDER BY xid, sequence LIMIT $3", place[0], types, limit, place[1])
+    )
+
+
+async def advance(tx: Tx, name: str, event: StoredEvent) -> None:
+    """Move a locked reactor behind the event."""
+    await tx.execute(_ADVANCE, name, event.xid, event.sequence)
+
+
+async def note_failure(tx: Tx, name: str, turn: Turn, pause_seconds: float) -> None:
+    """Count a failure and pause, unless the reactor has gone on since."""
+    await tx.execute(_NOTE_FAILURE, name, *turn.place, turn.failures, pause_seconds)
+
+
+async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, trouble: str) -> None:
+    """Set the event aside and move behind it, unless the reactor has gone on since."""
+    await tx.execute(
+        _SET_ASIDE, name, *turn.place, turn.failures, event.xid, event.sequence, event.event_type, trouble
+    )
+
+
+def _next_of(types: Sequence[str], *, columns: str, place: str) -> str:
+    rare = "" if FREQUENT & set(types) else f"AND {RARE}"
+    return _NEXT_OF_TYPES.format(columns=columns, place=place, rare=rare)

@@ -1,0 +1,67 @@
+"""Reactors that leave a row for each event that they reacted to; run as a program, a process of its own does so."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from hansa.foundation.events import TokensIssued
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.rooms import journal
+from hansa.rooms.journal.reactors.rules import Patience
+
+KEPT = "keeps what happened"
+SOON = Patience(first_seconds=0.02, longest_seconds=0.05, tries=4)
+
+
+async def keep(tx: Tx, event: journal.StoredEvent, name: str = KEPT) -> None:
+    await tx.execute("INSERT INTO reaction (reactor, ref) VALUES ($1, $2)", name, event.data["ref"])
+
+
+async def keep_slowly(tx: Tx, event: journal.StoredEvent) -> None:
+    """A process that is killed is most likely in the middle of this."""
+    await keep(tx, event)
+    await asyncio.sleep(0.005)
+
+
+def reactor(react=keep, name: str = KEPT, *, from_the_start: bool = False) -> journal.Reactor:
+    return journal.Reactor(name, (TokensIssued,), react, from_the_start)
+
+
+@asynccontextmanager
+async def reacting(database: Database, *reactors: journal.Reactor) -> AsyncIterator[None]:
+    """Settle these reactors, and run them meanwhile."""
+    await database.act(lambda tx: journal.settle_reactors(tx, reactors))
+    task = asyncio.create_task(journal.run_reactors(database, reactors, SOON))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def prepare(database: Database) -> None:
+    await database.act(
+        lambda tx: tx.execute(
+            "CREATE TABLE reaction (id int GENERATED ALWAYS AS IDENTITY, reactor text NOT NULL, ref text NOT NULL)"
+        )
+    )
+
+
+async def kept(database: Database, name: str = KEPT) -> list[str]:
+    """The refs of the events reacted to, in the order of the reactions."""
+    rows = await database.look(
+        lambda tx: tx.fetch("SELECT ref FROM reaction WHERE reactor = $1 ORDER BY id", name)
+    )
+    return [row["ref"] for row in rows]
+
+
+async def _run_for_ever(dsn: str) -> None:
+    database = Database(dsn, pool_size=2)
+    await database.open()
+    async with reacting(database, reactor(keep_slowly)):
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_run_for_ever(sys.argv[1]))
