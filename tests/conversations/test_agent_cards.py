@@ -4,7 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.rooms.catalogue import HostRefused, HumanReadableIdTaken, publish_card
+from hansa.foundation.words.errors import HostRefused
+from hansa.rooms.catalogue import HumanReadableIdTaken, publish_card
 from hansa.rooms.catalogue.cursor import ChangesCursor, ListingCursor, encode
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 from tests.registry import card_of

@@ -21,3 +21,6 @@ _.sequence
 
 # The operator contract names it; the extensions that it roots come with the payment block.
 _.extension_base
+
+# What calls other hosts comes with webhooks and with the pull of cards.
+_.outgoing

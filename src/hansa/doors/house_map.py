@@ -23,6 +23,7 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.mail import OutboxMail
 from hansa.foundation.plumbing.migrate import migrations_directory
+from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
@@ -88,6 +89,7 @@ def empty_house(directory: Path) -> FastAPI:
             database=Database("postgresql://nowhere"),
             tokens=TokenDesk(Keyring(directory), settings.trust_domain),
             mail=OutboxMail(directory, settings.mail_from),
+            outgoing=Outgoing(),
             internal_key=Keyring(directory).secret("internal-api-key"),
         )
     )

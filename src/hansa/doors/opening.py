@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.embedded import (
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.mail import mailbox
 from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
@@ -96,6 +97,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
             database=database,
             tokens=TokenDesk(Keyring(settings.data_dir), settings.trust_domain),
             mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
+            outgoing=Outgoing(settings.outgoing_allow_hosts),
             internal_key=_internal_key(settings),
         )
     finally:

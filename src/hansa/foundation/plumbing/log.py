@@ -50,8 +50,9 @@ def configure_logs(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # uvicorn would tell the whole target of a WebSocket handshake, the ticket in its query included.
-    for noisy in ("uvicorn.access", "uvicorn.error", "asyncio", "alembic"):
+    # uvicorn would tell the whole target of a WebSocket handshake, the ticket in its query included; httpx2 that of
+    # every call to others.
+    for noisy in ("uvicorn.access", "uvicorn.error", "asyncio", "alembic", "httpx2", "httpcore2"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -39,3 +39,4 @@ reactions_failed_total = Counter(
 reactions_set_aside_total = Counter(
     "hansa_reactions_set_aside", "Events that a reactor gave up on.", ["reactor"]
 )
+outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by how they ended.", ["outcome"])

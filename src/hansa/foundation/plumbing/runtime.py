@@ -8,6 +8,7 @@ from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.mail import Mailbox
+from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 
@@ -20,6 +21,7 @@ class Runtime:
     database: Database
     tokens: TokenDesk
     mail: Mailbox
+    outgoing: Outgoing
     internal_key: str
     """What callers of the internal routes show."""
 

@@ -29,6 +29,7 @@ ARE_A_SECRET = frozenset({"INTERNAL_API_KEY"})
 
 SECRET = re.compile(r"[!-~]{32,256}", re.ASCII)
 
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 
 
@@ -98,6 +99,14 @@ def _addresses(values: list[str]) -> list[str]:
         except ValueError:
             raise ValueError("IPv4 or IPv6 addresses, separated by commas") from None
     return values
+
+
+def _places(values: list[str]) -> list[str]:
+    for value in values:
+        host, _, port = value.rpartition(":")
+        if not _HOST.fullmatch(host) or not re.fullmatch(r"[0-9]{1,5}", port, re.ASCII):
+            raise ValueError("host:port pairs, separated by commas; brackets around a host with colons")
+    return [value.lower() for value in values]
 
 
 def _roles(values: list[str]) -> list[str]:
@@ -174,7 +183,7 @@ class Settings(BaseSettings):
     staking_min_stake_amount: Decimals = "10"
 
     trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
-    outgoing_allow_hosts: Words = []
+    outgoing_allow_hosts: Annotated[Words, AfterValidator(_places)] = []
     rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
     eventstore_ws_auth_required: bool = False

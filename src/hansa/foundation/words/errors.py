@@ -91,6 +91,13 @@ class MemberInvalid(Invalid):
     code = "VALIDATION_ERROR"
 
 
+class HostRefused(Invalid):
+    """The address is not a public one that the registry would call."""
+
+    code = "INTERNAL_HOST"
+    sentence = "The host is not a public http or https address; it would never be called."
+
+
 class PayloadTooLarge(Refused):
     """The body is larger than this route takes."""
 

@@ -13,7 +13,13 @@ from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
-from hansa.foundation.words.errors import Invalid, PayloadTooLarge, TooManyRequests, Unauthorized
+from hansa.foundation.words.errors import (
+    HostRefused,
+    Invalid,
+    PayloadTooLarge,
+    TooManyRequests,
+    Unauthorized,
+)
 from hansa.rooms import catalogue
 
 from . import rules
@@ -108,7 +114,7 @@ async def request_bootstrap_token(
         catalogue.HumanReadableIdTaken,
         DidMethodUnsupported,
         catalogue.CardInvalid,
-        catalogue.HostRefused,
+        HostRefused,
         Invalid,
         BodyInvalid,
         PayloadTooLarge,

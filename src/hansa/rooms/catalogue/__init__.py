@@ -1,6 +1,6 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
-from .errors import CardInvalid, CardUnknown, HostRefused, HumanReadableIdTaken
+from .errors import CardInvalid, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
 from .records import Card, StoredCard
@@ -13,7 +13,6 @@ __all__ = [
     "CardInvalid",
     "CardUnknown",
     "Filters",
-    "HostRefused",
     "HumanReadableIdTaken",
     "PageWanted",
     "StoredCard",

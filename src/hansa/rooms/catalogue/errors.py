@@ -23,13 +23,6 @@ class HumanReadableIdTaken(Conflict):
     sentence = "Another card has that humanReadableId."
 
 
-class HostRefused(Invalid):
-    """The host is not a public http or https address, so that it could never be pulled."""
-
-    code = "INTERNAL_HOST"
-    sentence = "The host is not a public http or https address; it would never be pulled."
-
-
 class CursorInvalid(Invalid):
     """The `next` value was not given out by this listing."""
 

@@ -33,10 +33,6 @@ class Channel:
     name: str
     key: str
 
-    @property
-    def is_public(self) -> bool:
-        return self.key.startswith(OF_TYPE)
-
 
 def is_private(name: str) -> bool:
     """Whether a channel of this name would need a credential."""

@@ -1,0 +1,209 @@
+"""Calls to other hosts, each with a deadline for the whole of it and a cap on what is taken in.
+
+- Only public hosts are called, by https; beside them what OUTGOING_ALLOW_HOSTS names.
+- No redirect is followed: a status of 3xx is an answer like others. No proxy, cookie or password of the environment.
+- One call to a host at a time; the others wait for their turn, outside their deadline.
+- Never within a transaction: a call lasts as long as its host likes, up to the deadline.
+"""
+
+import asyncio
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import monotonic
+
+import httpcore2
+import httpx2
+
+import hansa
+from hansa.foundation.plumbing import metrics
+from hansa.foundation.words.web_address import WebAddress, read_web_address, why_closed
+
+from .dialling import GuardedBackend, Lookup
+from .errors import (
+    AddressRefused,
+    AnswerTooLarge,
+    AnswerUnreadable,
+    CertificateRefused,
+    HostBusy,
+    HostUnreachable,
+    OutgoingTimeout,
+    OutgoingTrouble,
+)
+
+TURN_SECONDS = 30.0
+USER_AGENT = f"hansa/{hansa.__version__}"
+CODINGS_TAKEN = frozenset({"", "identity", "gzip", "deflate"})
+
+
+@dataclass(frozen=True)
+class CallLimits:
+    """`seconds` for the whole call once it is its turn; `body_bytes` after decompression, 0: the body is not read."""
+
+    seconds: float = 10.0
+    body_bytes: int = 2 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a host answered, whatever its status. Names in `headers` are lower-case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+class Outgoing:
+    """The calls of one process. `allowed` holds `host:port` pairs; `lookup` and `trust` are the system's by default."""
+
+    def __init__(
+        self,
+        allowed: Collection[str] = (),
+        *,
+        lookup: Lookup | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        self._allowed = frozenset(allowed)
+        self._backend = GuardedBackend(self._allowed, lookup)
+        self._given_trust = trust
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._waiting: Counter[str] = Counter()
+
+    async def get(
+        self, url: str, *, headers: Mapping[str, str] | None = None, limits: CallLimits = CallLimits()
+    ) -> Answer:
+        """Raises: OutgoingTrouble."""
+        return await self.send("GET", url, headers=headers, limits=limits)
+
+    async def post(
+        self,
+        url: str,
+        body: bytes,
+        *,
+        headers: Mapping[str, str] | None = None,
+        limits: CallLimits = CallLimits(),
+    ) -> Answer:
+        """Raises: OutgoingTrouble."""
+        return await self.send("POST", url, body, headers=headers, limits=limits)
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        limits: CallLimits = CallLimits(),
+    ) -> Answer:
+        """Call `url` and take its answer in. Raises: OutgoingTrouble, whose subclasses say which trouble."""
+        try:
+            address = self._require_open(url)
+            async with self._turn_of(address.place):
+                answer = await self._call(method, address, body, dict(headers or {}), limits)
+        except OutgoingTrouble as trouble:
+            metrics.outgoing_total.labels(trouble.reason).inc()
+            raise
+        metrics.outgoing_total.labels(f"{answer.status // 100}xx").inc()
+        return answer
+
+    @cached_property
+    def _trust(self) -> ssl.SSLContext:
+        return self._given_trust or httpx2.create_ssl_context(trust_env=False)
+
+    def _require_open(self, url: str) -> WebAddress:
+        address = read_web_address(url)
+        if address is None:
+            raise AddressRefused("not_a_web_address")
+        if closed := why_closed(address, self._allowed):
+            raise AddressRefused(closed)
+        return address
+
+    @asynccontextmanager
+    async def _turn_of(self, host: str) -> AsyncIterator[None]:
+        turn = self._turns.setdefault(host, asyncio.Lock())
+        self._waiting[host] += 1
+        try:
+            try:
+                async with asyncio.timeout(TURN_SECONDS):
+                    await turn.acquire()
+            except TimeoutError:
+                raise HostBusy from None
+            try:
+                yield
+            finally:
+                turn.release()
+        finally:
+            self._waiting[host] -= 1
+            if not self._waiting[host]:
+                del self._waiting[host], self._turns[host]
+
+    async def _call(
+        self,
+        method: str,
+        address: WebAddress,
+        body: bytes | None,
+        headers: dict[str, str],
+        limits: CallLimits,
+    ) -> Answer:
+        deadline = monotonic() + limits.seconds
+        try:
+            async with asyncio.timeout(limits.seconds), self._client(limits.seconds) as client:
+                request = client.build_request(method, address.url, content=body, headers=headers)
+                answer = await client.send(request, stream=True)
+                try:
+                    return await _taken_in(answer, limits.body_bytes)
+                finally:
+                    await answer.aclose()
+        except (TimeoutError, httpx2.TimeoutException):
+            raise OutgoingTimeout from None
+        except httpx2.ConnectError as trouble:
+            raise _trouble_of(trouble) from None
+        except (httpx2.ProtocolError, httpx2.DecodingError, httpx2.InvalidURL, UnicodeError):
+            raise AnswerUnreadable from None
+        except (httpx2.TransportError, OSError):
+            raise (OutgoingTimeout if monotonic() >= deadline else HostUnreachable) from None
+
+    def _client(self, seconds: float) -> httpx2.AsyncClient:
+        """A client for one call: cookies and connections end with it."""
+        return httpx2.AsyncClient(
+            transport=_GuardedTransport(self._backend, self._trust),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=seconds,
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
+        )
+
+
+class _GuardedTransport(httpx2.AsyncHTTPTransport):
+    """Connections by the guarded backend alone."""
+
+    def __init__(self, backend: GuardedBackend, trust: ssl.SSLContext) -> None:
+        super().__init__(verify=trust, trust_env=False)
+        self._pool = httpcore2.AsyncConnectionPool(ssl_context=trust, network_backend=backend)
+
+
+async def _taken_in(answer: httpx2.Response, most: int) -> Answer:
+    body = bytearray()
+    if most:
+        # A coding that was not asked for, or several on top of each other, unpack to more than they are worth.
+        if answer.headers.get("content-encoding", "").strip().lower() not in CODINGS_TAKEN:
+            raise AnswerUnreadable
+        async for piece in answer.aiter_bytes():
+            body += piece
+            if len(body) > most or answer.num_bytes_downloaded > most:
+                raise AnswerTooLarge
+    return Answer(
+        answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, bytes(body)
+    )
+
+
+def _trouble_of(trouble: httpx2.ConnectError) -> OutgoingTrouble:
+    cause: BaseException | None = trouble
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return CertificateRefused()
+        cause = cause.__cause__ or cause.__context__
+    return HostUnreachable()

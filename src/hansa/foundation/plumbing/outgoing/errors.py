@@ -1,0 +1,62 @@
+"""How a call to another host can fail. `reason` is a stable word that may be stored and shown."""
+
+from hansa.foundation.words.web_address import Closed
+
+
+class OutgoingTrouble(Exception):
+    """A call that brought no answer. Its text never holds the address, which may hold a secret of its owner."""
+
+    reason: str
+
+    def __init__(self) -> None:
+        super().__init__(self.reason)
+
+
+class AddressRefused(OutgoingTrouble):
+    """The address is not one that the registry calls; nothing was sent."""
+
+    def __init__(self, reason: Closed) -> None:
+        self.reason = reason
+        super().__init__()
+
+
+class NameUnknown(OutgoingTrouble):
+    """The host name resolves to nothing."""
+
+    reason = "name_unknown"
+
+
+class HostUnreachable(OutgoingTrouble):
+    """No connection came about, or it broke."""
+
+    reason = "unreachable"
+
+
+class CertificateRefused(OutgoingTrouble):
+    """The host did not prove its name by TLS."""
+
+    reason = "certificate_refused"
+
+
+class HostBusy(OutgoingTrouble):
+    """Another call to this host went on for too long; nothing was sent."""
+
+    reason = "host_busy"
+
+
+class OutgoingTimeout(OutgoingTrouble):
+    """The whole answer was not there in time."""
+
+    reason = "timeout"
+
+
+class AnswerTooLarge(OutgoingTrouble):
+    """The answer, decompressed, is larger than the caller takes."""
+
+    reason = "answer_too_large"
+
+
+class AnswerUnreadable(OutgoingTrouble):
+    """What came is not HTTP, or is packed in a way that was not asked for."""
+
+    reason = "answer_unreadable"
