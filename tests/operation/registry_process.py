@@ -133,7 +133,9 @@ async def run(*arguments: str, data_dir: Path, **settings: str) -> Ended:
 
 def _environment(data_dir: Path, settings: dict[str, str]) -> dict[str, str]:
     ours = {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
-    return {**ours, **settings}
+    # Where this variable names a checkout, the command is that checkout's.
+    code = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    return {**ours, **code, **settings}
 
 
 def free_port() -> int:
