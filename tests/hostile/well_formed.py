@@ -7,9 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
+import pyotp
 
 from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.words.secrets import fingerprint
+from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry
+
+BACKUP_CODE = "00000000000000000000"
 
 _numbers = itertools.count(1)
 
@@ -112,6 +117,73 @@ async def _refresh(stage: Stage) -> WellFormed:
     return _json(refresh_token=answer.json()["refresh_token"])
 
 
+async def _setup_of_an_app(stage: Stage) -> WellFormed:
+    await _everybody(stage, "DELETE FROM people_second_factor")
+    return await _nothing()
+
+
+async def _first_code_of_an_app(stage: Stage) -> WellFormed:
+    seed = pyotp.random_base32()
+    developers = await stage.registry.database.read(lambda tx: tx.fetch("SELECT id FROM people_developer"))
+    seal = stage.registry.runtime.seal
+    await _everybody(stage, "DELETE FROM people_second_factor")
+    for developer in developers:
+        await _everybody(
+            stage,
+            "INSERT INTO people_second_factor (developer_id, sealed_seed) VALUES ($1, $2)",
+            developer["id"],
+            close_seed(seal, developer["id"], seed),
+        )
+    return _json(code=pyotp.TOTP(seed).now())
+
+
+async def _end_of_an_app(stage: Stage) -> WellFormed:
+    await _have_everybody_use_an_app(stage)
+    return _json(password=PASSWORD, code=BACKUP_CODE)
+
+
+async def _recovery_from_a_lost_app(stage: Stage) -> WellFormed:
+    await _have_everybody_use_an_app(stage)
+    key = f"avrec-{next(_numbers):08x}-00000000-00000000"
+    await _everybody(
+        stage,
+        "INSERT INTO people_recovery_key (developer_id, key_hash) SELECT id, $1 FROM people_developer",
+        fingerprint(key),
+    )
+    return _json(recovery_key=key)
+
+
+async def _second_step(stage: Stage) -> WellFormed:
+    await _have_everybody_use_an_app(stage)
+    token = f"hpt_{next(_numbers)}"
+    await _everybody(
+        stage,
+        "INSERT INTO people_partial_token (token_hash, developer_id, expires_at)"
+        " SELECT $1, min(id), now() + interval '5 minutes' FROM people_developer",
+        fingerprint(token),
+    )
+    return _json(partial_token=token, code=BACKUP_CODE)
+
+
+async def _have_everybody_use_an_app(stage: Stage) -> None:
+    await _everybody(
+        stage,
+        "INSERT INTO people_second_factor (developer_id, sealed_seed, enabled_at)"
+        " SELECT id, '', now() FROM people_developer"
+        " ON CONFLICT (developer_id) DO UPDATE SET enabled_at = now(), paused_until = NULL",
+    )
+    await _everybody(
+        stage,
+        "INSERT INTO people_backup_code (developer_id, code_hash) SELECT id, $1 FROM people_developer"
+        " ON CONFLICT DO NOTHING",
+        fingerprint(BACKUP_CODE),
+    )
+
+
+async def _everybody(stage: Stage, statement: str, *values: Any) -> None:
+    await stage.registry.database.act(lambda tx: tx.execute(statement, *values))
+
+
 async def _agent_token(stage: Stage) -> WellFormed:
     made = stage.agent.created
     return WellFormed("", "", form={"username": made["client_id"], "password": made["client_secret"]})
@@ -166,6 +238,11 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,
+    "POST /api/v1/auth/2fa/setup": _setup_of_an_app,
+    "POST /api/v1/auth/2fa/verify": _first_code_of_an_app,
+    "POST /api/v1/auth/2fa/disable": _end_of_an_app,
+    "POST /api/v1/auth/2fa/recover": _recovery_from_a_lost_app,
+    "POST /api/v1/auth/2fa/validate": _second_step,
     "POST /api/v1/auth/agent/token": _agent_token,
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,

@@ -28,6 +28,7 @@ _.apy_percent
 _.as_of
 _.as_of_event_seq
 _.backend
+_.backup_codes
 _.balance
 _.balance_after
 _.balances
@@ -156,6 +157,7 @@ _.next
 _.next_unlock_at
 _.offset
 _.origin
+_.otpauth_uri
 _.owned_only
 _.pagination
 _.part
@@ -171,11 +173,13 @@ _.pricing
 _.private_key_pem
 _.public_key_jwk
 _.pull_failures
+_.qr_svg
 _.reason
 _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
 _.recipient_did
+_.recovery_key
 _.recovery_keys
 _.ref
 _.refresh_token
@@ -195,6 +199,7 @@ _.schemaVersion
 _.scope
 _.score
 _.search
+_.secret
 _.sender_agent_id
 _.sequence
 _.settlement_currency

@@ -25,6 +25,7 @@ from hansa.foundation.plumbing.mail import OutboxMail
 from hansa.foundation.plumbing.migrate import migrations_directory
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 
@@ -91,6 +92,7 @@ def empty_house(directory: Path) -> FastAPI:
             mail=OutboxMail(directory, settings.mail_from),
             outgoing=Outgoing(),
             internal_key=Keyring(directory).secret("internal-api-key"),
+            seal=Seal(Keyring(directory)),
         )
     )
 

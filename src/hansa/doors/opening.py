@@ -19,6 +19,7 @@ from hansa.foundation.plumbing.mail import mailbox
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
@@ -99,6 +100,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
             mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
             outgoing=Outgoing(settings.outgoing_allow_hosts),
             internal_key=_internal_key(settings),
+            seal=Seal(Keyring(settings.data_dir)),
         )
     finally:
         await database.close()
@@ -114,6 +116,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     # A bad key stops the start here, before any process serves.
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
     _internal_key(settings)
+    Seal(Keyring(settings.data_dir))
     await bring_up_to_date(dsn)
     database = Database(dsn, pool_size=2)
     await database.open()

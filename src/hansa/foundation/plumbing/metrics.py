@@ -40,3 +40,4 @@ reactions_set_aside_total = Counter(
     "hansa_reactions_set_aside", "Events that a reactor gave up on.", ["reactor"]
 )
 outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by how they ended.", ["outcome"])
+passwords_waiting = Gauge("hansa_passwords_waiting", "Passwords that wait for Argon2 or are in it.")

@@ -9,6 +9,7 @@ from fastapi.requests import HTTPConnection
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.mail import Mailbox
 from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 
@@ -24,6 +25,7 @@ class Runtime:
     outgoing: Outgoing
     internal_key: str
     """What callers of the internal routes show."""
+    seal: Seal
 
 
 def runtime_of(request: HTTPConnection) -> Runtime:
@@ -44,6 +46,10 @@ async def _tokens_of(request: Request) -> TokenDesk:
     return runtime_of(request).tokens
 
 
+async def _seal_of(request: Request) -> Seal:
+    return runtime_of(request).seal
+
+
 async def _mail_of(request: Request) -> Mailbox:
     return runtime_of(request).mail
 
@@ -51,4 +57,5 @@ async def _mail_of(request: Request) -> Mailbox:
 Db = Annotated[Database, Depends(_database_of)]
 Config = Annotated[Settings, Depends(_settings_of)]
 Tokens = Annotated[TokenDesk, Depends(_tokens_of)]
+Sealing = Annotated[Seal, Depends(_seal_of)]
 Mail = Annotated[Mailbox, Depends(_mail_of)]

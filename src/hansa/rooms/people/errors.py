@@ -1,6 +1,6 @@
 """What this room refuses, beyond malformed requests."""
 
-from hansa.foundation.words.errors import BadRequest, Conflict, Forbidden, Invalid, Unauthorized
+from hansa.foundation.words.errors import BadRequest, Conflict, Forbidden, Invalid, Unauthorized, Unavailable
 
 
 class TermsNotAccepted(Invalid):
@@ -49,6 +49,30 @@ class WrongCredentials(Unauthorized):
     """The e-mail address is unknown or the password wrong; which of them is not said."""
 
     sentence = "The e-mail address or the password is wrong."
+
+
+class TooManyPasswords(Unavailable):
+    """More passwords wait to be checked than this process takes on."""
+
+    sentence = "Too many passwords are waiting to be checked; try again shortly."
+
+
+class PartialTokenRefused(Unauthorized):
+    """The partial token is unknown, expired, used up, or the code is wrong."""
+
+    sentence = "The code is wrong, or this login has ended; log in again for another try."
+
+
+class WrongPassword(Unauthorized):
+    """The password that was to prove who asks is wrong."""
+
+    sentence = "The password is wrong."
+
+
+class RecoveryRefused(Unauthorized):
+    """The recovery key is wrong or was used, or the account unknown; which of them is not said."""
+
+    sentence = "The recovery key is wrong, or was used before."
 
 
 class EmailUnverified(Forbidden):

@@ -1,11 +1,20 @@
-"""Login: who holds the right password gets a session."""
+"""Login: who holds the right password, and the right code where two factors are asked for, gets a session."""
+
+from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.plumbing.seal import Seal
 
-from . import passwords, store
+from . import half_login, passwords, store, two_factor
 from .errors import WrongCredentials
-from .sessions import OpenSession, continue_session
+from .sessions import Client, OpenSession, continue_session
+
+
+@dataclass(frozen=True)
+class HalfLogin:
+    """The password was right; the token waits for a code."""
+
+    partial_token: str = field(repr=False)
 
 
 async def find_account(tx: Tx, username: str) -> store.Account | None:
@@ -16,7 +25,7 @@ async def find_account(tx: Tx, username: str) -> store.Account | None:
 async def require_right_password(account: store.Account | None, password: str) -> store.Account:
     """The account, when the password is its own; needs no transaction and takes as long without an account.
 
-    Raises: WrongCredentials.
+    Raises: WrongCredentials, TooManyPasswords.
     """
     password_hash = account.password_hash if account else passwords.NOBODYS_HASH
     right = await passwords.matches(password, password_hash)
@@ -25,11 +34,34 @@ async def require_right_password(account: store.Account | None, password: str) -
     return account
 
 
-async def log_in(tx: Tx, account: store.Account) -> OpenSession:
-    """Open a session."""
-    return await continue_session(tx, await store.open_session(tx, account.id))
+async def log_in(
+    tx: Tx, seal: Seal, account: store.Account, code: str | None, client: Client
+) -> OpenSession | HalfLogin | None:
+    """Open a session, or half of one where a code is still to come.
+
+    None when the code is wrong: the caller refuses after the commit, because the try counts.
+
+    Raises: WrongCredentials when the password was changed since it was looked at, CodesPaused.
+    """
+    if not await store.hold_password(tx, account.id, account.password_hash):
+        raise WrongCredentials
+    if await two_factor.is_on(tx, account.id):
+        if not code:
+            return HalfLogin(await half_login.begin(tx, account.id))
+        if not await two_factor.take_code(tx, seal, account.id, code):
+            return None
+    return await continue_session(tx, await store.open_session(tx, account.id, client.name, client.address))
 
 
-def account_key(username: str) -> str:
-    """What counts the logins of one account, known or not; the address itself is not kept for it."""
-    return fingerprint(username.lower()).hex()
+async def complete(tx: Tx, seal: Seal, partial_token: str, code: str, client: Client) -> OpenSession | None:
+    """Open the session of a login that waited for its code.
+
+    None when the token is good no more or the code is wrong: the caller refuses after the commit, because the try counts.
+
+    Raises: CodesPaused.
+    """
+    developer_id = await half_login.count_try(tx, partial_token)
+    if developer_id is None or not await two_factor.take_code(tx, seal, developer_id, code):
+        return None
+    await half_login.burn(tx, partial_token)
+    return await continue_session(tx, await store.open_session(tx, developer_id, client.name, client.address))

@@ -1,19 +1,32 @@
-"""Argon2id, off the event loop, two at a time: each takes 19 MiB and a whole core for some 20 ms."""
+"""Argon2id, off the event loop, two at a time: each takes 19 MiB and a whole core for some 20 ms.
+
+The threads give way to everything else in the process, so that a storm of logins slows logins alone. Only so many wait:
+one more is told to come back, rather than to wait longer than anybody does.
+"""
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from pwdlib.hashers.argon2 import Argon2Hasher
 
+from hansa.foundation.plumbing.metrics import passwords_waiting
+
+from .errors import TooManyPasswords
+
 MEMORY_KIB = 19 * 1024
 PASSES = 2
 LANES = 1
 AT_ONCE = 2
+WAITING_MAX = 200
+COME_BACK_SECONDS = 5
+NICENESS = 10
 
 _hasher = Argon2Hasher(time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=LANES)
-_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2")
 _Answer = TypeVar("_Answer")
 
 # A hash that no known password has: an unknown account costs as much work as a known one.
@@ -21,14 +34,33 @@ NOBODYS_HASH = f"$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${'A' * 22}${
 
 
 async def hashed(password: str) -> str:
-    """The PHC string to keep in place of the password."""
+    """The PHC string to keep in place of the password. Raises: TooManyPasswords."""
     return await _off_the_loop(lambda: _hasher.hash(password))
 
 
 async def matches(password: str, password_hash: str) -> bool:
-    """Whether the hash was made from this password."""
+    """Whether the hash was made from this password. Raises: TooManyPasswords."""
     return await _off_the_loop(lambda: _hasher.verify(password, password_hash))
 
 
+def _give_way() -> None:
+    # Linux keeps the niceness of each thread, under the thread's own number; elsewhere that may be another process.
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2", initializer=_give_way)
+_waiting: set[object] = set()
+
+
 async def _off_the_loop(work: Callable[[], _Answer]) -> _Answer:
-    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+    if len(_waiting) >= WAITING_MAX:
+        raise TooManyPasswords(retry_after=COME_BACK_SECONDS)
+    future = asyncio.get_running_loop().run_in_executor(_threads, work)
+    _waiting.add(future)
+    passwords_waiting.set(len(_waiting))
+    try:
+        return await future
+    finally:
+        _waiting.discard(future)
+        passwords_waiting.set(len(_waiting))

@@ -4,15 +4,11 @@ from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.secrets import fingerprint, new_hex
 
-from . import passwords, rules, store, verify_email
+from . import passwords, recovery_keys, rules, store, verify_email
 from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, InviteCodeUnknown, TermsNotAccepted
 from .likeness import readings
 from .schemas import RegistrationIn
-
-RECOVERY_KEYS = 3
-RECOVERY_KEY_GROUPS = 3
 
 
 @dataclass(frozen=True)
@@ -76,11 +72,6 @@ async def register(tx: Tx, developer: store.NewDeveloper, base_url: str) -> Regi
     Raises: EmailRegistered, DisplayNameTaken.
     """
     developer_id = await open_account(tx, developer)
-    keys = [_new_recovery_key() for _ in range(RECOVERY_KEYS)]
-    await store.add_recovery_keys(tx, developer_id, [fingerprint(key) for key in keys])
+    keys = await recovery_keys.issue(tx, developer_id)
     link = None if developer.is_verified else await verify_email.new_link(tx, developer_id, base_url)
     return Registered(keys, link)
-
-
-def _new_recovery_key() -> str:
-    return "-".join(["avrec", *(new_hex("", 8) for _ in range(RECOVERY_KEY_GROUPS))])

@@ -2,28 +2,33 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Depends, Form, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, Public, developer_holding
-from hansa.foundation.plumbing.limits import Limit, admit, limited, within_read_limit
+from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Mail, Tokens
+from hansa.foundation.plumbing.runtime import Config, Db, Mail, Sealing, Tokens
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
 
-from . import login, profile, register, sessions, verify_email
+from . import half_login, login, profile, register, sessions, two_factor, verify_email
 from .errors import (
     DisplayNameTaken,
     EmailRegistered,
     EmailUnverified,
     InviteCodeMissing,
     InviteCodeUnknown,
+    PartialTokenRefused,
     PasswordRefused,
     RefreshTokenRefused,
     TermsNotAccepted,
+    TooManyPasswords,
     VerificationLinkInvalid,
     WrongCredentials,
 )
+from .guesses import admit_guess
 from .schemas import (
     SECRET_MAX_CHARACTERS,
     LoginForm,
@@ -34,15 +39,17 @@ from .schemas import (
     RegistrationConfigOut,
     RegistrationIn,
     RegistrationOut,
+    SecondFactorIn,
     TokenPairOut,
     VerificationOut,
 )
 
 router = APIRouter(prefix="/auth", tags=["accounts"], route_class=GuardedRoute)
+router.include_router(two_factor.router)
 
 REGISTRATIONS = Limit("register", 5)
 LOGINS_PER_ADDRESS = Limit("login", 10)
-LOGINS_PER_ACCOUNT = Limit("login-account", 10)
+CODES_PER_ADDRESS = Limit("second-factor", 30)
 
 
 @router.post(
@@ -59,6 +66,7 @@ LOGINS_PER_ACCOUNT = Limit("login-account", 10)
         TermsNotAccepted,
         InviteCodeMissing,
         TooManyRequests,
+        TooManyPasswords,
     ),
 )
 async def register_developer(
@@ -96,13 +104,23 @@ async def registration_config(config: Config, _: Public) -> RegistrationConfigOu
 @router.post(
     "/login",
     dependencies=[Depends(limited(LOGINS_PER_ADDRESS))],
-    responses=problems(WrongCredentials, EmailUnverified, Invalid, BodyInvalid, TooManyRequests),
+    responses=problems(
+        WrongCredentials, EmailUnverified, Invalid, BodyInvalid, TooManyRequests, TooManyPasswords
+    ),
 )
 async def log_in(
-    form: Annotated[LoginForm, Form()], db: Db, config: Config, tokens: Tokens, mail: Mail, _: Public
+    form: Annotated[LoginForm, Form()],
+    *,
+    request: Request,
+    db: Db,
+    config: Config,
+    tokens: Tokens,
+    seal: Sealing,
+    mail: Mail,
+    _: Public,
 ) -> LoginOut:
-    """Log in with e-mail address and password."""
-    await admit(db, LOGINS_PER_ACCOUNT, login.account_key(form.username))
+    """Log in with e-mail address and password; with two-factor login a code finishes it, here or in a second step."""
+    await admit_guess(db, form.username)
     found = await db.read(lambda tx: login.find_account(tx, form.username))
     account = await login.require_right_password(found, form.password)
     if config.email_verification_required and not account.is_verified:
@@ -110,15 +128,43 @@ async def log_in(
         if link:
             await verify_email.mail_link(mail, to=account.email, name=account.name, link=link)
         raise EmailUnverified
-    opened = await db.act(lambda tx: login.log_in(tx, account))
-    return LoginOut(
-        access_token=opened.access_token(tokens, config.access_token_expire_minutes),
-        expires_in=config.access_token_expire_minutes * 60,
-        refresh_token=opened.refresh_token,
-        requires_2fa=False,
-        message="Logged in.",
-        partial_token=None,
-    )
+    client = sessions.Client.of(request)
+    opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, client))
+    if opened is None:
+        raise two_factor.CodeWrong
+    if isinstance(opened, login.HalfLogin):
+        return LoginOut(
+            access_token="",
+            expires_in=half_login.LIFETIME_SECONDS,
+            refresh_token="",
+            requires_2fa=True,
+            message="Finish with a code at POST /auth/2fa/validate.",
+            partial_token=opened.partial_token,
+        )
+    return _logged_in(opened, tokens, config)
+
+
+@router.post(
+    "/2fa/validate",
+    dependencies=[Depends(limited(CODES_PER_ADDRESS))],
+    responses=problems(PartialTokenRefused, Invalid, BodyInvalid, TooManyRequests),
+)
+async def finish_login(
+    body: SecondFactorIn,
+    *,
+    request: Request,
+    db: Db,
+    config: Config,
+    tokens: Tokens,
+    seal: Sealing,
+    _: Public,
+) -> LoginOut:
+    """Finish a login with a code. The partial token dies after five wrong ones."""
+    client = sessions.Client.of(request)
+    opened = await db.act(lambda tx: login.complete(tx, seal, body.partial_token, body.code, client))
+    if opened is None:
+        raise PartialTokenRefused
+    return _logged_in(opened, tokens, config)
 
 
 @router.post("/refresh", responses=problems(RefreshTokenRefused, Invalid, BodyInvalid))
@@ -161,3 +207,14 @@ async def visit_verification_link(
     if await db.act(lambda tx: verify_email.verify_email(tx, token)):
         return VerificationOut(message="The e-mail address is verified; you can log in.", status="verified")
     return VerificationOut(message="The e-mail address was already verified.", status="already_verified")
+
+
+def _logged_in(opened: sessions.OpenSession, tokens: TokenDesk, config: Settings) -> LoginOut:
+    return LoginOut(
+        access_token=opened.access_token(tokens, config.access_token_expire_minutes),
+        expires_in=config.access_token_expire_minutes * 60,
+        refresh_token=opened.refresh_token,
+        requires_2fa=False,
+        message="Logged in.",
+        partial_token=None,
+    )

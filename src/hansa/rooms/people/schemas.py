@@ -10,6 +10,7 @@ from . import rules
 PASSWORD_MIN_CHARACTERS = 12
 PASSWORD_MAX_CHARACTERS = 128
 SECRET_MAX_CHARACTERS = 256
+CODE_MAX_CHARACTERS = 64
 
 
 def _email(text: str) -> str:
@@ -32,6 +33,12 @@ NewPassword = Annotated[
     str,
     Field(min_length=PASSWORD_MIN_CHARACTERS, max_length=PASSWORD_MAX_CHARACTERS, repr=False),
     AfterValidator(_password),
+]
+Code = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=CODE_MAX_CHARACTERS, repr=False, description="Of the app, or a backup code."
+    ),
 ]
 Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
 
@@ -75,8 +82,10 @@ class LoginForm(BaseModel):
     )
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
     grant_type: Literal["password"] | None = None
-    totp_code: Annotated[str, Field(max_length=16)] | None = Field(
-        default=None, repr=False, description="Not looked at for an account without two-factor login."
+    totp_code: Annotated[str, Field(max_length=CODE_MAX_CHARACTERS)] | None = Field(
+        default=None,
+        repr=False,
+        description="A code of the app, or a backup code; not looked at for an account without two-factor login.",
     )
 
 
@@ -90,11 +99,18 @@ class TokenPairOut(BaseModel):
 
 
 class LoginOut(TokenPairOut):
-    """An open session."""
+    """An open session; or half of one, with empty tokens and `expires_in` telling how long `partial_token` is good."""
 
     requires_2fa: bool
     message: str
     partial_token: str | None
+
+
+class SecondFactorIn(BaseModel):
+    """The second half of a login."""
+
+    partial_token: Secret
+    code: Code
 
 
 class RefreshIn(BaseModel):

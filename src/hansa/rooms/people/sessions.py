@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from fastapi import Request
+
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import client_address
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
 from hansa.foundation.words.errors import Unauthorized
@@ -14,6 +17,21 @@ from hansa.foundation.words.secrets import fingerprint, new_hex
 from . import store
 
 REFRESH_DAYS = 7
+CLIENT_MAX_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who asked for a session, for its owner to recognise: the program's own word, and the network address."""
+
+    name: str
+    address: str
+
+    @classmethod
+    def of(cls, request: Request) -> "Client":
+        """Whoever sent the request."""
+        shown = request.headers.get("user-agent", "").encode("ascii", "replace").decode()
+        return cls(shown[:CLIENT_MAX_CHARACTERS], client_address(request)[:64])
 
 
 @dataclass(frozen=True)

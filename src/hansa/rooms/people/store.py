@@ -1,7 +1,7 @@
 """Every statement on people_* tables.
 
-Only single rows are locked, by the conditional updates themselves; refresh locks its token before its session, and
-nothing locks them in the other order.
+Locked in this order: the developer, the partial token, the second factor; refresh locks its token before its session. A
+change of the password waits for the logins under way and ends their sessions too.
 """
 
 from collections.abc import Sequence
@@ -97,6 +97,15 @@ async def add_recovery_keys(tx: Tx, developer_id: int, key_hashes: list[bytes]) 
     )
 
 
+async def burn_recovery_key(tx: Tx, developer_id: int, key_hash: bytes) -> bool:
+    burnt = await tx.fetchval(
+        "DELETE FROM people_recovery_key WHERE developer_id = $1 AND key_hash = $2 RETURNING true",
+        developer_id,
+        key_hash,
+    )
+    return burnt is not None
+
+
 async def account_of(tx: Tx, email: str) -> Account | None:
     """The account with this address, whatever its case; by the unique index."""
     row = await tx.fetchrow(
@@ -105,6 +114,13 @@ async def account_of(tx: Tx, email: str) -> Account | None:
         email.lower(),
     )
     return Account(**row) if row else None
+
+
+async def password_hash_of(tx: Tx, developer_id: int) -> str:
+    password_hash: str = await tx.fetchval(
+        "SELECT password_hash FROM people_developer WHERE id = $1", developer_id
+    )
+    return password_hash
 
 
 async def profile_of(tx: Tx, developer_id: int) -> Profile:
@@ -167,21 +183,69 @@ async def mark_verified(tx: Tx, developer_id: int) -> None:
     await tx.execute("UPDATE people_developer SET is_verified = true WHERE id = $1", developer_id)
 
 
-async def open_session(tx: Tx, developer_id: int) -> Session:
-    row = await tx.fetchrow(
-        "INSERT INTO people_session (developer_id) VALUES ($1) RETURNING id, developer_id, opened_at AS now",
+async def hold_password(tx: Tx, developer_id: int, password_hash: str) -> bool:
+    """Whether this is still the password; if so, it stays until the transaction ends."""
+    held = await tx.fetchval(
+        "SELECT true FROM people_developer WHERE id = $1 AND password_hash = $2 FOR SHARE",
         developer_id,
+        password_hash,
+    )
+    return held is not None
+
+
+async def add_partial_token(tx: Tx, developer_id: int, token_hash: bytes, lifetime_seconds: int) -> None:
+    await tx.execute(
+        "INSERT INTO people_partial_token (token_hash, developer_id, expires_at)"
+        " VALUES ($1, $2, now() + make_interval(secs => $3))",
+        token_hash,
+        developer_id,
+        lifetime_seconds,
+    )
+
+
+async def hold_owner_of_partial_token(tx: Tx, token_hash: bytes) -> None:
+    """No change of the password comes between this and the end of the transaction."""
+    await tx.execute(
+        "SELECT FROM people_developer WHERE id ="
+        " (SELECT developer_id FROM people_partial_token WHERE token_hash = $1) FOR SHARE",
+        token_hash,
+    )
+
+
+async def try_partial_token(tx: Tx, token_hash: bytes, tries_max: int) -> int | None:
+    """Count one try and return whose token it is; a rival waits on the row until that try is decided."""
+    developer_id: int | None = await tx.fetchval(
+        "UPDATE people_partial_token SET tries = tries + 1"
+        " WHERE token_hash = $1 AND expires_at > clock_timestamp() AND tries < $2 RETURNING developer_id",
+        token_hash,
+        tries_max,
+    )
+    return developer_id
+
+
+async def burn_partial_token(tx: Tx, token_hash: bytes) -> None:
+    await tx.execute("DELETE FROM people_partial_token WHERE token_hash = $1", token_hash)
+
+
+async def open_session(tx: Tx, developer_id: int, client: str, address: str) -> Session:
+    row = await tx.fetchrow(
+        "INSERT INTO people_session (developer_id, client, address) VALUES ($1, $2, $3)"
+        " RETURNING id, developer_id, opened_at AS now",
+        developer_id,
+        client,
+        address,
     )
     assert row is not None
     return Session(**row)
 
 
 async def end_sessions(tx: Tx, developer_id: int) -> None:
-    """End every open session of the developer."""
+    """End every open session of the developer, and the logins that are half done."""
     await tx.execute(
         "UPDATE people_session SET ended_at = now() WHERE developer_id = $1 AND ended_at IS NULL",
         developer_id,
     )
+    await tx.execute("DELETE FROM people_partial_token WHERE developer_id = $1", developer_id)
 
 
 async def add_refresh_token(tx: Tx, session_id: UUID, token_hash: bytes, lifetime_days: int) -> None:

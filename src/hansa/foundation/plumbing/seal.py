@@ -1,0 +1,35 @@
+"""Secrets that the registry must be able to read again: sealed with AES-GCM under a key that is not in the database."""
+
+import os
+from hashlib import sha256
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from hansa.foundation.plumbing.keys import Keyring
+
+KEY_NAME = "sealing-key"
+NONCE_BYTES = 12
+
+
+class BadSeal(Exception):
+    """Something was sealed under another key, for another purpose, or has been changed since."""
+
+
+class Seal:
+    """Seals and opens under the key of one data directory."""
+
+    def __init__(self, keys: Keyring) -> None:
+        self._cipher = AESGCM(sha256(f"{KEY_NAME} {keys.secret(KEY_NAME)}".encode()).digest())
+
+    def close(self, secret: bytes, purpose: str) -> bytes:
+        """The sealed secret, which opens for the same purpose only."""
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, secret, purpose.encode())
+
+    def open(self, sealed: bytes, purpose: str) -> bytes:
+        """What was sealed for this purpose. Raises: BadSeal."""
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], purpose.encode())
+        except (InvalidTag, ValueError):
+            raise BadSeal(f"What was sealed for {purpose!r} does not open with the key {KEY_NAME}.") from None

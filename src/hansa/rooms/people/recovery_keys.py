@@ -1,0 +1,28 @@
+"""Recovery keys: what proves who somebody is when the password or the second factor is lost. Each works once."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.secrets import fingerprint, new_hex
+
+from . import store
+
+PREFIX = "avrec"
+KEYS = 3
+GROUPS = 3
+GROUP_DIGITS = 8
+
+
+async def issue(tx: Tx, developer_id: int) -> list[str]:
+    """The keys of a new account, shown once."""
+    keys = ["-".join([PREFIX, *(new_hex("", GROUP_DIGITS) for _ in range(GROUPS))]) for _ in range(KEYS)]
+    await store.add_recovery_keys(tx, developer_id, [fingerprint(key) for key in keys])
+    return keys
+
+
+async def burn(tx: Tx, developer_id: int, key: str) -> bool:
+    """Whether this was an unused key of the account; it is used now."""
+    return await store.burn_recovery_key(tx, developer_id, fingerprint(as_issued(key)))
+
+
+def as_issued(key: str) -> str:
+    """The key as it was shown; people type capitals and stray blanks."""
+    return key.strip().lower()

@@ -1,0 +1,56 @@
+"""Take a code: once, whoever else shows it at the same moment."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.words.secrets import fingerprint
+
+from . import rules, store
+from .errors import CodesPaused
+from .store import SecondFactor
+
+
+async def is_on(tx: Tx, developer_id: int) -> bool:
+    """Whether the developer logs in with two factors."""
+    return await store.is_on(tx, developer_id)
+
+
+async def take_code(tx: Tx, seal: Seal, developer_id: int, code: str) -> bool:
+    """Whether this is a code of the app, or a backup code, that was not used before; it is used now.
+
+    False counts as a wrong code, so the caller commits it and refuses then. Without two-factor login no code is right.
+
+    Raises: CodesPaused.
+    """
+    factor = await store.lock_second_factor(tx, developer_id)
+    if factor is None or not factor.is_on:
+        return False
+    return await judge(tx, seal, developer_id, factor, rules.plain(code))
+
+
+async def judge(tx: Tx, seal: Seal, developer_id: int, factor: SecondFactor, code: str) -> bool:
+    """Take the plain code of a locked second factor, or count it as wrong. Raises: CodesPaused."""
+    if factor.pause_seconds is not None and factor.pause_seconds > 0:
+        raise CodesPaused(retry_after=factor.pause_seconds)
+    if rules.is_app_code(code):
+        seed = open_seed(seal, developer_id, factor.sealed_seed)
+        step = rules.matching_step(seed, code, now=factor.now, last_step=factor.last_step)
+        is_right = step is not None and await store.take_step(tx, developer_id, step)
+    else:
+        is_right = await store.take_backup_code(tx, developer_id, fingerprint(code))
+    if not is_right:
+        await store.count_wrong_code(tx, developer_id, rules.WRONG_CODES_MAX, rules.PAUSE_MINUTES)
+    return is_right
+
+
+def close_seed(seal: Seal, developer_id: int, seed: str) -> bytes:
+    """The seed as it is kept; it opens for this developer only."""
+    return seal.close(seed.encode(), _purpose(developer_id))
+
+
+def open_seed(seal: Seal, developer_id: int, sealed_seed: bytes) -> str:
+    """The seed that was kept."""
+    return seal.open(sealed_seed, _purpose(developer_id)).decode()
+
+
+def _purpose(developer_id: int) -> str:
+    return f"second factor of developer {developer_id}"

@@ -1,0 +1,68 @@
+"""HTTP doors of two-factor management."""
+
+from fastapi import APIRouter, Depends
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, CurrentDeveloper, MaybeDeveloper
+from hansa.foundation.plumbing.limits import Limit, limited
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.rooms.people.errors import RecoveryRefused, TooManyPasswords, WrongPassword
+from hansa.rooms.people.guesses import prove_password
+from hansa.rooms.people.schemas import MessageOut
+
+from .errors import CodesPaused, CodeWrong, TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
+from .recover import recover
+from .schemas import BackupCodesOut, DisableIn, RecoverIn, SetupOut, VerifyIn
+from .setup import begin_setup, turn_off, turn_on
+
+RECOVERIES_PER_ADDRESS = Limit("recovery", 10)
+
+router = APIRouter(prefix="/2fa", route_class=GuardedRoute)
+
+
+@router.post("/setup", responses=problems(Unauthorized, TwoFactorOn))
+async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Sealing) -> SetupOut:
+    """Begin two-factor login: a seed for the authenticator app. It counts once the app's first code was verified."""
+    app = await db.act(lambda tx: begin_setup(tx, seal, developer, config.registry_name))
+    return SetupOut(secret=app.seed, otpauth_uri=app.otpauth_uri, qr_svg=app.qr_svg())
+
+
+@router.post(
+    "/verify",
+    responses=problems(CodeWrong, TwoFactorNotSetUp, TwoFactorOn, Invalid, BodyInvalid, CodesPaused),
+)
+async def verify(body: VerifyIn, developer: CurrentDeveloper, db: Db, seal: Sealing) -> BackupCodesOut:
+    """Turn two-factor login on with the app's first code. The backup codes are shown this once."""
+    backup_codes = await db.act(lambda tx: turn_on(tx, seal, developer, body.code))
+    if backup_codes is None:
+        raise CodeWrong
+    return BackupCodesOut(backup_codes=backup_codes)
+
+
+@router.post(
+    "/disable",
+    responses=problems(
+        CodeWrong, WrongPassword, TwoFactorOff, Invalid, BodyInvalid, CodesPaused, TooManyPasswords
+    ),
+)
+async def disable(body: DisableIn, developer: CurrentDeveloper, db: Db, seal: Sealing) -> MessageOut:
+    """Turn two-factor login off, with the password and a code."""
+    await prove_password(db, developer, body.password)
+    if not await db.act(lambda tx: turn_off(tx, seal, developer, body.code)):
+        raise CodeWrong
+    return MessageOut(message="Two-factor login is off.")
+
+
+@router.post(
+    "/recover",
+    dependencies=[Depends(limited(RECOVERIES_PER_ADDRESS))],
+    responses=problems(Unauthorized, RecoveryRefused, TwoFactorOff, Invalid, BodyInvalid, TooManyRequests),
+    openapi_extra=CREDENTIAL_OPTIONAL,
+)
+async def recover_without_code(body: RecoverIn, developer: MaybeDeveloper, db: Db) -> MessageOut:
+    """Turn two-factor login off with a recovery key: logged in, or with the partial token of a login begun."""
+    if not await db.act(lambda tx: recover(tx, developer, body.partial_token, body.recovery_key)):
+        raise RecoveryRefused
+    return MessageOut(message="Two-factor login is off; log in with your password.")
