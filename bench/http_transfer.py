@@ -100,9 +100,11 @@ async def prepare_callers(runtime: Runtime, dids: list[str], directory: Path) ->
     await connection.close()
     now = datetime.now(UTC)
     lines = [
-        runtime.tokens.issue(TokenKind.AGENT, did, session="bench", now=now, lifetime=timedelta(hours=2))
+        runtime.tokens.issue(
+            TokenKind.AGENT, did, session=f"agent-{number:016}.1", now=now, lifetime=timedelta(hours=2)
+        )
         + f" {did}\n"
-        for did in dids
+        for number, did in enumerate(dids, start=1)
     ]
     callers = directory / "callers.txt"
     callers.write_text("".join(lines))

@@ -1,4 +1,4 @@
-"""Agents: the end of an agent, enrolment for mutual TLS."""
+"""Agents: the end of an agent, replaced secrets, enrolment for mutual TLS."""
 
 from alembic import op
 
@@ -7,6 +7,8 @@ down_revision = "0014"
 
 SQL = """
 ALTER TABLE agents_agent ADD COLUMN revoked_at timestamptz CHECK (revoked_at IS NULL OR status = 'revoked');
+-- Rises with each new client secret: a token names the one that bought it.
+ALTER TABLE agents_agent ADD COLUMN secret_number integer NOT NULL DEFAULT 1 CHECK (secret_number > 0);
 CREATE INDEX agents_agent_developer ON agents_agent (developer_id, id);
 
 -- One identity for each agent that ever asked for one. Disabled is the agent's own act and stays so until it asks again;

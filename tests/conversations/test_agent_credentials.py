@@ -118,6 +118,7 @@ async def test_an_agent_reads_who_it_is(registry):
         "did",
         "client_id",
         "status",
+        "name",
         "agent_name",
         "roles",
         "created_at",
@@ -125,7 +126,7 @@ async def test_an_agent_reads_who_it_is(registry):
         "public_key_jwk",
     }
     assert (body["did"], body["client_id"]) == (agent.did, agent.created["client_id"])
-    assert (body["status"], body["agent_name"]) == ("active", "Polyglot")
+    assert (body["status"], body["name"], body["agent_name"]) == ("active", "Polyglot", "Polyglot")
     assert body["roles"] == ["trader", "client"]
     assert body["last_active_at"] >= body["created_at"]
     assert body["public_key_jwk"] == (await registry.get(f"/agents/{agent.did}/public-key")).json()
@@ -172,7 +173,11 @@ async def test_a_token_ends_by_the_databases_clock(registry):
         )
         lifetime = (await ask(registry, **secret_of(agent))).json()["expires_in"]
         return registry.runtime.tokens.issue(
-            TokenKind.AGENT, agent.did, session="test", now=now, lifetime=type(now - now)(seconds=lifetime)
+            TokenKind.AGENT,
+            agent.did,
+            session=agent.created["client_id"] + ".1",
+            now=now,
+            lifetime=type(now - now)(seconds=lifetime),
         )
 
     assert (await me(registry, await token_issued(minutes_ago=89))).status_code == 200

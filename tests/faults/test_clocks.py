@@ -127,11 +127,12 @@ async def test_a_token_is_good_until_its_end_by_the_clock_of_the_database_and_no
     random = Random(printed_seed())
     judged: Counter[str] = Counter()
     session = registry.runtime.tokens.verify(TokenKind.DEVELOPER, developer.token)
+    secret = registry.runtime.tokens.verify(TokenKind.AGENT, alice.token).session
     for _ in range(BOUNDARY_ROUNDS):
         bootstrap_tokens = [await developer.bootstrap_token() for _ in range(BOOTSTRAP_TOKENS)]
         ends_at = (await _now(registry) + timedelta(seconds=SHORT_SECONDS)).replace(microsecond=0)
         await registry.database.act(lambda tx, end=ends_at: tx.execute(_END_BOOTSTRAP_TOKENS, end))
-        agent = _token(registry, TokenKind.AGENT, alice.did, "session", ends_at)
+        agent = _token(registry, TokenKind.AGENT, alice.did, secret, ends_at)
         person = _token(registry, TokenKind.DEVELOPER, session.subject, session.session, ends_at)
         asked = [
             partial(registry.get, "/agents/me", headers=_bearer(agent)),

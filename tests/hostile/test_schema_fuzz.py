@@ -21,6 +21,7 @@ EXAMPLES = by_tier(12, 200, 1000)
 # by words that a pattern does not know. Nothing else may refuse a request of the described form.
 REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
 REFUSED_BY_RULES = {
+    "POST /api/v1/agents/me/rotate-signing-key": "a key is a sound point of the curve",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",
     "POST /api/v1/auth/login": "a form cannot say null",
     "POST /api/v1/auth/register": "a password has classes of characters, an e-mail address has a syntax",

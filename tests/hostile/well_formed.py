@@ -8,8 +8,10 @@ from typing import Any
 
 import httpx2
 import pyotp
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.words.jwk import jwk_of
 from hansa.foundation.words.secrets import fingerprint
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry
@@ -48,6 +50,7 @@ class Stage:
     developer: TestDeveloper
     agent: TestAgent
     payee: TestAgent
+    spare: TestAgent
     administrator: TestDeveloper
     card_name: str
     verification_token: str
@@ -57,16 +60,17 @@ async def set_stage(registry: TestRegistry) -> Stage:
     """A registry with a developer, two agents and a link to verify an address."""
     developer = await registry.developer()
     agent, payee = await developer.agent(name="Staged"), await registry.agent()
+    spare = await developer.agent(name="Spare")
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
     administrator = await registry.administrator(*ADMIN_AREAS)
-    return Stage(registry, developer, agent, payee, administrator, card["human_readable_id"], link)
+    return Stage(registry, developer, agent, payee, spare, administrator, card["human_readable_id"], link)
 
 
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
     """A fresh request for the operation, as `METHOD /path` of the map; it can be sent once."""
     method, path = operation.split(" ")
-    for template, value in _places(stage).items():
+    for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
     if operation in _BODIES:
@@ -74,11 +78,13 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
 
 
-def _places(stage: Stage) -> dict[str, str]:
+def _places(stage: Stage, operation: str) -> dict[str, str]:
+    # Whoever loses its secret here is not asked anything else.
+    agent = stage.spare if operation.endswith("/rotate-secret") else stage.agent
     return {
         "{human_readable_id:path}": stage.card_name,
         "{card_id}": stage.agent.created["agent_card_id"],
-        "{did}": stage.agent.did,
+        "{did}": agent.did,
         "{code}": "BODY_INVALID",
         "{event_type}": "TokensStaked",
     }
@@ -226,6 +232,10 @@ async def _role(stage: Stage) -> WellFormed:
     return _json(role="client")
 
 
+async def _rotation(stage: Stage) -> WellFormed:
+    return _json(public_key_jwk=jwk_of(Ed25519PrivateKey.generate().public_key().public_bytes_raw()))
+
+
 async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
@@ -253,6 +263,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/{did}/authz/roles": _role,
+    "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/projection-snapshot": lambda stage: _nothing(),
     "PUT /api/v1/admin/event-emission-policies/{event_type}": _policy,
     "POST /api/v1/auth/logout": lambda stage: _nothing(),

@@ -122,6 +122,7 @@ _.is_seed
 _.is_valid
 _.is_verified
 _.items
+_.key_id
 _.kid
 _.kty
 _.label
@@ -155,6 +156,7 @@ _.net_supply
 _.new_sender_balance
 _.next
 _.next_unlock_at
+_.number
 _.offset
 _.origin
 _.otpauth_uri
@@ -261,6 +263,8 @@ _.until
 _.updated_at
 _.updated_since
 _.username
+_.valid_from
+_.valid_until
 _.validated_card_data
 _.velocity_scaling_factor
 _.verdict_id

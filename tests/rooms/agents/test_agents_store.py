@@ -7,6 +7,7 @@ import pytest
 
 from hansa.foundation.words.secrets import fingerprint
 from hansa.rooms.agents import store
+from hansa.rooms.agents.keys import store as keys_store
 
 
 async def token_of(registry, developer_id=1, token="bst_test"):
@@ -95,7 +96,7 @@ async def test_an_agent_has_one_present_key_and_keeps_the_earlier_ones(registry)
         lambda tx: tx.execute("UPDATE agents_key SET valid_until = clock_timestamp()")
     )
     await registry.database.act(lambda tx: tx.execute(add, agent.did, bytes(32)))
-    assert await registry.database.read(lambda tx: store.find_public_key(tx, agent.did)) == bytes(32)
+    assert await registry.database.read(lambda tx: keys_store.present_key(tx, agent.did)) == bytes(32)
 
 
 async def test_the_bearer_is_found_by_its_key_without_a_scan(registry):

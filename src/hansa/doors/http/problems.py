@@ -8,6 +8,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -112,7 +113,19 @@ async def _http(request: Request, trouble: Exception) -> ProblemResponse:
     assert isinstance(trouble, HTTPException)
     status = trouble.status_code
     code = CODES.get(status, TAGS.get(status, "error").upper())
-    return problem(request, status, code, SENTENCES.get(status, str(trouble.detail)), headers=trouble.headers)
+    headers = _allow(request) if status == MethodNotAllowed.status else trouble.headers
+    return problem(request, status, code, SENTENCES.get(status, str(trouble.detail)), headers=headers)
+
+
+def _allow(request: Request) -> dict[str, str]:
+    """Every method that the path takes; the framework names those of the first route alone."""
+    methods = {
+        method
+        for route in iter_route_contexts(request.app.routes)
+        if route.methods and route.path_regex.match(request.url.path)
+        for method in route.methods
+    }
+    return {"Allow": ", ".join(sorted(methods))}
 
 
 async def _crashed(request: Request, trouble: Exception) -> ProblemResponse:

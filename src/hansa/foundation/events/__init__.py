@@ -4,10 +4,12 @@ A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
 """
 
 from hansa.foundation.events.agents import (
+    AgentKeyRotated,
     AgentMtlsEnrolled,
     AgentMtlsRevoked,
     AgentOnboarded,
     AgentRevoked,
+    AgentSecretRotated,
 )
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import Event, event_json, event_types
@@ -31,10 +33,12 @@ from hansa.foundation.events.ledger import (
 )
 
 __all__ = [
+    "AgentKeyRotated",
     "AgentMtlsEnrolled",
     "AgentMtlsRevoked",
     "AgentOnboarded",
     "AgentRevoked",
+    "AgentSecretRotated",
     "EmissionRule",
     "Entry",
     "Event",

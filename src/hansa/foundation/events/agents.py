@@ -33,6 +33,32 @@ class AgentRevoked(Event, frozen=True):
         return self.did
 
 
+class AgentKeyRotated(Event, frozen=True):
+    """An agent took a new signing key; the one before ended at the same moment. `kid` is the new key's thumbprint."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    number: int
+    kid: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
+class AgentSecretRotated(Event, frozen=True):
+    """An agent's owner replaced its client secret; tokens bought with the old one ended."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
 class AgentMtlsEnrolled(Event, frozen=True):
     """An agent has a workload identity: for the first time, again, or back after a suspension."""
 

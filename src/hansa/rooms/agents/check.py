@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from weakref import WeakKeyDictionary
 
-from hansa.foundation.plumbing.caller import Agent
+from fastapi import Depends
+
+from hansa.foundation.plumbing.caller import Agent, agent_caller
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime
@@ -37,6 +40,8 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
     bearer = await _bearers_of(runtime.database).find(claims.subject)
     if bearer is None or claims.expires_at <= bearer.read_at.timestamp():
         raise Unauthorized
+    if claims.session != rules.session_of(bearer.client_id, bearer.secret_number):
+        raise Unauthorized
     rules.require_active(bearer.status)
     return KnownAgent(
         did=bearer.did,
@@ -51,6 +56,9 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         public_key=bearer.public_key,
     )
 
+
+# The agent that `check_agent` found: it knows more than other rooms ask for.
+CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
 
 _gatherings: WeakKeyDictionary[Database, Gathering[str, store.Bearer]] = WeakKeyDictionary()
 

@@ -24,16 +24,24 @@ class NewIdentity:
 
 def new_identity(settings: Settings, brought_key: bytes | None) -> NewIdentity:
     """A fresh DID and credentials; a key pair too, unless the developer brought a public key."""
-    public_key, private_key_pem = (brought_key, None) if brought_key else _new_key_pair()
+    public_key, private_key_pem = own_or_new_key(brought_key)
     return NewIdentity(
         did=mint_did(settings.did_method, settings.issuer, uuid4()),
         client_id=new_name("agent-"),
-        client_secret=new_hex("hsk_"),
+        client_secret=new_client_secret(),
         public_key=public_key,
         private_key_pem=private_key_pem,
     )
 
 
-def _new_key_pair() -> tuple[bytes, str]:
+def new_client_secret() -> str:
+    """A fresh client secret."""
+    return new_hex("hsk_")
+
+
+def own_or_new_key(brought_key: bytes | None) -> tuple[bytes, str | None]:
+    """The public key that was brought, or a new one with its private key in PEM."""
+    if brought_key is not None:
+        return brought_key, None
     private_key = Ed25519PrivateKey.generate()
     return private_key.public_key().public_bytes_raw(), private_pem(private_key).decode()

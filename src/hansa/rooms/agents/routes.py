@@ -3,13 +3,13 @@
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Path, Request
+from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import Developer, Public, agent_caller, developer_holding
+from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
+from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
@@ -20,12 +20,13 @@ from hansa.foundation.words.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from hansa.rooms import catalogue
+from hansa.foundation.words.paging import Page, Pagination
+from hansa.rooms import catalogue, ledger
 
 from . import rules
 from .bootstrap import issue_bootstrap_token
-from .check import KnownAgent
-from .credentials import new_identity
+from .check import CurrentKnownAgent
+from .credentials import new_client_secret, new_identity
 from .errors import (
     AgentRevoked,
     AgentRevokedForGood,
@@ -38,8 +39,8 @@ from .errors import (
     DidMethodUnsupported,
     NotTheOwner,
 )
+from .keys import router as keys_router
 from .onboard import Onboarding, create_agent
-from .public_key import public_key_of
 from .roles import grant_role, roles_of
 from .schemas import (
     AgentTokenForm,
@@ -49,19 +50,27 @@ from .schemas import (
     BootstrapRequest,
     CreateAgentIn,
     CreateAgentOut,
+    HeartbeatOut,
     Myself,
-    PublicKey,
+    OwnAgentOut,
+    RevokedOut,
     RoleIn,
     RolesOut,
+    RotateSecretOut,
 )
+from .secret import rotate_secret
 from .sign_in import sign_in
+from .status import hear, page_of_developer, retire
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
+router.include_router(keys_router)
 
 BOOTSTRAP_TOKENS = Limit("bootstrap", 20)
 CREATIONS = Limit("create-agent", 10)
 AGENT_TOKENS = Limit("agent-token", 60)
 TOKEN_MAX_CHARACTERS = 128
+PAGE_MAX = 500
+OFFSET_MAX = 2**31 - 1
 
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
@@ -78,8 +87,6 @@ BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
 CreatingDeveloper = Annotated[Developer, developer_holding("agents:create")]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
-# The agent that `check_agent` of this room found: it knows more than other rooms ask for.
-CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
 
 
 @router.post(
@@ -152,7 +159,7 @@ async def issue_agent_token(
     signed_in = await db.act(lambda tx: sign_in(tx, client_id, client_secret))
     lifetime = timedelta(minutes=config.access_token_expire_minutes)
     token = tokens.issue(
-        TokenKind.AGENT, signed_in.did, session=client_id, now=signed_in.at, lifetime=lifetime
+        TokenKind.AGENT, signed_in.did, session=signed_in.session, now=signed_in.at, lifetime=lifetime
     )
     return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
 
@@ -170,14 +177,49 @@ router.add_api_route(
 )
 
 
-@router.get(
-    "/agents/{did}/public-key",
-    dependencies=[Depends(within_read_limit)],
-    responses=problems(AgentUnknown, Invalid, TooManyRequests),
+@router.delete(
+    "/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked, ledger.AccountHoldsUnits)
 )
-async def read_public_key(did: Annotated[str, Path(max_length=512)], db: Db, _: Public) -> PublicKey:
-    """An agent's Ed25519 public key, whatever its status."""
-    return PublicKey.of(await db.read(lambda tx: public_key_of(tx, did)))
+async def end_myself(agent: CurrentAgent, db: Db) -> RevokedOut:
+    """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
+    await db.act(lambda tx: retire(tx, agent.did, by="agent"))
+    return RevokedOut(agent_did=agent.did)
+
+
+@router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
+async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
+    """Say that the agent lives."""
+    heard_at = await db.act(lambda tx: hear(tx, agent.did)) or agent.last_active_at
+    assert heard_at is not None
+    return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)
+
+
+@router.get("/agents", responses=problems(Unauthorized, Invalid))
+async def list_own_agents(
+    developer: ReadingDeveloper,
+    db: Db,
+    limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_MAX,
+    offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
+) -> Page[OwnAgentOut]:
+    """Own agents in every status, the oldest first."""
+    page, total = await db.read(lambda tx: page_of_developer(tx, developer.id, limit=limit, offset=offset))
+    return Page(
+        items=[OwnAgentOut.of(agent) for agent in page],
+        pagination=Pagination.of(total=total, limit=limit, offset=offset),
+    )
+
+
+@router.post(
+    "/agents/{did}/rotate-secret",
+    responses=problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid),
+)
+async def replace_secret(
+    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
+) -> RotateSecretOut:
+    """Give an own agent a new client secret, shown this once; the old one and its tokens end."""
+    client_secret = new_client_secret()
+    client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret))
+    return RotateSecretOut(agent_did=did, client_id=client_id, client_secret=client_secret)
 
 
 @router.post(

@@ -45,7 +45,9 @@ class Credentials:
     """What the token route knows of a client id."""
 
     did: str
+    client_id: str
     client_secret_sha256: bytes
+    secret_number: int
     status: str
 
 
@@ -101,6 +103,11 @@ def require_secret(found: Credentials | None, secret_sha256: bytes) -> Credentia
     if not hmac.compare_digest(expected, secret_sha256) or found is None:
         raise CredentialsWrong
     return found
+
+
+def session_of(client_id: str, secret_number: int) -> str:
+    """What ties a token to the secret that bought it."""
+    return f"{client_id}.{secret_number}"
 
 
 def require_active(status: str) -> None:

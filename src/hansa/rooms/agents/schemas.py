@@ -3,16 +3,17 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
-from hansa.foundation.words.jwk import jwk_of, public_key_of, thumbprint
+from hansa.foundation.words.jwk import public_key_of
 from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE, permissions_of
 
 from .check import KnownAgent
 from .credentials import NewIdentity
+from .keys import BroughtKey, PublicKey
 from .onboard import Onboarded
-from .rules import FundingStatus
+from .rules import FundingStatus, OwnedAgent
 
 SECRET_MAX_CHARACTERS = 256
 
@@ -58,18 +59,7 @@ class CreateAgentIn(BaseModel):
         description="The agent's address; its card is read later from /.well-known/agent-card.json there.",
     )
     agent_card: dict[str, Any] | None = Field(default=None, description="The whole card.")
-    public_key_jwk: dict[str, Any] | None = Field(
-        default=None,
-        description="An Ed25519 public key that the agent holds already; without it a pair is made.",
-        examples=[{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}],
-    )
-
-    @field_validator("public_key_jwk")
-    @classmethod
-    def _is_sound(cls, jwk: dict[str, Any] | None) -> dict[str, Any] | None:
-        if jwk is not None:
-            public_key_of(jwk)
-        return jwk
+    public_key_jwk: BroughtKey = None
 
     @model_validator(mode="after")
     def _has_one_source_of_its_card(self) -> "CreateAgentIn":
@@ -151,30 +141,17 @@ class AgentTokenOut(BaseModel):
     expires_in: int = Field(description="Seconds.")
 
 
-class PublicKey(BaseModel):
-    """An Ed25519 public key as a JWK; `kid` is its RFC 7638 thumbprint."""
-
-    kty: Literal["OKP"]
-    crv: Literal["Ed25519"]
-    x: str
-    kid: str
-
-    @classmethod
-    def of(cls, key: bytes) -> "PublicKey":
-        """The JWK of 32 bytes."""
-        return cls.model_validate({**jwk_of(key), "kid": thumbprint(key)})
-
-
 class Myself(BaseModel):
     """The agent that asks. A 200 proves that the token is good and the agent active at this moment."""
 
     did: str
     client_id: str
     status: str
-    agent_name: str
+    name: str
+    agent_name: str = Field(description="The same as `name`.")
     roles: list[str]
     created_at: datetime
-    last_active_at: datetime | None = Field(description="When it last asked for a token.")
+    last_active_at: datetime | None = Field(description="When it last asked for a token or sent a heartbeat.")
     public_key_jwk: PublicKey
 
     @classmethod
@@ -184,12 +161,53 @@ class Myself(BaseModel):
             did=agent.did,
             client_id=agent.client_id,
             status=agent.status,
+            name=agent.name,
             agent_name=agent.name,
             roles=list(agent.roles),
             created_at=agent.created_at,
             last_active_at=agent.last_active_at,
             public_key_jwk=PublicKey.of(agent.public_key),
         )
+
+
+class HeartbeatOut(BaseModel):
+    """The heartbeat is heard."""
+
+    did: str
+    status: str
+    last_active_at: datetime = Field(description="By the registry's clock; written anew after 10 seconds.")
+
+
+class RevokedOut(BaseModel):
+    """The agent is no more."""
+
+    agent_did: str
+    status: Literal["revoked"] = "revoked"
+
+
+class OwnAgentOut(BaseModel):
+    """An agent as its owner lists it."""
+
+    did: str
+    client_id: str
+    name: str
+    status: str = Field(description="`active`, `suspended` or `revoked`.")
+    roles: list[str]
+    created_at: datetime
+    last_active_at: datetime | None
+
+    @classmethod
+    def of(cls, agent: OwnedAgent) -> "OwnAgentOut":
+        """The agent as it is answered."""
+        return cls.model_validate(agent, from_attributes=True)
+
+
+class RotateSecretOut(BaseModel):
+    """The agent's new secret, shown this once; the old one and its tokens are worth nothing any more."""
+
+    agent_did: str
+    client_id: str
+    client_secret: str
 
 
 class RoleIn(BaseModel):

@@ -14,6 +14,7 @@ class SignedIn:
     """An active agent that proved itself, and when, by the database's clock."""
 
     did: str
+    session: str
     at: datetime
 
 
@@ -24,4 +25,5 @@ async def sign_in(tx: Tx, client_id: str, client_secret: str) -> SignedIn:
     """
     found = rules.require_secret(await store.find_credentials(tx, client_id), fingerprint(client_secret))
     rules.require_active(found.status)
-    return SignedIn(found.did, await store.touch(tx, found.did))
+    session = rules.session_of(found.client_id, found.secret_number)
+    return SignedIn(found.did, session, await store.touch(tx, found.did))

@@ -3,6 +3,7 @@
 Each act locks the agent, so of two at once the second sees what the first has done.
 """
 
+from datetime import datetime
 from typing import Literal
 
 from hansa.foundation.events import AgentRevoked
@@ -68,6 +69,19 @@ async def retire(tx: Tx, did: str, *, by: Revoker) -> Revoked:
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
     return await store.agents_of(tx, developer_id)
+
+
+async def page_of_developer(
+    tx: Tx, developer_id: int, *, limit: int, offset: int
+) -> tuple[list[OwnedAgent], int]:
+    """A page of the same, and how many there are."""
+    page = await store.agents_of(tx, developer_id, limit=limit, offset=offset)
+    return page, await store.count_agents_of(tx, developer_id)
+
+
+async def hear(tx: Tx, did: str) -> datetime | None:
+    """Note that an agent lives; None when that was noted within the last seconds."""
+    return await store.hear(tx, did)
 
 
 def _ended(status: str | None) -> Literal["revoked", "not_found"]:

@@ -46,13 +46,16 @@ INSERT INTO agents_genesis_grant (developer_id, agent_id) VALUES ($1, $2)
 ON CONFLICT (developer_id) DO NOTHING RETURNING 1
 """
 
-_FIND_CREDENTIALS = "SELECT did, client_secret_sha256, status FROM agents_agent WHERE client_id = $1"
+_FIND_CREDENTIALS = """
+SELECT did, client_id, client_secret_sha256, secret_number, status FROM agents_agent WHERE client_id = $1
+"""
 
 _TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNING now()"
 
 # One keyed row each: this runs for every request of an agent.
 _FIND_BEARERS = """
-SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.created_at, a.last_active_at, k.public_key,
+SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.created_at, a.last_active_at,
+  a.secret_number, k.public_key,
   clock_timestamp() AS read_at
 FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = ANY($1)
 """
@@ -67,12 +70,18 @@ _WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now()
 
 _AGENTS_OF = """
 SELECT did, client_id, name, status, roles, created_at, last_active_at
-FROM agents_agent WHERE developer_id = $1 ORDER BY id
+FROM agents_agent WHERE developer_id = $1 ORDER BY id LIMIT $2 OFFSET $3
 """
 
-_FIND_PUBLIC_KEY = """
-SELECT k.public_key FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL
-WHERE a.did = $1
+_REPLACE_CREDENTIAL = """
+UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1
+WHERE did = $1 AND status <> 'revoked' RETURNING client_id
+"""
+
+# Written now and then only, so that heartbeats stay cheap however often they come.
+_HEAR = """
+UPDATE agents_agent SET last_active_at = now()
+WHERE did = $1 AND (last_active_at IS NULL OR last_active_at < now() - interval '10 seconds') RETURNING last_active_at
 """
 
 
@@ -101,6 +110,7 @@ class Bearer:
     roles: tuple[str, ...]
     created_at: datetime
     last_active_at: datetime | None
+    secret_number: int
     public_key: bytes
     read_at: datetime
 
@@ -188,10 +198,16 @@ async def add_role(tx: Tx, did: str, role: str) -> tuple[str, ...] | None:
     return None if roles is None else tuple(roles)
 
 
-async def find_public_key(tx: Tx, did: str) -> bytes | None:
-    """The present public key of an agent in any status, or None for an unknown DID."""
-    key: bytes | None = await tx.fetchval(_FIND_PUBLIC_KEY, did)
-    return key
+async def replace_secret(tx: Tx, did: str, client_secret_sha256: bytes) -> str | None:
+    """Give the agent another secret and return its client id; None when it is revoked."""
+    client_id: str | None = await tx.fetchval(_REPLACE_CREDENTIAL, did, client_secret_sha256)
+    return client_id
+
+
+async def hear(tx: Tx, did: str) -> datetime | None:
+    """Note that the agent lives, and return when; None when that was noted a moment ago."""
+    heard_at: datetime | None = await tx.fetchval(_HEAR, did)
+    return heard_at
 
 
 async def lock_status(tx: Tx, did: str) -> str | None:
@@ -214,7 +230,15 @@ async def write_revoked(tx: Tx, did: str) -> None:
     await tx.execute(_WRITE_REVOKED, did)
 
 
-async def agents_of(tx: Tx, developer_id: int) -> list[OwnedAgent]:
-    """Every agent of a developer, in any status, the oldest first."""
-    rows = await tx.fetch(_AGENTS_OF, developer_id)
+async def count_agents_of(tx: Tx, developer_id: int) -> int:
+    """How many agents a developer ever created."""
+    count: int = await tx.fetchval("SELECT count(*) FROM agents_agent WHERE developer_id = $1", developer_id)
+    return count
+
+
+async def agents_of(
+    tx: Tx, developer_id: int, *, limit: int | None = None, offset: int = 0
+) -> list[OwnedAgent]:
+    """The agents of a developer, in any status, the oldest first; all of them without a limit."""
+    rows = await tx.fetch(_AGENTS_OF, developer_id, limit, offset)
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows]

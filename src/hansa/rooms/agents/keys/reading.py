@@ -1,0 +1,23 @@
+"""Read an agent's public keys."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.agents.errors import AgentUnknown
+
+from . import store
+from .records import HeldKey
+
+
+async def public_key_of(tx: Tx, did: str) -> bytes:
+    """The present key of an agent in any status: what it signed stays verifiable. Raises: AgentUnknown."""
+    key = await store.present_key(tx, did)
+    if key is None:
+        raise AgentUnknown
+    return key
+
+
+async def keys_of(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[HeldKey], int]:
+    """A page of all keys an agent ever had, the newest first, and how many there are. Raises: AgentUnknown."""
+    total = await store.count_keys(tx, did)
+    if total == 0:
+        raise AgentUnknown
+    return await store.history(tx, did, limit=limit, offset=offset), total

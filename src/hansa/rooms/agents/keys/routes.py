@@ -1,0 +1,73 @@
+"""Agents' keys over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentAgent, Public
+from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.words.paging import Page, Pagination
+from hansa.rooms.agents.credentials import own_or_new_key
+from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown
+
+from .errors import KeyHeldBefore
+from .reading import keys_of, public_key_of
+from .rotate import rotate_key
+from .schemas import HeldKeyOut, PublicKey, RotateKeyIn, RotateKeyOut
+
+# Every key stays on record for ever, and in the DID document.
+ROTATIONS = Limit("rotate-key", 20, seconds=3600)
+OFFSET_MAX = 2**31 - 1
+PAGE_MAX = 100
+
+router = APIRouter(route_class=GuardedRoute)
+
+Did = Annotated[str, Path(max_length=512)]
+
+
+@router.post(
+    "/agents/me/rotate-signing-key",
+    responses=problems(
+        Unauthorized, AgentSuspended, AgentRevoked, KeyHeldBefore, Invalid, BodyInvalid, TooManyRequests
+    ),
+)
+async def rotate_signing_key(agent: CurrentAgent, db: Db, body: RotateKeyIn) -> RotateKeyOut:
+    """Take a new signing key; the present one ends. What it signed until now stays verifiable."""
+    await admit(db, ROTATIONS, agent.did)
+    public_key, private_key_pem = own_or_new_key(body.brought_key)
+    key = await db.act(lambda tx: rotate_key(tx, agent.did, public_key))
+    return RotateKeyOut.with_private_key(agent.did, key, private_key_pem)
+
+
+@router.get(
+    "/agents/{did}/public-key",
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(AgentUnknown, Invalid, TooManyRequests),
+)
+async def read_public_key(did: Did, db: Db, _: Public) -> PublicKey:
+    """An agent's Ed25519 public key, whatever its status."""
+    return PublicKey.of(await db.read(lambda tx: public_key_of(tx, did)))
+
+
+@router.get(
+    "/agents/{did}/keys",
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(AgentUnknown, Invalid, TooManyRequests),
+)
+async def read_keys(
+    did: Did,
+    db: Db,
+    _: Public,
+    limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_MAX,
+    offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
+) -> Page[HeldKeyOut]:
+    """Every key an agent ever had with its times, the newest first: judge a signature by the key of its time."""
+    keys, total = await db.read(lambda tx: keys_of(tx, did, limit=limit, offset=offset))
+    return Page(
+        items=[HeldKeyOut.of(did, key) for key in keys],
+        pagination=Pagination.of(total=total, limit=limit, offset=offset),
+    )

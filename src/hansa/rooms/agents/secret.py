@@ -1,0 +1,23 @@
+"""A new client secret for an agent whose old one is lost or known to others."""
+
+from hansa.foundation.events import AgentSecretRotated
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.secrets import fingerprint
+from hansa.rooms import journal
+
+from . import rules, store
+from .errors import AgentRevokedForGood
+
+
+async def rotate_secret(tx: Tx, developer: Developer, did: str, client_secret: str) -> str:
+    """Replace the secret of an own agent and end every token that the old one bought; returns the client id.
+
+    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood.
+    """
+    rules.require_owner(await store.find_standing(tx, did), developer.id)
+    client_id = await store.replace_secret(tx, did, fingerprint(client_secret))
+    if client_id is None:
+        raise AgentRevokedForGood("This agent is revoked for good; it gets no new secret.")
+    await journal.append(tx, AgentSecretRotated(did=did))
+    return client_id
