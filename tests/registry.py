@@ -80,6 +80,13 @@ class TestDeveloper:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}", **self.registry.elsewhere()}
 
+    async def api_key(self, *scopes: str) -> "TestDeveloper":
+        """The same developer, who shows an API key with these scopes, or with every one."""
+        body = {"key_name": "For tests", "scopes": list(scopes) or None}
+        answer = await self.registry.post("/auth/api-keys", json=body, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+        return TestDeveloper(self.registry, self.email, answer.json()["plain_api_key"])
+
     async def bootstrap_token(self) -> str:
         answer = await self.registry.post("/onboard/bootstrap/request-token", json={}, headers=self.headers)
         assert answer.status_code == 200, answer.text

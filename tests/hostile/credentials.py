@@ -58,6 +58,17 @@ async def every_credential(stage: Stage) -> Credentials:
             "refresh_as_bearer": _bearer(await _refresh_token(registry, owner)),
             "agent_as_bootstrap": {"Bootstrap-Token": stage.agent.token},
             "administrator": _bearer((await _again(registry, stage.administrator)).token),
+            "api_key": _bearer((await owner.api_key()).token),
+            "narrow_api_key": _bearer((await owner.api_key("profile:read")).token),
+            "revoked_api_key": _bearer(await _ended_key(owner, "revoked_at = now()")),
+            "expired_api_key": _bearer(
+                await _ended_key(owner, "created_at = created_at - interval '1 year', expires_at = now()")
+            ),
+            "wrong_area_admin": _bearer((await registry.administrator("admin_treasury")).token),
+            "administrators_api_key": _bearer((await stage.administrator.api_key()).token),
+            "administrators_narrow_api_key": _bearer(
+                (await stage.administrator.api_key("admin:admin_treasury")).token
+            ),
             "internal": registry.internal,
         }
     )
@@ -99,6 +110,13 @@ async def _login(registry: TestRegistry, developer: TestDeveloper) -> dict[str, 
 
 async def _again(registry: TestRegistry, developer: TestDeveloper) -> TestDeveloper:
     return TestDeveloper(registry, developer.email, (await _login(registry, developer))["access_token"])
+
+
+async def _ended_key(developer: TestDeveloper, ending: str) -> str:
+    key = (await developer.api_key()).token
+    statement = f"UPDATE people_api_key SET {ending} WHERE key_hash = sha256($1::text::bytea)"
+    await _act(developer.registry, statement, key)
+    return key
 
 
 async def _refresh_token(registry: TestRegistry, developer: TestDeveloper) -> str:

@@ -99,7 +99,10 @@ def places(app: FastAPI, described: Document, good: WellFormed) -> list[Place]:
     """Where a string can stand in the body: in every leaf of the good one, and in every member it may have."""
     (content,) = [media["schema"] for media in described["requestBody"]["content"].values()]
     schemas = app.openapi()["components"]["schemas"]
-    members = schemas[content["$ref"].rpartition("/")[2]]["properties"]
+    shapes = [
+        shape["$ref"].rpartition("/")[2] for shape in content.get("anyOf", [content]) if "$ref" in shape
+    ]
+    members = [name for shape in shapes for name in schemas[shape]["properties"]]
     return list(dict.fromkeys([*((name,) for name in members), *_leaves(good.json or {})]))
 
 
@@ -157,12 +160,15 @@ async def faults_of(request: WellFormed, operation: str, place: Place, text: str
 async def _credential(operation: str, stage: Stage) -> dict[str, str]:
     if "/onboard/create_agent" in operation:
         return {"Bootstrap-Token": await stage.developer.bootstrap_token()}
-    if "/admin/" in operation:
+    if "/admin/" in operation or operation.startswith("POST /api/v1/auth/api-keys"):
+        # Of whom nothing else is asked, so that the keys made here fill no other account.
         return stage.administrator.headers
     if "/events/" in operation:
         return stage.registry.internal
     of_agents = "/teg/" in operation or operation.endswith("/agents/me")
-    of_developers = "/onboard/" in operation or operation.endswith("/auth/profile")
+    of_developers = (
+        "/onboard/" in operation or operation.endswith("/auth/profile") or "/api-keys" in operation
+    )
     return stage.agent.headers if of_agents else stage.developer.headers if of_developers else {}
 
 

@@ -164,6 +164,9 @@ async def make_an_agent(talk: Conversation) -> None:
         )
     unused = await talk.say("POST", "/onboard/bootstrap/request-token", json={}, headers=headers)
     talk.keep(**{"unused bootstrap token": unused["bootstrap_token"]})
+    key = await talk.say("POST", "/auth/api-keys", json="Canary", headers=headers)
+    talk.keep(**{"API key": key["plain_api_key"]})
+    await talk.say("GET", "/auth/profile", headers={"Authorization": f"Bearer {key['plain_api_key']}"})
 
 
 async def send_secrets_to_wrong_places(talk: Conversation) -> None:
@@ -217,6 +220,8 @@ async def crash_with_secrets_in_hand(talk: Conversation) -> None:
             )
             token = {"Authorization": f"Bearer {talk.secrets['developer token']}"}
             await talk.say("GET", "/auth/profile", headers=token)
+            key = {"Authorization": f"Bearer {talk.secrets['API key']}"}
+            await talk.say("GET", "/auth/profile", headers=key)
 
 
 def command_line_of(served: Served) -> str:

@@ -72,6 +72,8 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     method, path = operation.split(" ")
     for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
+    for template, make in _MADE_ANEW.items():
+        path = path.replace(template, await make(stage)) if template in path else path
     assert "{" not in path, f"{operation} needs a well-formed request here"
     if operation in _BODIES:
         return replace(await _BODIES[operation](stage), method=method, path=path)
@@ -89,6 +91,17 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{event_type}": "TokensStaked",
     }
 
+
+async def _key_to_revoke(stage: Stage) -> str:
+    """The id of a new key; those that no request has revoked are, so that the account may have another one."""
+    spent = "UPDATE people_api_key SET revoked_at = now() WHERE description = 'Staged' AND revoked_at IS NULL"
+    await stage.registry.database.act(lambda tx: tx.execute(spent))
+    made = await stage.registry.post("/auth/api-keys", json="Staged", headers=stage.developer.headers)
+    assert made.status_code == 200, made.text
+    return str(made.json()["api_key_info"]["id"])
+
+
+_MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {"{key_id}": _key_to_revoke}
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
@@ -236,6 +249,10 @@ async def _rotation(stage: Stage) -> WellFormed:
     return _json(public_key_jwk=jwk_of(Ed25519PrivateKey.generate().public_key().public_bytes_raw()))
 
 
+async def _api_key(stage: Stage) -> WellFormed:
+    return _json(key_name="Staged", scopes=["profile:read"], expires_in_days=30)
+
+
 async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
@@ -254,6 +271,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/2fa/recover": _recovery_from_a_lost_app,
     "POST /api/v1/auth/2fa/validate": _second_step,
     "POST /api/v1/auth/agent/token": _agent_token,
+    "POST /api/v1/auth/api-keys": _api_key,
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,

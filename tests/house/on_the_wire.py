@@ -24,6 +24,7 @@ _.aggregate_id
 _.aggregate_type
 _.amount
 _.amount_received
+_.api_key_info
 _.apy_percent
 _.as_of
 _.as_of_event_seq
@@ -87,6 +88,7 @@ _.events
 _.events_by_type
 _.expires_at
 _.expires_in
+_.expires_in_days
 _.fail_closed
 _.fee
 _.fee_amount
@@ -123,6 +125,8 @@ _.is_valid
 _.is_verified
 _.items
 _.key_id
+_.key_name
+_.key_prefix
 _.kid
 _.kty
 _.label
@@ -133,6 +137,7 @@ _.last_pull_status
 _.last_reward_claim
 _.last_sequence
 _.last_timestamp
+_.last_used_at
 _.limit
 _.liquid_balance
 _.listing
@@ -168,6 +173,7 @@ _.password
 _.payer
 _.per_user
 _.permissions
+_.plain_api_key
 _.position
 _.position_id
 _.positions
@@ -199,6 +205,7 @@ _.roles
 _.rounding
 _.schemaVersion
 _.scope
+_.scopes
 _.score
 _.search
 _.secret

@@ -88,7 +88,8 @@ def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Pat
     optional = {
         (entrance.path, entrance.method.lower())
         for entrance in entrances(app)
-        if entrance.callers == (CALLERS[developer_caller_if_any],) and entrance.context.include_in_schema
+        if entrance.callers[0].startswith(CALLERS[developer_caller_if_any])
+        and entrance.context.include_in_schema
     }
     assert optional
     assert {

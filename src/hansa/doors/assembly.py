@@ -13,6 +13,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     transfers.router,
     agents.router,
     people.router,
+    people.api_keys_router,
     people.audit_log_router,
     catalogue.router,
     ledger.router,

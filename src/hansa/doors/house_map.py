@@ -111,12 +111,15 @@ def _callers(dependant: Dependant) -> Iterator[str]:
         permission = getattr(dependency.call, "permission", None)
         area = getattr(dependency.call, "area", None)
         scope = getattr(dependency.call, "scope", None)
+        optional_scope = getattr(dependency.call, "optional_scope", None)
         if permission:
             yield f"agent holding `{permission}`"
         elif area:
             yield f"developer holding `{area}`"
         elif scope:
             yield f"developer; an API key with `{scope}`"
+        elif optional_scope:
+            yield f"anyone; a developer sees more, with an API key that has `{optional_scope}`"
         elif dependency.call in CALLERS:
             yield CALLERS[dependency.call]
         elif isinstance(dependency.call, SecurityBase):

@@ -16,6 +16,7 @@ BODY = {
     "415": "The body is not of the media type that this route takes.",
     "422": "The request is not of the required form.",
 }
+NARROW_KEY = "The credential does not give the right to do that, or the API key is too narrow for this route."
 HOSTILE_TARGET = "The path or query holds NUL or is not UTF-8."
 
 
@@ -58,4 +59,6 @@ def _complete(operation: dict[str, Any]) -> None:
     wanted = {**COMMON, **(BODY if "requestBody" in operation else {})}
     for status, description in wanted.items():
         responses.setdefault(status, problem_response(description))
+    if any("DeveloperToken" in way for way in operation.get("security", [])):
+        responses.setdefault("403", problem_response(NARROW_KEY))
     responses.setdefault("400", problem_response(HOSTILE_TARGET))

@@ -1,8 +1,9 @@
 """Who is asking. The parameter type in a route's signature is the policy.
 
-- `Public`: anyone. `CurrentDeveloper`: a person, by developer token; `developer_holding(scope)`: the same, or an API key
-  of that scope; `admin_holding(area)`: one who administers that area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a
-  401, a missing right a 403.
+- `Public`: anyone. `CurrentDeveloper`: a person, by developer token or by an API key with every scope;
+  `developer_holding(scope)`: the same, or an API key with that scope; `admin_holding(area)`: one who administers that
+  area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
+  missing right a 403.
 - `InternalCaller`: a service of the operator's own, by the internal key.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
 """
@@ -18,14 +19,17 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.errors import Forbidden, Unauthorized
-from hansa.foundation.words.scopes import EVERY_SCOPE, SCOPES
+from hansa.foundation.words.scopes import EVERY_SCOPE, SCOPES, allows
+
+# What the session of a developer is called that shows an API key: followed by the key's id.
+API_KEY_SESSION = "api-key:"
 
 
 @dataclass(frozen=True)
 class Developer:
     """A person. `areas` are those administered now; `is_admin` tells who the operator made one.
 
-    `scopes` narrow what a credential may do; a developer token is never narrow.
+    `session` is a login, or `api-key:<id>`. `scopes` narrow what a credential may do; a developer token is never narrow.
     """
 
     id: int
@@ -35,6 +39,11 @@ class Developer:
     areas: frozenset[str]
     is_admin: bool
     scopes: frozenset[str] = frozenset({EVERY_SCOPE})
+
+    def require(self, scope: str) -> None:
+        """Raises: ScopeMissing."""
+        if not allows(self.scopes, scope):
+            raise ScopeMissing(context={"scope": scope})
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,13 @@ class Gate:
     agent: Callable[[Runtime, str], Awaitable[Agent]]
 
     async def either(self, runtime: Runtime, token: str) -> Developer | Agent:
-        """The developer or the agent of a token, whichever kind it is. Raises: Unauthorized, Forbidden."""
+        """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
         try:
             return await self.agent(runtime, token)
         except Unauthorized:
-            return await self.developer(runtime, token)
+            developer = await self.developer(runtime, token)
+        developer.require(EVERY_SCOPE)
+        return developer
 
 
 class PermissionMissing(Forbidden):
@@ -97,20 +108,35 @@ async def anyone() -> None:
     """The route is public."""
 
 
-async def developer_caller(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
-    """The person asking. Raises: Unauthorized."""
+async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
+    """The person asking, however narrow the API key. Raises: Unauthorized."""
+    gate: Gate = request.app.state.gate
+    return await gate.developer(runtime_of(request), bearer_token(request))
+
+
+async def developer_caller(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
+    """The person asking, with a credential that is not narrow. Raises: Unauthorized, ScopeMissing."""
+    developer.require(EVERY_SCOPE)
+    return developer
+
+
+async def any_developer_if_any(
+    request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
+) -> Developer | None:
+    """The person asking, however narrow the API key; None without an Authorization header. Raises: Unauthorized."""
+    if "authorization" not in request.headers:
+        return None
     gate: Gate = request.app.state.gate
     return await gate.developer(runtime_of(request), bearer_token(request))
 
 
 async def developer_caller_if_any(
-    request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
+    developer: Annotated[Developer | None, Depends(any_developer_if_any)],
 ) -> Developer | None:
     """The person asking, or None without an Authorization header; a wrong credential is refused all the same."""
-    if "authorization" not in request.headers:
-        return None
-    gate: Gate = request.app.state.gate
-    return await gate.developer(runtime_of(request), bearer_token(request))
+    if developer is not None:
+        developer.require(EVERY_SCOPE)
+    return developer
 
 
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
@@ -124,7 +150,7 @@ async def developer_or_agent_caller(
     _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
     __: Annotated[Any, Depends(_AGENT_SCHEME)],
 ) -> Developer | Agent:
-    """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden when it is a stopped agent."""
+    """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
     gate: Gate = request.app.state.gate
     return await gate.either(runtime_of(request), bearer_token(request))
 
@@ -138,12 +164,13 @@ async def internal_caller(request: Request, _: Annotated[Any, Depends(_INTERNAL_
 
 
 def admin_holding(area: str) -> Any:
-    """A dependency: the developer asking, who administers `area`."""
+    """A dependency: the developer asking, who administers `area`; an API key needs the scope `admin:<area>`."""
     assert area in ADMIN_AREAS, area
 
-    async def administrator(developer: Annotated[Developer, Depends(developer_caller)]) -> Developer:
+    async def administrator(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
         if area not in developer.areas:
             raise AreaMissing(context={"area": area})
+        developer.require(f"admin:{area}")
         return developer
 
     administrator.area = area  # type: ignore[attr-defined]
@@ -154,13 +181,30 @@ def developer_holding(scope: str) -> Any:
     """A dependency: the developer asking, with a credential that has `scope`."""
     assert scope in SCOPES, scope
 
-    async def developer_with_scope(developer: Annotated[Developer, Depends(developer_caller)]) -> Developer:
-        if not developer.scopes & {scope, EVERY_SCOPE}:
-            raise ScopeMissing(context={"scope": scope})
+    async def developer_with_scope(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
+        developer.require(scope)
         return developer
 
     developer_with_scope.scope = scope  # type: ignore[attr-defined]
     return Depends(developer_with_scope)
+
+
+def maybe_developer_holding(scope: str) -> Any:
+    """A dependency: the developer asking, with a credential that has `scope`, or None without an Authorization header.
+
+    With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route.
+    """
+    assert scope in SCOPES, scope
+
+    async def developer_with_scope_if_any(
+        developer: Annotated[Developer | None, Depends(any_developer_if_any)],
+    ) -> Developer | None:
+        if developer is not None:
+            developer.require(scope)
+        return developer
+
+    developer_with_scope_if_any.optional_scope = scope  # type: ignore[attr-defined]
+    return Depends(developer_with_scope_if_any)
 
 
 def agent_holding(permission: str) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, MaybeDeveloper, Public
+from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, Public, maybe_developer_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -27,6 +27,8 @@ from .schemas import (
     ValidateCardIn,
 )
 
+MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
+
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
@@ -37,7 +39,7 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=
 )
 @router.get("/agent-cards", include_in_schema=False)
 async def read_cards(
-    query: Annotated[CardListQuery, Query()], developer: MaybeDeveloper, db: Db, settings: Config
+    query: Annotated[CardListQuery, Query()], developer: MaybeReader, db: Db, settings: Config
 ) -> CardPageOut:
     """List cards that may be shown, the newest first."""
     filters = query.filters(

@@ -1,8 +1,16 @@
 """People: developers, their accounts and sessions."""
 
 from .administrators import admit_administrator, create_administrator
+from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
+from .check import check_developer
 from .routes import router
-from .sessions import check_developer
 
-__all__ = ["admit_administrator", "audit_log_router", "check_developer", "create_administrator", "router"]
+__all__ = [
+    "admit_administrator",
+    "api_keys_router",
+    "audit_log_router",
+    "check_developer",
+    "create_administrator",
+    "router",
+]

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import client_address
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.plumbing.tokens import Claims, TokenDesk, TokenKind
 from hansa.foundation.words.errors import Unauthorized
 from hansa.foundation.words.secrets import fingerprint, new_hex
 
@@ -77,12 +77,11 @@ async def log_out(tx: Tx, developer: Developer) -> None:
     await store.end_sessions(tx, developer.id)
 
 
-async def check_developer(runtime: Runtime, token: str) -> Developer:
-    """The developer who holds this token.
+async def check_session(runtime: Runtime, claims: Claims) -> Developer:
+    """The developer whose token says this.
 
-    Raises: Unauthorized when it is not genuine, has expired by the database's clock, or its session has ended.
+    Raises: Unauthorized when it has expired by the database's clock, or its session has ended.
     """
-    claims = runtime.tokens.verify(TokenKind.DEVELOPER, token)
     developer = await runtime.database.read(
         lambda tx: store.developer_in_session(
             tx, int(claims.subject), UUID(claims.session), claims.expires_at

@@ -1,0 +1,54 @@
+"""HTTP doors of API keys."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+
+from . import make
+from .errors import KeyUnknown, ScopeBroader, TooManyKeys
+from .schemas import BIGINT_MAX, ApiKeyIn, ApiKeyInfo, ApiKeysPage, ApiKeysQuery, KeyName, MadeKeyOut
+
+router = APIRouter(prefix="/auth/api-keys", tags=["API keys"], route_class=GuardedRoute)
+
+ManagingDeveloper = Annotated[Developer, developer_holding("keys:manage")]
+ReadingDeveloper = Annotated[Developer, developer_holding("keys:read")]
+
+
+@router.post(
+    "", responses=problems(Unauthorized, ScopeMissing, ScopeBroader, TooManyKeys, Invalid, BodyInvalid)
+)
+async def make_api_key(
+    body: ApiKeyIn | KeyName, developer: ManagingDeveloper, db: Db, config: Config
+) -> MadeKeyOut:
+    """Make an API key, from a bare name or more. The plain key is shown this once."""
+    asked = ApiKeyIn.of(body)
+    days = config.api_key_default_ttl_days if asked.expires_in_days is None else asked.expires_in_days
+    made = await db.act(
+        lambda tx: make.make_key(tx, developer, name=asked.key_name, scopes=asked.scopes, ttl_days=days)
+    )
+    return MadeKeyOut.of(made)
+
+
+@router.get("", responses=problems(Unauthorized, ScopeMissing, Invalid))
+async def list_api_keys(
+    developer: ReadingDeveloper, query: Annotated[ApiKeysQuery, Query()], db: Db
+) -> ApiKeysPage:
+    """One's own API keys, newest first."""
+    keys, total = await db.read(
+        lambda tx: make.list_keys(tx, developer, limit=query.limit, offset=query.offset)
+    )
+    return ApiKeysPage.of(keys, total, query)
+
+
+@router.delete("/{key_id}", responses=problems(Unauthorized, ScopeMissing, KeyUnknown, Invalid))
+async def revoke_api_key(
+    key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], developer: ManagingDeveloper, db: Db
+) -> ApiKeyInfo:
+    """Revoke one's own API key; it opens nothing from the next request on."""
+    return ApiKeyInfo.of(await db.act(lambda tx: make.revoke_key(tx, developer, key_id)))

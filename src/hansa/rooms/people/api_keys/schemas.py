@@ -1,0 +1,88 @@
+"""Shapes of API keys."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field, StrictInt
+
+from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.words.scopes import SCOPES
+
+from .make import MadeKey
+from .records import ApiKey
+from .rules import NAME_MAX_CHARACTERS, TTL_MAX_DAYS
+
+BIGINT_MAX = 2**63 - 1
+
+
+def _known(scope: str) -> str:
+    if scope not in SCOPES:
+        raise ValueError(f"must be one of {', '.join(SCOPES)}")
+    return scope
+
+
+Scope = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(SCOPES)})]
+KeyName = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS, pattern=r"\S")]
+
+
+class ApiKeyIn(BaseModel):
+    """An API key to make."""
+
+    key_name: KeyName
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(SCOPES))] | None = Field(
+        default=None, description="What the key may do; without: everything that its owner may."
+    )
+    expires_in_days: Annotated[StrictInt, Field(ge=0, le=TTL_MAX_DAYS)] | None = Field(
+        default=None, description="0: it does not end; without: API_KEY_DEFAULT_TTL_DAYS."
+    )
+
+    @classmethod
+    def of(cls, body: "ApiKeyIn | str") -> "ApiKeyIn":
+        """The whole request, when only the name was sent."""
+        return body if isinstance(body, ApiKeyIn) else cls(key_name=body)
+
+
+class ApiKeyInfo(BaseModel):
+    """An API key as its owner sees it; the key itself is shown when it is made and never again."""
+
+    id: int
+    key_prefix: str = Field(description="How the key begins.")
+    description: str = Field(description="The name it was given.")
+    is_active: bool = Field(description="Neither revoked nor past its end.")
+    created_at: datetime
+    last_used_at: datetime | None = Field(description="To the minute.")
+    scopes: list[str]
+    expires_at: datetime | None = Field(description="Null: it does not end.")
+
+    @classmethod
+    def of(cls, key: ApiKey) -> "ApiKeyInfo":
+        return cls(**vars(key))
+
+
+class MadeKeyOut(BaseModel):
+    """A new API key. The plain key is shown this once."""
+
+    plain_api_key: str
+    api_key_info: ApiKeyInfo
+
+    @classmethod
+    def of(cls, made: MadeKey) -> "MadeKeyOut":
+        return cls(plain_api_key=made.plain, api_key_info=ApiKeyInfo.of(made.key))
+
+
+class ApiKeysQuery(BaseModel):
+    """A page of one's own keys."""
+
+    limit: int = Field(default=50, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+
+
+class ApiKeysPage(Page[ApiKeyInfo]):
+    """One's own API keys, newest first; revoked and expired ones are not active."""
+
+    @classmethod
+    def of(cls, keys: list[ApiKey], total: int, query: ApiKeysQuery) -> "ApiKeysPage":
+        return cls(
+            items=[ApiKeyInfo.of(key) for key in keys],
+            pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
+        )
