@@ -147,7 +147,7 @@ async def test_a_bootstrap_token_survives_every_refused_body(
 
 async def test_who_asks_is_judged_before_what_is_asked(stage: Stage, taking_bodies: list[Entrance]):
     for entrance in taking_bodies:
-        if entrance.callers != ("anyone",):
+        if not entrance.callers[0].startswith("anyone"):
             answer = await stage.registry.http.request(entrance.method, entrance.path, json={"zzz": 1})
             assert answer.status_code == 401, f"{_operation(entrance)}: {answer.text}"
 
