@@ -2,6 +2,7 @@
 
 import pytest
 
+from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
 from tests.registry import at_once
 
@@ -33,6 +34,8 @@ async def test_a_new_agent_has_the_default_roles_and_what_they_permit(registry):
         "roles": ["trader", "client"],
         "permissions": sorted(PERMISSIONS_OF_ROLE["trader"] | PERMISSIONS_OF_ROLE["client"]),
         "mode": "enforce",
+        "spend_policy": None,
+        "spent_today": None,
     }
 
 
@@ -87,14 +90,31 @@ async def test_the_owner_sees_whether_permissions_are_enforced(start_registry, m
     developer = await registry.developer()
     agent, payee = await developer.agent(), await registry.agent()
     await set_agent(registry, agent, "roles = '{}'")
-    assert (await authz(registry, developer, agent.did)).json() == {
-        "agent_did": agent.did,
-        "roles": [],
-        "permissions": [],
-        "mode": mode,
-    }
+    shown = (await authz(registry, developer, agent.did)).json()
+    assert (shown["roles"], shown["permissions"], shown["mode"]) == ([], [], mode)
     paid = await agent.transfer(payee, "1")
     assert paid.status_code == (403 if mode == "enforce" else 200)
+
+
+@pytest.mark.parametrize(("mode", "told"), [("off", 0), ("shadow", 2), ("enforce", 0)])
+async def test_shadow_mode_logs_and_counts_what_it_would_refuse(start_registry, mode, told, capsys):
+    registry = await start_registry(agent_rbac_mode=mode)
+    developer = await registry.developer()
+    agent, payee = await developer.agent(), await registry.agent()
+    await set_agent(registry, agent, "roles = '{governor}'")
+    before = would_be_refused()
+    capsys.readouterr()
+    await agent.transfer(payee, "1")
+    await registry.post("/staking/stake", json={"amount": "10"}, headers=agent.headers)
+    await registry.get("/agents/me", headers=agent.headers)
+    assert would_be_refused() - before == told
+    lines = [line for line in capsys.readouterr().out.splitlines() if "would be refused" in line]
+    assert len(lines) == told
+    assert all(agent.did in line and "PERMISSION_MISSING" in line for line in lines)
+
+
+def would_be_refused():
+    return shadow_refusals_total.labels("roles", "PERMISSION_MISSING")._value.get()
 
 
 async def test_a_role_that_does_not_exist_is_invalid(registry):

@@ -138,9 +138,8 @@ async def parametrised(operation: str, parameter: Document, text: str, stage: St
         return WellFormed(method, good.path, query={**good.query, parameter["name"]: text}, json=good.json)
     if parameter["in"] == "header":
         return await well_formed(operation, stage)
-    template = next(
-        part for part in ("{" + parameter["name"] + "}", "{" + parameter["name"] + ":path}") if part in path
-    )
+    templates = ["{" + parameter["name"] + kind + "}" for kind in ("", ":path", ":uuid")]
+    template = next(part for part in templates if part in path)
     return WellFormed(method, path.replace(template, quote(text, safe="")))
 
 
@@ -165,10 +164,9 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         return stage.administrator.headers
     if "/events/" in operation:
         return stage.registry.internal
-    of_agents = "/teg/" in operation or operation.endswith("/agents/me")
-    of_developers = (
-        "/onboard/" in operation or operation.endswith("/auth/profile") or "/api-keys" in operation
-    )
+    of_agents = "/teg/" in operation or "/agents/me" in operation
+    parts = ("/onboard/", "/auth/profile", "/api-keys", "/authz", "/spend-approvals")
+    of_developers = any(part in operation for part in parts)
     return stage.agent.headers if of_agents else stage.developer.headers if of_developers else {}
 
 

@@ -1,5 +1,7 @@
 """What is not there and what is not done that way: 404 and 405 in the envelope of every other refusal."""
 
+import re
+
 import pytest
 
 from hansa.doors.house_map import empty_house, entrances
@@ -7,6 +9,7 @@ from tests.hostile.refusals import fault_of
 from tests.registry import TestRegistry
 
 METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "BREW"}
+SOME_ID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 NOWHERE = [
     *(
         "/nowhere",
@@ -49,7 +52,7 @@ async def test_a_method_that_a_path_does_not_take_is_a_405_in_the_common_envelop
     registry: TestRegistry, tmp_path
 ):
     found = entrances(empty_house(tmp_path))
-    for path in {entrance.path for entrance in found}:
+    for path in {re.sub(r"\{\w+:uuid\}", SOME_ID, entrance.path) for entrance in found}:
         methods = {entrance.method for entrance in found if entrance.context.path_regex.match(path)}
         for method in METHODS - methods:
             answer = await registry.http.request(method, path)

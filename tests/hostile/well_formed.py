@@ -101,7 +101,24 @@ async def _key_to_revoke(stage: Stage) -> str:
     return str(made.json()["api_key_info"]["id"])
 
 
-_MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {"{key_id}": _key_to_revoke}
+async def _pending_approval(stage: Stage) -> str:
+    """A payment of the staged agent that waits for its owner."""
+    made = await stage.registry.database.act(
+        lambda tx: tx.fetchval(
+            "INSERT INTO agents_spend_approval (agent_id, payee, amount, expires_at)"
+            " SELECT id, $2, $3, now() + interval '1 day' FROM agents_agent WHERE did = $1 RETURNING id",
+            stage.agent.did,
+            stage.payee.did,
+            next(_numbers),
+        )
+    )
+    return str(made)
+
+
+_MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
+    "{approval_id:uuid}": _pending_approval,
+    "{key_id}": _key_to_revoke,
+}
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
@@ -257,6 +274,10 @@ async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
 
+async def _authz(stage: Stage) -> WellFormed:
+    return _json(roles=["trader", "client"], spend_policy=None)
+
+
 def _json(**members: Any) -> WellFormed:
     return WellFormed("", "", json=members)
 
@@ -281,6 +302,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/{did}/authz/roles": _role,
+    "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/projection-snapshot": lambda stage: _nothing(),
     "PUT /api/v1/admin/event-emission-policies/{event_type}": _policy,

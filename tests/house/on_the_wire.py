@@ -22,9 +22,12 @@ _.agent_name
 _.agent_type_hint
 _.aggregate_id
 _.aggregate_type
+_.allowlist
 _.amount
 _.amount_received
 _.api_key_info
+_.approval_id
+_.approval_over
 _.apy_percent
 _.as_of
 _.as_of_event_seq
@@ -62,6 +65,7 @@ _.currency_received
 _.currency_sent
 _.current_page
 _.data
+_.decided_at
 _.decimals
 _.delta
 _.description
@@ -171,6 +175,8 @@ _.part
 _.partial_token
 _.password
 _.payer
+_.per_day_max
+_.per_tx_max
 _.per_user
 _.permissions
 _.plain_api_key
@@ -218,6 +224,8 @@ _.skip_in_projection
 _.sort_order
 _.source_registry
 _.source_service
+_.spend_policy
+_.spent_today
 _.spiffe_id
 _.staked_at
 _.staked_balance
@@ -269,6 +277,7 @@ _.unstaked_at
 _.until
 _.updated_at
 _.updated_since
+_.used_at
 _.username
 _.valid_from
 _.valid_until

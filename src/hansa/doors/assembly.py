@@ -33,6 +33,7 @@ LEDGER_READINGS = journal.LedgerReadings(
 REACTORS: tuple[journal.Reactor, ...] = ()
 
 SWEEPS: tuple[Sweep, ...] = (
+    Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
     Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
     Sweep("journal: count what is settled", 5, journal.count_settled),

@@ -4,6 +4,7 @@
   `developer_holding(scope)`: the same, or an API key with that scope; `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
   missing right a 403.
+- `AGENT_RBAC_MODE` decides whether a missing permission is refused, or only told.
 - `InternalCaller`: a service of the operator's own, by the internal key.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
 """
@@ -13,16 +14,21 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Annotated, Any
 
+import structlog
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
+from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.errors import Forbidden, Unauthorized
 from hansa.foundation.words.scopes import EVERY_SCOPE, SCOPES, allows
 
 # What the session of a developer is called that shows an API key: followed by the key's id.
 API_KEY_SESSION = "api-key:"
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Agent:
     developer_id: int
     roles: tuple[str, ...]
     permissions: frozenset[str]
+    is_governed: bool
+    """Whether its owner bounds what it pays."""
 
 
 @dataclass(frozen=True)
@@ -213,13 +221,27 @@ def agent_holding(permission: str) -> Any:
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> Agent:
-        enforced = runtime_of(request).settings.agent_rbac_mode == "enforce"
-        if enforced and permission not in agent.permissions:
-            raise PermissionMissing(context={"permission": permission})
+        require_permission(agent, permission, runtime_of(request).settings.agent_rbac_mode)
         return agent
 
     agent_with_permission.permission = permission  # type: ignore[attr-defined]
     return Depends(agent_with_permission)
+
+
+def require_permission(agent: Agent, permission: str, mode: CAUTIOUS_MODE) -> None:
+    """The agent's roles give the permission; shadow mode only tells. Raises: PermissionMissing."""
+    if mode == "off" or permission in agent.permissions:
+        return
+    if mode == "enforce":
+        raise PermissionMissing(context={"permission": permission})
+    shadow_refusals_total.labels("roles", PermissionMissing.code).inc()
+    _log.warning(
+        "shadow mode: would be refused",
+        control="roles",
+        code=PermissionMissing.code,
+        permission=permission,
+        agent=agent.did,
+    )
 
 
 def bearer_token(request: Request) -> str:

@@ -24,6 +24,11 @@ transfers_waiting = Gauge("hansa_ledger_transfers_waiting", "Transfers waiting f
 postings_total = Counter(
     "hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"]
 )
+shadow_refusals_total = Counter(
+    "hansa_shadow_refusals",
+    "What a control in shadow mode let pass and would refuse if it were enforced.",
+    ["control", "code"],
+)
 feed_sockets = Gauge("hansa_feed_sockets", "Sockets that follow the live feed of this process.")
 feed_events_total = Counter("hansa_feed_events", "Events that the live feed of this process told.")
 feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets of the live feed.")

@@ -6,6 +6,8 @@ A DID is opaque: compare it whole. System accounts have fixed readable ones.
 from enum import StrEnum
 from uuid import UUID
 
+DID_MAX_CHARACTERS = 512
+
 RESERVED_NAMESPACES = frozenset(
     [
         "operator",

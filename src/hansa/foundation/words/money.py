@@ -6,11 +6,12 @@
 """
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, NewType
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 Minor = NewType("Minor", int)
 
@@ -77,9 +78,50 @@ def _checked_positive(text: str) -> str:
     return text
 
 
+def _checked(text: str) -> str:
+    parse_amount(text)
+    return text
+
+
+def _number_as_text(value: object) -> object:
+    """A JSON number is judged by what it is worth, digit for digit: encoders choose how to write it, 1e2 for 100."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, Decimal):
+        return value
+    fraction_digits = -int(value.as_tuple().exponent)
+    if fraction_digits > DECIMALS:
+        raise ValueError(f"an amount has at most {DECIMALS} fraction digits")
+    if abs(value) > AMOUNT_MAX_UNITS:
+        raise ValueError(f"an amount is at most {AMOUNT_MAX_UNITS}")
+    return f"{value:f}"
+
+
 PositiveAmount = Annotated[
     str,
     Field(strict=True, pattern=AMOUNT_PATTERN, examples=["12.5"]),
     AfterValidator(_checked_positive),
 ]
 """A request member: a decimal string greater than zero. A JSON number is refused."""
+
+Amount = Annotated[
+    str,
+    Field(strict=True, pattern=AMOUNT_PATTERN, examples=["12.5"]),
+    AfterValidator(_checked),
+]
+"""A request member: a decimal string that may be zero. A JSON number is refused."""
+
+PositiveAmountOrNumber = Annotated[
+    PositiveAmount,
+    BeforeValidator(_number_as_text),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": AMOUNT_PATTERN},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": AMOUNT_MAX_UNITS},
+            ],
+            "examples": ["25.5"],
+        }
+    ),
+]
+"""As `PositiveAmount`, or a JSON number; its route is marked with `exact_numbers`."""

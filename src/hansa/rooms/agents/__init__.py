@@ -4,12 +4,42 @@ from hansa.rooms.agents.check import check_agent
 from hansa.rooms.agents.mtls import restore_mtls, revoke_mtls
 from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
+from hansa.rooms.agents.spending import (
+    Approval,
+    ApprovalForAnother,
+    ApprovalsPending,
+    ApprovalUnknown,
+    ApprovalUnusable,
+    Clearance,
+    OverDayLimit,
+    OverPaymentLimit,
+    PayeeNotAllowed,
+    Spending,
+    ask_approval,
+    clear_spending,
+    forget_approvals,
+    preview_spending,
+)
 from hansa.rooms.agents.status import of_developer, reinstate, retire, revoke, suspend
 
 __all__ = [
+    "Approval",
+    "ApprovalForAnother",
+    "ApprovalUnknown",
+    "ApprovalUnusable",
+    "ApprovalsPending",
+    "Clearance",
+    "OverDayLimit",
+    "OverPaymentLimit",
     "OwnedAgent",
+    "PayeeNotAllowed",
+    "Spending",
+    "ask_approval",
     "check_agent",
+    "clear_spending",
+    "forget_approvals",
     "of_developer",
+    "preview_spending",
     "reinstate",
     "restore_mtls",
     "retire",

@@ -48,6 +48,7 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         developer_id=bearer.developer_id,
         roles=bearer.roles,
         permissions=permissions_of(bearer.roles),
+        is_governed=bearer.is_governed,
         client_id=bearer.client_id,
         name=bearer.name,
         status=bearer.status,

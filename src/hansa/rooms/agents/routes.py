@@ -24,6 +24,7 @@ from hansa.foundation.words.paging import Page, Pagination
 from hansa.rooms import catalogue, ledger
 
 from . import rules
+from .authz import router as authz_router
 from .bootstrap import issue_bootstrap_token
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
@@ -41,11 +42,9 @@ from .errors import (
 )
 from .keys import router as keys_router
 from .onboard import Onboarding, create_agent
-from .roles import grant_role, roles_of
 from .schemas import (
     AgentTokenForm,
     AgentTokenOut,
-    AuthzOut,
     BootstrapOut,
     BootstrapRequest,
     CreateAgentIn,
@@ -54,16 +53,17 @@ from .schemas import (
     Myself,
     OwnAgentOut,
     RevokedOut,
-    RoleIn,
-    RolesOut,
     RotateSecretOut,
 )
 from .secret import rotate_secret
 from .sign_in import sign_in
+from .spending import router as spending_router
 from .status import hear, page_of_developer, retire
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 router.include_router(keys_router)
+router.include_router(authz_router)
+router.include_router(spending_router)
 
 BOOTSTRAP_TOKENS = Limit("bootstrap", 20)
 CREATIONS = Limit("create-agent", 10)
@@ -220,23 +220,3 @@ async def replace_secret(
     client_secret = new_client_secret()
     client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret))
     return RotateSecretOut(agent_did=did, client_id=client_id, client_secret=client_secret)
-
-
-@router.post(
-    "/agents/{did}/authz/roles",
-    responses=problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid),
-)
-async def give_role(
-    did: Annotated[str, Path(max_length=512)], body: RoleIn, developer: WritingDeveloper, db: Db
-) -> RolesOut:
-    """Give an own agent a role; it counts from the agent's next request on."""
-    return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))
-
-
-@router.get("/agents/{did}/authz", responses=problems(Unauthorized, AgentUnknown, Invalid))
-async def read_authz(
-    did: Annotated[str, Path(max_length=512)], developer: ReadingDeveloper, db: Db, config: Config
-) -> AuthzOut:
-    """The roles of an own agent, and what they let it do."""
-    roles = await db.read(lambda tx: roles_of(tx, developer, did))
-    return AuthzOut.under(config.agent_rbac_mode, did, roles)

@@ -3,11 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
-from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.words.jwk import public_key_of
-from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE, permissions_of
 
 from .check import KnownAgent
 from .credentials import NewIdentity
@@ -20,12 +18,6 @@ SECRET_MAX_CHARACTERS = 256
 
 def _without_empty(value: object) -> object:
     return None if value == "" else value
-
-
-def _known_role(role: str) -> str:
-    if role not in PERMISSIONS_OF_ROLE:
-        raise ValueError(f"must be one of {', '.join(PERMISSIONS_OF_ROLE)}")
-    return role
 
 
 Hint = Annotated[str, Field(max_length=128)]
@@ -208,37 +200,3 @@ class RotateSecretOut(BaseModel):
     agent_did: str
     client_id: str
     client_secret: str
-
-
-class RoleIn(BaseModel):
-    """A role to give."""
-
-    role: Annotated[
-        str,
-        Field(max_length=64, json_schema_extra={"enum": list(PERMISSIONS_OF_ROLE)}),
-        AfterValidator(_known_role),
-    ]
-
-
-class RolesOut(BaseModel):
-    """What an agent holds after a grant, and what that lets it do."""
-
-    agent_did: str
-    roles: list[str]
-    permissions: list[str]
-
-    @classmethod
-    def of(cls, did: str, roles: tuple[str, ...]) -> "RolesOut":
-        """The answer to a grant."""
-        return cls(agent_did=did, roles=list(roles), permissions=sorted(permissions_of(roles)))
-
-
-class AuthzOut(RolesOut):
-    """What an agent may do, and whether that is enforced."""
-
-    mode: CAUTIOUS_MODE = Field(description="`enforce`: what is not permitted is refused.")
-
-    @classmethod
-    def under(cls, mode: CAUTIOUS_MODE, did: str, roles: tuple[str, ...]) -> "AuthzOut":
-        """The answer of a registry that runs in this mode."""
-        return cls(**RolesOut.of(did, roles).model_dump(), mode=mode)

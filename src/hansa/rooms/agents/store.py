@@ -54,16 +54,10 @@ _TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNIN
 
 # One keyed row each: this runs for every request of an agent.
 _FIND_BEARERS = """
-SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.created_at, a.last_active_at,
+SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.is_governed, a.created_at, a.last_active_at,
   a.secret_number, k.public_key,
   clock_timestamp() AS read_at
 FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = ANY($1)
-"""
-
-# Two grants at once: the second waits for the row and adds to what the first has left.
-_ADD_ROLE = """
-UPDATE agents_agent SET roles = CASE WHEN $2 = ANY(roles) THEN roles ELSE roles || $2::text END
-WHERE did = $1 AND status <> 'revoked' RETURNING roles
 """
 
 _WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now() WHERE did = $1"
@@ -108,6 +102,7 @@ class Bearer:
     name: str
     status: str
     roles: tuple[str, ...]
+    is_governed: bool
     created_at: datetime
     last_active_at: datetime | None
     secret_number: int
@@ -190,12 +185,6 @@ async def find_standing(tx: Tx, did: str) -> Standing | None:
     """Whose agent it is and what roles it holds, or None for an unknown DID."""
     row = await tx.fetchrow("SELECT developer_id, roles FROM agents_agent WHERE did = $1", did)
     return Standing(row["developer_id"], tuple(row["roles"])) if row else None
-
-
-async def add_role(tx: Tx, did: str, role: str) -> tuple[str, ...] | None:
-    """Give an agent a role it may hold already, and return all it holds; None when it is revoked."""
-    roles = await tx.fetchval(_ADD_ROLE, did, role)
-    return None if roles is None else tuple(roles)
 
 
 async def replace_secret(tx: Tx, did: str, client_secret_sha256: bytes) -> str | None:

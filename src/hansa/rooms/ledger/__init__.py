@@ -21,7 +21,7 @@ from hansa.rooms.ledger.errors import (
 )
 from hansa.rooms.ledger.history import held_balances, keys_of_account
 from hansa.rooms.ledger.issue import Minted, found_book, grant, issue, mint
-from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, transfer
+from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, preview, transfer
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
@@ -56,6 +56,7 @@ __all__ = [
     "mint",
     "newest_transaction",
     "open_account",
+    "preview",
     "router",
     "stake_gaps",
     "transfer",

@@ -2,14 +2,16 @@
 
 from datetime import datetime
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
+from hansa.foundation.words.did import DID_MAX_CHARACTERS
 from hansa.foundation.words.money import PositiveAmount, format_amount, parse_positive
+from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
 MESSAGE_MAX_CHARACTERS = 256
-DID_MAX_CHARACTERS = 512
 
 
 class TransferIn(BaseModel):
@@ -115,8 +117,11 @@ class SendOut(BaseModel):
         )
 
     @classmethod
-    def planned(cls, preview: Preview, order: TransferOrder, book: Book) -> "SendOut":
+    def planned(
+        cls, preview: Preview, order: TransferOrder, book: Book, *, needs_approval: bool
+    ) -> "SendOut":
         """The answer to a dry run."""
+        detail = "The receiver is on this registry; nothing was moved."
         return cls(
             method="local",
             status="dry_run",
@@ -127,5 +132,28 @@ class SendOut(BaseModel):
             fee_amount=format_amount(preview.fee),
             new_sender_balance=format_amount(preview.payer_balance_after),
             receiver_registry=book.frame,
-            detail="The receiver is on this registry; nothing was moved.",
+            detail=f"{detail} The agent's owner would have to approve." if needs_approval else detail,
+        )
+
+
+class ApprovalNeeded(BaseModel):
+    """Nothing was moved: the agent's owner has to approve first. The same request, repeated, is the same question."""
+
+    approval_id: UUID
+    status: Literal["pending"] = "pending"
+    receiver_did: str
+    amount: str
+    currency: str
+    expires_at: datetime = Field(description="Until when the owner can decide.")
+    detail: str = "The agent's owner has to approve; repeat the request with X-Spend-Approval then."
+
+    @classmethod
+    def of(cls, approval: Approval, currency: str) -> "ApprovalNeeded":
+        """The answer to a payment that waits for the owner."""
+        return cls(
+            approval_id=approval.id,
+            receiver_did=approval.payee,
+            amount=format_amount(approval.amount),
+            currency=currency,
+            expires_at=approval.expires_at,
         )

@@ -1,19 +1,11 @@
-"""Shapes of staking. Amounts are decimal strings in answers; here alone a request may also give a JSON number."""
+"""Shapes of staking. Amounts are decimal strings in answers; a request may also give a JSON number."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AliasChoices, BaseModel, Field, model_validator
 
-from hansa.foundation.words.money import (
-    AMOUNT_MAX_UNITS,
-    AMOUNT_PATTERN,
-    DECIMALS,
-    PositiveAmount,
-    format_amount,
-    parse_positive,
-)
+from hansa.foundation.words.money import PositiveAmountOrNumber, format_amount, parse_positive
 
 from .figures import Everyone, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy
@@ -25,40 +17,13 @@ from .unstake import UnstakeOrder, UnstakeReceipt
 POSITION_ID_MAX_CHARACTERS = 64
 
 
-def _number_as_text(value: object) -> object:
-    """A JSON number is judged by what it is worth, digit for digit: encoders choose how to write it, 1e2 for 100."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, Decimal):
-        return value
-    fraction_digits = -int(value.as_tuple().exponent)
-    if fraction_digits > DECIMALS:
-        raise ValueError(f"an amount has at most {DECIMALS} fraction digits")
-    if abs(value) > AMOUNT_MAX_UNITS:
-        raise ValueError(f"an amount is at most {AMOUNT_MAX_UNITS}")
-    return f"{value:f}"
-
-
-StakeAmount = Annotated[
-    PositiveAmount,
-    BeforeValidator(_number_as_text),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string", "pattern": AMOUNT_PATTERN},
-                {"type": "number", "exclusiveMinimum": 0, "maximum": AMOUNT_MAX_UNITS},
-            ],
-            "examples": ["25.5"],
-        }
-    ),
-]
 LockPeriod = Annotated[int, Field(strict=True, ge=0, le=LOCK_PERIOD_MAX_DAYS)]
 
 
 class StakeIn(BaseModel):
     """Units to set aside."""
 
-    amount: StakeAmount
+    amount: PositiveAmountOrNumber
     lock_period: LockPeriod = Field(
         default=0,
         validation_alias=AliasChoices("lock_period", "lock_period_days"),
@@ -80,7 +45,7 @@ class StakeIn(BaseModel):
 class UnstakeIn(BaseModel):
     """Units to release; without a position from those whose lock has ended, oldest first."""
 
-    amount: StakeAmount
+    amount: PositiveAmountOrNumber
     position_id: Annotated[str | None, Field(max_length=POSITION_ID_MAX_CHARACTERS)] = None
 
     def order_by(self, agent: str) -> UnstakeOrder:

@@ -1,0 +1,61 @@
+"""An agent's rights, as its owner reads and changes them. They count from the agent's next request on."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+from hansa.rooms.agents.errors import AgentRevokedForGood
+from hansa.rooms.agents.rules import require_own, require_owner
+from hansa.rooms.agents.spending import SpendPolicy, policy_of, put_policy
+from hansa.rooms.agents.store import find_standing
+
+from . import store
+
+
+@dataclass(frozen=True)
+class Authz:
+    """What an agent may do, what bounds its payments, and what it paid today (UTC) under a policy."""
+
+    roles: tuple[str, ...]
+    policy: SpendPolicy | None
+    spent_today: Minor | None
+
+
+@dataclass(frozen=True)
+class NewAuthz:
+    """What an owner replaces: roles that are None stay, and so does a policy unless `sets_policy`."""
+
+    roles: tuple[str, ...] | None
+    policy: SpendPolicy | None
+    sets_policy: bool
+
+
+async def grant_role(tx: Tx, developer: Developer, did: str, role: str) -> tuple[str, ...]:
+    """Give an own agent a role and return all it holds; a role it holds already is no trouble.
+
+    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood.
+    """
+    require_owner(await find_standing(tx, did), developer.id)
+    roles = await store.add_role(tx, did, role)
+    if roles is None:
+        raise AgentRevokedForGood
+    return roles
+
+
+async def authz_of(tx: Tx, developer: Developer, did: str) -> Authz:
+    """The rights of an own agent. Raises: AgentUnknown."""
+    roles = require_own(await find_standing(tx, did), developer.id).roles
+    policy, spent_today = await policy_of(tx, did)
+    return Authz(roles, policy, spent_today)
+
+
+async def replace_authz(tx: Tx, developer: Developer, did: str, new: NewAuthz) -> Authz:
+    """Replace the roles and the spend policy of an own agent. Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood."""
+    require_owner(await find_standing(tx, did), developer.id)
+    # The row of the agent is locked first: two replacements at once do not mix.
+    if not await store.replace_roles(tx, did, new.roles):
+        raise AgentRevokedForGood
+    if new.sets_policy:
+        await put_policy(tx, did, new.policy)
+    return await authz_of(tx, developer, did)

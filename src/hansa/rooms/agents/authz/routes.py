@@ -1,0 +1,46 @@
+"""HTTP doors of an agent's rights."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.did import DID_MAX_CHARACTERS
+from hansa.foundation.words.errors import Invalid, Unauthorized
+from hansa.rooms.agents.errors import AgentRevokedForGood, AgentUnknown, NotTheOwner
+
+from .roles import authz_of, grant_role, replace_authz
+from .schemas import AuthzIn, AuthzOut, RoleIn, RolesOut
+
+router = APIRouter(prefix="/agents/{did}/authz", route_class=GuardedRoute)
+
+Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
+ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
+WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
+CHANGES = problems(
+    Unauthorized, ScopeMissing, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid
+)
+
+
+@router.get("", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
+async def read_authz(did: Did, developer: ReadingDeveloper, db: Db, config: Config) -> AuthzOut:
+    """The rights of an own agent: its roles, what they permit, and the policy for its payments."""
+    authz = await db.read(lambda tx: authz_of(tx, developer, did))
+    return AuthzOut.under(config.agent_rbac_mode, did, authz)
+
+
+@router.put("", responses=CHANGES)
+async def put_authz(did: Did, body: AuthzIn, developer: WritingDeveloper, db: Db, config: Config) -> AuthzOut:
+    """Replace the roles and the spend policy of an own agent; it counts from the agent's next request on."""
+    replacement = body.replacement()
+    authz = await db.act(lambda tx: replace_authz(tx, developer, did, replacement))
+    return AuthzOut.under(config.agent_rbac_mode, did, authz)
+
+
+@router.post("/roles", responses=CHANGES)
+async def give_role(did: Did, body: RoleIn, developer: WritingDeveloper, db: Db) -> RolesOut:
+    """Give an own agent a role; it counts from the agent's next request on."""
+    return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))

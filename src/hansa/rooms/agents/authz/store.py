@@ -1,0 +1,26 @@
+"""The SQL of roles: each change is one UPDATE, and the second of two at once waits for the row."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.database import Tx
+
+# Two grants at once: the second adds to what the first has left.
+_ADD_ROLE = """
+UPDATE agents_agent SET roles = CASE WHEN $2 = ANY(roles) THEN roles ELSE roles || $2::text END
+WHERE did = $1 AND status <> 'revoked' RETURNING roles
+"""
+
+_REPLACE_ROLES = """
+UPDATE agents_agent SET roles = coalesce($2::text[], roles) WHERE did = $1 AND status <> 'revoked' RETURNING true
+"""
+
+
+async def add_role(tx: Tx, did: str, role: str) -> tuple[str, ...] | None:
+    """Give an agent a role it may hold already, and return all it holds; None when it is revoked."""
+    roles = await tx.fetchval(_ADD_ROLE, did, role)
+    return None if roles is None else tuple(roles)
+
+
+async def replace_roles(tx: Tx, did: str, roles: Sequence[str] | None) -> bool:
+    """Lock an agent and write its roles, or leave them; False when it is revoked."""
+    return await tx.fetchval(_REPLACE_ROLES, did, roles) is not None

@@ -1,0 +1,39 @@
+"""What an owner lets an agent pay, and the payments that it decides on itself."""
+
+from hansa.rooms.agents.spending.approvals import Approval, ask_approval, forget_approvals
+from hansa.rooms.agents.spending.errors import (
+    ApprovalForAnother,
+    ApprovalsPending,
+    ApprovalUnknown,
+    ApprovalUnusable,
+    OverDayLimit,
+    OverPaymentLimit,
+    PayeeNotAllowed,
+)
+from hansa.rooms.agents.spending.policy import clear_spending, policy_of, preview_spending, put_policy
+from hansa.rooms.agents.spending.routes import router
+from hansa.rooms.agents.spending.rules import Clearance, Spending, SpendPolicy
+from hansa.rooms.agents.spending.schemas import SpendPolicyIn, SpendPolicyOut
+
+__all__ = [
+    "Approval",
+    "ApprovalForAnother",
+    "ApprovalUnknown",
+    "ApprovalUnusable",
+    "ApprovalsPending",
+    "Clearance",
+    "OverDayLimit",
+    "OverPaymentLimit",
+    "PayeeNotAllowed",
+    "SpendPolicy",
+    "SpendPolicyIn",
+    "SpendPolicyOut",
+    "Spending",
+    "ask_approval",
+    "clear_spending",
+    "forget_approvals",
+    "policy_of",
+    "preview_spending",
+    "put_policy",
+    "router",
+]

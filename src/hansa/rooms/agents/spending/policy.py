@@ -1,0 +1,56 @@
+"""The policy an owner bounds an agent's payments with, and the payments that are judged by it."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import ZERO, Minor
+
+from . import rules, store
+from .rules import Clearance, Spending, SpendPolicy
+
+
+async def policy_of(tx: Tx, did: str) -> tuple[SpendPolicy | None, Minor | None]:
+    """The policy of an agent and what it paid today (UTC), or twice None."""
+    governed = await store.find_policy(tx, did)
+    if governed is None:
+        return None, None
+    return governed.policy, await store.spent_today(tx, governed.agent_id)
+
+
+async def put_policy(tx: Tx, did: str, policy: SpendPolicy | None) -> None:
+    """Write the policy of an agent, or take it away; what it paid today stays counted."""
+    if policy is None:
+        await store.delete_policy(tx, did)
+    else:
+        await store.write_policy(tx, did, policy)
+
+
+async def clear_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
+    """Judge a payment and, when it may go ahead, count it and use up its approval.
+
+    The policy stays locked until the transaction ends: payments of one governed agent follow each other.
+
+    Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit, ApprovalUnknown, ApprovalForAnother, ApprovalUnusable.
+    """
+    governed = await store.lock_policy(tx, did)
+    if governed is None:
+        return Clearance.CLEARED
+    spent_today = await store.spent_today(tx, governed.agent_id)
+    clearance = rules.judge(governed.policy, spending, spent_today)
+    if clearance is Clearance.NEEDS_APPROVAL:
+        if spending.approval_id is None:
+            return clearance
+        found = await store.lock_approval(tx, governed.agent_id, spending.approval_id)
+        await store.use_approval(tx, rules.require_approved(found, spending).id)
+    await store.count_spending(tx, governed.agent_id, spending.amount)
+    return Clearance.CLEARED
+
+
+async def preview_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
+    """As `clear_spending`, without locks and without effect; an approval that is shown is taken for good.
+
+    Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit.
+    """
+    policy, spent_today = await policy_of(tx, did)
+    if policy is None:
+        return Clearance.CLEARED
+    clearance = rules.judge(policy, spending, spent_today or ZERO)
+    return clearance if spending.approval_id is None else Clearance.CLEARED

@@ -1,0 +1,99 @@
+"""What a spend policy lets an agent pay. Amounts are compared without the fee, in minor units."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from hansa.foundation.words.money import Minor, format_amount
+
+from .errors import (
+    ApprovalForAnother,
+    ApprovalsPending,
+    ApprovalUnknown,
+    ApprovalUnusable,
+    OverDayLimit,
+    OverPaymentLimit,
+    PayeeNotAllowed,
+)
+
+PENDING_MAX = 100
+
+
+@dataclass(frozen=True)
+class SpendPolicy:
+    """What an owner lets an agent pay; None bounds nothing, an empty allowlist lets it pay nobody."""
+
+    per_tx_max: Minor | None
+    per_day_max: Minor | None
+    allowlist: tuple[str, ...] | None
+    approval_over: Minor | None
+
+
+@dataclass(frozen=True)
+class Spending:
+    """A payment that an agent asks for; `amount` without the fee. `approval_id` is the approval it shows."""
+
+    payee: str
+    amount: Minor
+    approval_id: UUID | None = None
+
+
+class Clearance(StrEnum):
+    """Whether a payment may go ahead at once."""
+
+    CLEARED = "cleared"
+    NEEDS_APPROVAL = "needs_approval"
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A payment that the owner is asked about, as it stands at this moment of the database's clock.
+
+    An approved one is good for one payment until it expires.
+    """
+
+    id: UUID
+    status: str
+    payee: str
+    amount: Minor
+    created_at: datetime
+    expires_at: datetime
+    decided_at: datetime | None
+    used_at: datetime | None
+
+
+def judge(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Clearance:
+    """What the policy says of a payment. Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit."""
+    if policy.allowlist is not None and spending.payee not in policy.allowlist:
+        raise PayeeNotAllowed(context={"receiver": spending.payee})
+    if policy.per_tx_max is not None and spending.amount > policy.per_tx_max:
+        raise OverPaymentLimit(context={"per_tx_max": format_amount(policy.per_tx_max)})
+    if policy.per_day_max is not None and spent_today + spending.amount > policy.per_day_max:
+        raise OverDayLimit(
+            context={
+                "per_day_max": format_amount(policy.per_day_max),
+                "left_today": format_amount(max(0, policy.per_day_max - spent_today)),
+            }
+        )
+    if policy.approval_over is not None and spending.amount > policy.approval_over:
+        return Clearance.NEEDS_APPROVAL
+    return Clearance.CLEARED
+
+
+def require_approved(approval: Approval | None, spending: Spending) -> Approval:
+    """The approval that this payment shows. Raises: ApprovalUnknown, ApprovalForAnother, ApprovalUnusable."""
+    if approval is None:
+        raise ApprovalUnknown
+    if (approval.payee, approval.amount) != (spending.payee, spending.amount):
+        raise ApprovalForAnother
+    status = "used" if approval.used_at else approval.status
+    if status != "approved":
+        raise ApprovalUnusable(f"The spend approval is {status}.", context={"status": status})
+    return approval
+
+
+def require_room(pending: int) -> None:
+    """Raises: ApprovalsPending."""
+    if pending >= PENDING_MAX:
+        raise ApprovalsPending(f"The owner has {PENDING_MAX} payments of this agent to decide on already.")

@@ -1,0 +1,232 @@
+"""The SQL of spend policies.
+
+Locks: whoever pays under a policy locks its row, then an approval, then the accounts of the ledger. Approvals are
+decided by one conditional UPDATE.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+
+from .rules import Approval, SpendPolicy
+
+HOURS_TO_DECIDE = 24
+HOURS_TO_USE = 24
+DAYS_KEPT = 90
+
+_FIND_POLICY = """
+SELECT p.agent_id, p.per_tx_max, p.per_day_max, p.allowlist, p.approval_over
+FROM agents_spend_policy p JOIN agents_agent a ON a.id = p.agent_id WHERE a.did = $1
+"""
+
+_LOCK_POLICY = f"{_FIND_POLICY} FOR UPDATE OF p"
+
+_WRITE_POLICY = """
+WITH governed AS (UPDATE agents_agent SET is_governed = true WHERE did = $1 RETURNING id)
+INSERT INTO agents_spend_policy (agent_id, per_tx_max, per_day_max, allowlist, approval_over)
+SELECT id, $2::bigint, $3::bigint, $4::text[], $5::bigint FROM governed
+ON CONFLICT (agent_id) DO UPDATE SET per_tx_max = excluded.per_tx_max, per_day_max = excluded.per_day_max,
+  allowlist = excluded.allowlist, approval_over = excluded.approval_over, updated_at = now()
+"""
+
+_DELETE_POLICY = """
+WITH free AS (UPDATE agents_agent SET is_governed = false WHERE did = $1 RETURNING id)
+DELETE FROM agents_spend_policy p USING free WHERE p.agent_id = free.id
+"""
+
+_TODAY = "(now() AT TIME ZONE 'UTC')::date"
+
+_SPENT_TODAY = f"SELECT spent FROM agents_spending WHERE agent_id = $1 AND day = {_TODAY}"  # noqa: S608
+
+_COUNT_SPENDING = f"""
+INSERT INTO agents_spending AS s (agent_id, day, spent) VALUES ($1, {_TODAY}, $2::bigint)
+ON CONFLICT (agent_id, day) DO UPDATE SET spent = s.spent + excluded.spent
+"""  # noqa: S608
+
+# What nobody decided on or used in time is over from that moment, whether or not a sweep has been there.
+_COLUMNS = """
+p.id, CASE WHEN p.status IN ('pending', 'approved') AND p.used_at IS NULL AND p.expires_at <= clock_timestamp()
+  THEN 'expired' ELSE p.status END AS status, p.payee, p.amount, p.created_at, p.expires_at, p.decided_at, p.used_at
+"""
+
+_OF_AGENT = f"""
+SELECT {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id WHERE a.did = $1
+"""  # noqa: S608
+
+_APPROVALS = f"""
+WITH found AS ({_OF_AGENT}), wanted AS (SELECT * FROM found WHERE $2::text IS NULL OR status = $2)
+SELECT * FROM wanted ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
+"""  # noqa: S608
+
+_COUNT_APPROVALS = f"""
+WITH found AS ({_OF_AGENT}) SELECT count(*) FROM found WHERE $2::text IS NULL OR status = $2
+"""  # noqa: S608
+
+_LOCK_APPROVAL = f"""
+SELECT {_COLUMNS} FROM agents_spend_approval p WHERE p.agent_id = $1 AND p.id = $2 FOR UPDATE
+"""  # noqa: S608
+
+_USE_APPROVAL = """
+UPDATE agents_spend_approval SET used_at = clock_timestamp()
+WHERE id = $1 AND status = 'approved' AND used_at IS NULL RETURNING true
+"""
+
+_FIND_PENDING = f"""
+SELECT {_COLUMNS} FROM agents_spend_approval p
+WHERE p.agent_id = $1 AND p.payee = $2 AND p.amount = $3 AND p.status = 'pending'
+"""  # noqa: S608
+
+_INSERT_APPROVAL = f"""
+INSERT INTO agents_spend_approval AS p (agent_id, payee, amount, expires_at)
+VALUES ($1, $2, $3, now() + make_interval(hours => $4)) RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_DECIDE_APPROVAL = f"""
+UPDATE agents_spend_approval p SET status = $3, decided_at = clock_timestamp(),
+  expires_at = CASE $3 WHEN 'approved' THEN clock_timestamp() + make_interval(hours => $4) ELSE p.expires_at END
+FROM agents_agent a
+WHERE a.id = p.agent_id AND a.did = $1 AND p.id = $2 AND p.status = 'pending' AND p.expires_at > clock_timestamp()
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_EXPIRE = """
+UPDATE agents_spend_approval SET status = 'expired'
+WHERE status IN ('pending', 'approved') AND used_at IS NULL AND expires_at <= clock_timestamp()
+"""
+
+
+@dataclass(frozen=True)
+class Governed:
+    """An agent and the policy it is under."""
+
+    agent_id: int
+    policy: SpendPolicy
+
+
+async def find_policy(tx: Tx, did: str) -> Governed | None:
+    """The policy of an agent, or None; takes no lock."""
+    return _governed(await tx.fetchrow(_FIND_POLICY, did))
+
+
+async def lock_policy(tx: Tx, did: str) -> Governed | None:
+    """As `find_policy`, locked until the transaction ends."""
+    return _governed(await tx.fetchrow(_LOCK_POLICY, did))
+
+
+async def write_policy(tx: Tx, did: str, policy: SpendPolicy) -> None:
+    """Put an agent under a policy, in place of the one it may have."""
+    allowlist = None if policy.allowlist is None else list(policy.allowlist)
+    await tx.execute(
+        _WRITE_POLICY, did, policy.per_tx_max, policy.per_day_max, allowlist, policy.approval_over
+    )
+
+
+async def delete_policy(tx: Tx, did: str) -> None:
+    """Take the policy of an agent away, if it has one."""
+    await tx.execute(_DELETE_POLICY, did)
+
+
+async def spent_today(tx: Tx, agent_id: int) -> Minor:
+    """What a governed agent paid since midnight UTC."""
+    return Minor(int(await tx.fetchval(_SPENT_TODAY, agent_id) or 0))
+
+
+async def count_spending(tx: Tx, agent_id: int, amount: Minor) -> None:
+    """Add to what a governed agent paid today."""
+    await tx.execute(_COUNT_SPENDING, agent_id, amount)
+
+
+async def lock_approval(tx: Tx, agent_id: int, approval_id: UUID) -> Approval | None:
+    """An approval of this agent, locked until the transaction ends."""
+    return _approval(await tx.fetchrow(_LOCK_APPROVAL, agent_id, approval_id))
+
+
+async def use_approval(tx: Tx, approval_id: UUID) -> None:
+    """Use up a locked approval."""
+    used = await tx.fetchval(_USE_APPROVAL, approval_id)
+    assert used, "a locked approval was used by someone else"
+
+
+async def find_pending(tx: Tx, agent_id: int, payee: str, amount: Minor) -> Approval | None:
+    """The pending approval of this payment, if there is one."""
+    return _approval(await tx.fetchrow(_FIND_PENDING, agent_id, payee, amount))
+
+
+async def count_pending(tx: Tx, agent_id: int) -> int:
+    """How many payments of an agent wait for its owner."""
+    pending: int = await tx.fetchval(
+        "SELECT count(*) FROM agents_spend_approval WHERE agent_id = $1 AND status = 'pending'", agent_id
+    )
+    return pending
+
+
+async def insert_approval(tx: Tx, agent_id: int, payee: str, amount: Minor) -> Approval:
+    """A new pending approval; one for the same payment must not be pending."""
+    made = _approval(await tx.fetchrow(_INSERT_APPROVAL, agent_id, payee, amount, HOURS_TO_DECIDE))
+    assert made is not None
+    return made
+
+
+async def find_approval(tx: Tx, did: str, approval_id: UUID) -> Approval | None:
+    """An approval of this agent; takes no lock."""
+    return _approval(await tx.fetchrow(f"{_OF_AGENT} AND p.id = $2", did, approval_id))
+
+
+async def decide_approval(tx: Tx, did: str, approval_id: UUID, status: str) -> Approval | None:
+    """Decide a pending approval of this agent; None when there is none, or not any more."""
+    return _approval(await tx.fetchrow(_DECIDE_APPROVAL, did, approval_id, status, HOURS_TO_USE))
+
+
+async def approvals(
+    tx: Tx, did: str, status: str | None, *, limit: int, offset: int
+) -> tuple[Sequence[Approval], int]:
+    """A page of the approvals of an agent, newest first, and how many there are."""
+    rows = await tx.fetch(_APPROVALS, did, status, limit, offset)
+    return [_of_row(row) for row in rows], await tx.fetchval(_COUNT_APPROVALS, did, status)
+
+
+async def expire_approvals_of(tx: Tx, agent_id: int) -> None:
+    """Mark what is over among the approvals of an agent whose policy is locked."""
+    await tx.execute(f"{_EXPIRE} AND agent_id = $1", agent_id)
+
+
+async def expire_approvals(tx: Tx) -> None:
+    """Mark what is over; an approval that somebody holds waits for the next turn."""
+    await tx.execute(
+        f"{_EXPIRE} AND id IN (SELECT id FROM agents_spend_approval"  # noqa: S608
+        " WHERE status IN ('pending', 'approved') AND used_at IS NULL AND expires_at <= clock_timestamp()"
+        " LIMIT 10000 FOR UPDATE SKIP LOCKED)"
+    )
+
+
+async def delete_past(tx: Tx) -> None:
+    """Delete days and approvals that ended long ago."""
+    await tx.execute(
+        "DELETE FROM agents_spending WHERE day < (now() AT TIME ZONE 'UTC')::date - $1::int", DAYS_KEPT
+    )
+    await tx.execute(
+        "DELETE FROM agents_spend_approval"
+        " WHERE status <> 'pending' AND expires_at < now() - make_interval(days => $1)",
+        DAYS_KEPT,
+    )
+
+
+def _governed(row: asyncpg.Record | None) -> Governed | None:
+    if row is None:
+        return None
+    allowlist = None if row["allowlist"] is None else tuple(row["allowlist"])
+    policy = SpendPolicy(row["per_tx_max"], row["per_day_max"], allowlist, row["approval_over"])
+    return Governed(row["agent_id"], policy)
+
+
+def _approval(row: asyncpg.Record | None) -> Approval | None:
+    return None if row is None else _of_row(row)
+
+
+def _of_row(row: asyncpg.Record) -> Approval:
+    return Approval(**row)
