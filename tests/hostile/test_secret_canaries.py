@@ -148,11 +148,16 @@ async def make_an_agent(talk: Conversation) -> None:
         )
         form = {"username": made["client_id"], "password": made["client_secret"]}
         token = (await talk.say("POST", "/auth/agent/token", data=form))["access_token"]
+        bearer = {"Authorization": f"Bearer {token}"}
+        rotated = await talk.say("POST", "/agents/me/rotate-signing-key", json={}, headers=bearer)
+        svid = (await talk.say("POST", "/agent/enable-mtls", json={}, headers=bearer))["svid"]
         talk.keep(
             **{
                 f"bootstrap token of the {name}": ticket["bootstrap_token"],
                 f"client secret of the {name}": made["client_secret"],
                 f"private key of the {name}": made["private_key_pem"].splitlines()[1],
+                f"next private key of the {name}": rotated["private_key_pem"].splitlines()[1],
+                f"certificate key of the {name}": svid["key_pem"].splitlines()[1],
                 f"token of the {name}": token,
             }
         )

@@ -41,9 +41,12 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.bootstrap_token
+_.bundle_pem
 _.by
 _.card_data
 _.card_id
+_.certificate_expires_at
+_.certificate_issued_at
 _.changed_by
 _.checked_at
 _.checks
@@ -67,6 +70,7 @@ _.current_page
 _.data
 _.decided_at
 _.decimals
+_.delivery
 _.delta
 _.description
 _.detail
@@ -83,6 +87,8 @@ _.email
 _.email_verification_required
 _.emit_from_registry
 _.emit_from_teg
+_.enabled
+_.enrolled_at
 _.entries
 _.error
 _.errors
@@ -127,9 +133,11 @@ _.is_last
 _.is_seed
 _.is_valid
 _.is_verified
+_.issuer
 _.items
 _.key_id
 _.key_name
+_.key_pem
 _.key_prefix
 _.kid
 _.kty
@@ -204,6 +212,8 @@ _.requested_by
 _.requires_2fa
 _.requires_well_known_fetch
 _.results
+_.revoked
+_.revoked_at
 _.rewards_enabled
 _.ring_depth
 _.role
@@ -237,6 +247,8 @@ _.state
 _.status
 _.subject
 _.supply
+_.svid
+_.svid_pem
 _.tags
 _.tee_type
 _.ticket
@@ -267,6 +279,7 @@ _.transaction_id
 _.transactions
 _.transfer_id
 _.trust_domain
+_.ttl_seconds
 _.tx_id
 _.tx_type
 _.type

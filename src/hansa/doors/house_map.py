@@ -93,6 +93,7 @@ def empty_house(directory: Path) -> FastAPI:
             outgoing=Outgoing(),
             internal_key=Keyring(directory).secret("internal-api-key"),
             seal=Seal(Keyring(directory)),
+            authority=None,
         )
     )
 

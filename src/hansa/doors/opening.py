@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 
 from hansa.doors import assembly
+from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, require_reachable
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
@@ -101,6 +102,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
             outgoing=Outgoing(settings.outgoing_allow_hosts),
             internal_key=_internal_key(settings),
             seal=Seal(Keyring(settings.data_dir)),
+            authority=_authority(settings),
         )
     finally:
         await database.close()
@@ -117,6 +119,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
     _internal_key(settings)
     Seal(Keyring(settings.data_dir))
+    _authority(settings)
     await bring_up_to_date(dsn)
     database = Database(dsn, pool_size=2)
     await database.open()
@@ -133,3 +136,9 @@ async def _prepare(dsn: str, settings: Settings) -> None:
 
 def _internal_key(settings: Settings) -> str:
     return settings.internal_api_key or Keyring(settings.data_dir).secret("internal-api-key")
+
+
+def _authority(settings: Settings) -> IdentityAuthority | None:
+    if settings.agent_identity_issuer == "none":
+        return None
+    return IdentityAuthority(Keyring(settings.data_dir), settings.trust_domain)

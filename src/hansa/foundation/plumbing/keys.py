@@ -36,18 +36,28 @@ class Keyring:
 
         Raises: BadKey.
         """
-        variable = "HANSA_KEY_" + name.upper().replace("-", "_")
-        given = os.environ.get(variable)
+        place, pem = self.document(name, lambda: private_pem(Ed25519PrivateKey.generate()))
         try:
-            key = load_pem_private_key(given.encode() if given else self._pem(name), password=None)
+            key = load_pem_private_key(pem, password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
-        except OSError as trouble:
-            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
         if not isinstance(key, Ed25519PrivateKey):
-            place = variable if given else self._directory / f"{name}.pem"
             raise BadKey(f"{place} is refused; allowed is an unencrypted Ed25519 private key in PEM")
         return key
+
+    def document(self, name: str, make: Callable[[], bytes]) -> tuple[str, bytes]:
+        """Where the PEM of that name was found, and its content, which `make` gives if there is none.
+
+        Raises: BadKey when the file can be neither read nor made.
+        """
+        variable = "HANSA_KEY_" + name.upper().replace("-", "_")
+        if given := os.environ.get(variable):
+            return variable, given.encode()
+        file = f"{name}.pem"
+        try:
+            return str(self._directory / file), self._content(file, make)
+        except OSError as trouble:
+            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
 
     def secret(self, name: str) -> str:
         """The shared secret of that name, made if there is none; its file may be replaced.
@@ -63,9 +73,6 @@ class Keyring:
                 f"{self._directory / name} is refused; allowed is 32 to 256 visible ASCII characters"
             )
         return text
-
-    def _pem(self, name: str) -> bytes:
-        return self._content(f"{name}.pem", lambda: private_pem(Ed25519PrivateKey.generate()))
 
     def _content(self, file: str, make: Callable[[], bytes]) -> bytes:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)

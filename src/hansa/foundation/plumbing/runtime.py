@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
+from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.mail import Mailbox
 from hansa.foundation.plumbing.outgoing import Outgoing
@@ -26,6 +27,8 @@ class Runtime:
     internal_key: str
     """What callers of the internal routes show."""
     seal: Seal
+    authority: IdentityAuthority | None
+    """Who issues workload identities, or None where nobody does."""
 
 
 def runtime_of(request: HTTPConnection) -> Runtime:

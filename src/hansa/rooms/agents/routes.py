@@ -41,6 +41,7 @@ from .errors import (
     NotTheOwner,
 )
 from .keys import router as keys_router
+from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
 from .schemas import (
     AgentTokenForm,
@@ -64,6 +65,7 @@ router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 router.include_router(keys_router)
 router.include_router(authz_router)
 router.include_router(spending_router)
+router.include_router(mtls_router)
 
 BOOTSTRAP_TOKENS = Limit("bootstrap", 20)
 CREATIONS = Limit("create-agent", 10)

@@ -11,7 +11,7 @@ from . import store
 
 async def revoke_mtls(tx: Tx, did: str) -> Literal["revoked", "not_enrolled"]:
     """Trust no certificate of the agent any more and tell AgentMtlsRevoked, if it has an identity to lose."""
-    spiffe_id = await store.revoke(tx, did)
+    spiffe_id = await store.end(tx, did, "revoked")
     if spiffe_id is None:
         return "not_enrolled"
     await journal.append(tx, AgentMtlsRevoked(did=did, spiffe_id=spiffe_id))

@@ -1,0 +1,149 @@
+"""The embedded certificate authority: workload identities (X.509-SVIDs) for one trust domain.
+
+- Its key and its certificate are one file, DIR/keys/identity-authority.pem, made on the first start.
+- A certificate carries exactly one URI, its SPIFFE id, and may neither sign others nor live for long.
+- The private key of a certificate is made here, handed over once and never kept.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from hansa.foundation.plumbing.keys import BadKey, Keyring
+
+KEY_NAME = "identity-authority"
+AUTHORITY_YEARS = 10
+# What a relying service's clock may lag behind ours.
+CLOCK_LAG = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Svid:
+    """A certificate with its key, and the certificates to trust, all in PEM."""
+
+    spiffe_id: str
+    certificate_pem: str
+    key_pem: str = field(repr=False)
+    bundle_pem: str
+    expires_at: datetime
+
+
+class IdentityAuthority:
+    """Issues the workload identities of one trust domain."""
+
+    def __init__(self, keys: Keyring, trust_domain: str) -> None:
+        """Raises: BadKey."""
+        place, pem = keys.document(KEY_NAME, lambda: _new_authority(trust_domain))
+        try:
+            key = load_pem_private_key(pem, password=None)
+            certificate = x509.load_pem_x509_certificate(pem)
+        except (ValueError, TypeError):
+            raise BadKey(f"{place} is refused; allowed is a P-256 key and its certificate, in PEM") from None
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+            raise BadKey(f"{place} is refused; its certificate does not belong to its key")
+        if _uris(certificate) != [f"spiffe://{trust_domain}"]:
+            raise BadKey(f"{place} is refused; it is of another trust domain than {trust_domain}")
+        self._key = key
+        self._certificate = certificate
+        self._trust_domain = trust_domain
+        self.bundle_pem = certificate.public_bytes(Encoding.PEM).decode()
+
+    def issue(self, spiffe_id: str, *, now: datetime, lifetime: timedelta) -> Svid:
+        """A certificate for `spiffe_id` that ends `lifetime` after `now`, with a new key."""
+        assert spiffe_id.startswith(f"spiffe://{self._trust_domain}/")
+        key = ec.generate_private_key(ec.SECP256R1())
+        expires_at = now.replace(microsecond=0) + lifetime
+        certificate = (
+            _begun(self._trust_domain, key.public_key(), now - CLOCK_LAG, expires_at)
+            .issuer_name(self._certificate.subject)
+            .add_extension(x509.SubjectAlternativeName([_uri(spiffe_id)]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]),
+                critical=False,
+            )
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+            )
+            .sign(self._key, SHA256())
+        )
+        return Svid(
+            spiffe_id=spiffe_id,
+            certificate_pem=certificate.public_bytes(Encoding.PEM).decode(),
+            key_pem=_key_pem(key).decode(),
+            bundle_pem=self.bundle_pem,
+            expires_at=expires_at,
+        )
+
+
+def _new_authority(trust_domain: str) -> bytes:
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    certificate = (
+        _begun(trust_domain, key.public_key(), now - CLOCK_LAG, now + timedelta(days=365 * AUTHORITY_YEARS))
+        .issuer_name(_name(trust_domain))
+        .add_extension(x509.SubjectAlternativeName([_uri(f"spiffe://{trust_domain}")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .sign(key, SHA256())
+    )
+    return _key_pem(key) + certificate.public_bytes(Encoding.PEM)
+
+
+def _begun(
+    trust_domain: str, public_key: ec.EllipticCurvePublicKey, begins_at: datetime, ends_at: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_name(trust_domain))
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begins_at)
+        .not_valid_after(ends_at)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+    )
+
+
+def _name(trust_domain: str) -> x509.Name:
+    # An organisation's name has room for 64 characters; the SPIFFE id alone says who somebody is.
+    return x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, trust_domain[:64])])
+
+
+def _uri(text: str) -> x509.UniformResourceIdentifier:
+    return x509.UniformResourceIdentifier(text)
+
+
+def _uris(certificate: x509.Certificate) -> list[str]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return names.get_values_for_type(x509.UniformResourceIdentifier)
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -1,0 +1,48 @@
+"""An agent takes a workload identity, and gives it up."""
+
+from typing import Literal
+
+from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import journal
+from hansa.rooms.agents import rules as agents_rules
+from hansa.rooms.agents import store as agents_store
+
+from . import rules, store
+from .errors import IdentityRevoked
+from .rules import EndedIdentity, Enrolment
+
+
+async def enable_mtls(tx: Tx, did: str, trust_domain: str) -> Enrolment:
+    """Enrol an agent, or renew its enrolment, and tell AgentMtlsEnrolled unless it was enrolled already.
+
+    Raises: AgentSuspended, AgentRevoked, IdentityRevoked.
+    """
+    agents_rules.require_active(await agents_store.lock_status(tx, did) or "revoked")
+    before = await store.lock_enrolment(tx, did)
+    if before == "revoked":
+        raise IdentityRevoked
+    spiffe_id = rules.spiffe_id_of(trust_domain, did)
+    enrolment = await store.enrol(tx, did, spiffe_id, rules.SVID_LIFETIME)
+    if before != "enrolled":
+        await journal.append(tx, AgentMtlsEnrolled(did=did, spiffe_id=spiffe_id))
+    return enrolment
+
+
+async def disable_mtls(tx: Tx, did: str) -> Literal["disabled", "not_enrolled"]:
+    """Give up an agent's identity, if it has one, and tell AgentMtlsRevoked."""
+    spiffe_id = await store.end(tx, did, "disabled")
+    if spiffe_id is None:
+        return "not_enrolled"
+    await journal.append(tx, AgentMtlsRevoked(did=did, spiffe_id=spiffe_id))
+    return "disabled"
+
+
+async def enrolment_of(tx: Tx, did: str) -> Enrolment | None:
+    """An agent's identity in any status, or None when it never had one."""
+    return await store.find(tx, did)
+
+
+async def ended_identities(tx: Tx) -> list[EndedIdentity]:
+    """The identities that no service may trust any more, the longest ended first."""
+    return await store.ended(tx)

@@ -1,0 +1,80 @@
+"""Enrolment for mutual TLS over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMissing, Public, agent_holding
+from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.words.errors import TooManyRequests, Unauthorized
+from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended
+
+from .enrol import disable_mtls, enable_mtls, ended_identities, enrolment_of
+from .errors import IdentityIssuerMissing, IdentityRevoked
+from .rules import SVID_LIFETIME
+from .schemas import DisableMtlsOut, EnableMtlsOut, MtlsStatusOut, RevokedIdentitiesOut
+
+CERTIFICATES = Limit("mtls-certificate", 60, seconds=3600)
+
+router = APIRouter(prefix="/agent", tags=["mutual TLS"], route_class=GuardedRoute)
+
+
+async def _authority(request: Request) -> IdentityAuthority:
+    authority = runtime_of(request).authority
+    if authority is None:
+        raise IdentityIssuerMissing
+    return authority
+
+
+EnrollingAgent = Annotated[Agent, agent_holding("identity.mtls")]
+Authority = Annotated[IdentityAuthority, Depends(_authority)]
+
+
+@router.post(
+    "/enable-mtls",
+    responses=problems(
+        Unauthorized,
+        AgentSuspended,
+        AgentRevoked,
+        PermissionMissing,
+        IdentityRevoked,
+        TooManyRequests,
+        IdentityIssuerMissing,
+    ),
+)
+async def enrol_for_mtls(
+    agent: EnrollingAgent, authority: Authority, db: Db, config: Config
+) -> EnableMtlsOut:
+    """A certificate of 30 minutes for mutual TLS, with its key; renew it the same way."""
+    await admit(db, CERTIFICATES, agent.did)
+    enrolment = await db.act(lambda tx: enable_mtls(tx, agent.did, config.trust_domain))
+    return EnableMtlsOut.of(
+        authority.issue(enrolment.spiffe_id, now=enrolment.issued_at, lifetime=SVID_LIFETIME)
+    )
+
+
+@router.post("/disable-mtls", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
+async def give_up_mtls(agent: CurrentAgent, db: Db) -> DisableMtlsOut:
+    """Give up the workload identity; certificates that have not ended are on the list of revoked identities."""
+    return DisableMtlsOut(status=await db.act(lambda tx: disable_mtls(tx, agent.did)))
+
+
+@router.get("/mtls-status", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
+async def read_mtls_status(agent: CurrentAgent, db: Db, config: Config) -> MtlsStatusOut:
+    """The asking agent's workload identity."""
+    enrolment = await db.read(lambda tx: enrolment_of(tx, agent.did))
+    return MtlsStatusOut.of(enrolment, trust_domain=config.trust_domain, issuer=config.agent_identity_issuer)
+
+
+@router.get(
+    "/revoked-identities",
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(TooManyRequests),
+)
+async def read_revoked_identities(db: Db, _: Public) -> RevokedIdentitiesOut:
+    """The identities that services must refuse now, the longest revoked first."""
+    return RevokedIdentitiesOut.of(await db.read(ended_identities))

@@ -1,0 +1,31 @@
+"""What is decided about workload identities, without I/O."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+SVID_LIFETIME = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class Enrolment:
+    """An agent's workload identity as it stands."""
+
+    spiffe_id: str
+    status: str
+    enrolled_at: datetime
+    issued_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True)
+class EndedIdentity:
+    """An identity that is trusted no longer."""
+
+    spiffe_id: str
+    revoked_at: datetime
+
+
+def spiffe_id_of(trust_domain: str, did: str) -> str:
+    """The SPIFFE id of an agent: a path segment has no room for colons."""
+    return f"spiffe://{trust_domain}/agent/{did.replace(':', '-')}"

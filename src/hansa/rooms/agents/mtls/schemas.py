@@ -1,0 +1,100 @@
+"""Shapes of workload identities in answers."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.plumbing.authority import Svid
+
+from .rules import SVID_LIFETIME, EndedIdentity, Enrolment
+
+
+class SvidOut(BaseModel):
+    """A certificate for mutual TLS. The key is shown this once."""
+
+    svid_pem: str = Field(description="The certificate; its one URI is the SPIFFE id.")
+    key_pem: str = Field(description="Its private key, PKCS#8, P-256.")
+    bundle_pem: str = Field(description="The certificates to trust in this trust domain.")
+    ttl_seconds: int
+    expires_at: datetime
+    spiffe_id: str
+
+
+class EnableMtlsOut(BaseModel):
+    """The agent is enrolled. Ask again before the certificate ends."""
+
+    delivery: Literal["inline"] = "inline"
+    status: Literal["enrolled"] = "enrolled"
+    spiffe_id: str
+    svid: SvidOut
+
+    @classmethod
+    def of(cls, svid: Svid) -> "EnableMtlsOut":
+        """The answer that shows the certificate and its key."""
+        shown = SvidOut(
+            svid_pem=svid.certificate_pem,
+            key_pem=svid.key_pem,
+            bundle_pem=svid.bundle_pem,
+            ttl_seconds=int(SVID_LIFETIME.total_seconds()),
+            expires_at=svid.expires_at,
+            spiffe_id=svid.spiffe_id,
+        )
+        return cls(spiffe_id=svid.spiffe_id, svid=shown)
+
+
+class DisableMtlsOut(BaseModel):
+    """What became of the identity."""
+
+    status: Literal["disabled", "not_enrolled"]
+
+
+class MtlsStatusOut(BaseModel):
+    """The agent's identity. `revoked` is lifted by an administrator only."""
+
+    status: str = Field(description="`not_enrolled`, `enrolled`, `disabled` or `revoked`.")
+    enabled: bool
+    issuer: Literal["embedded", "none"] = Field(description="Who issues certificates here.")
+    trust_domain: str
+    spiffe_id: str | None
+    enrolled_at: datetime | None
+    certificate_issued_at: datetime | None = Field(description="The newest certificate.")
+    certificate_expires_at: datetime | None
+    revoked_at: datetime | None
+
+    @classmethod
+    def of(
+        cls, enrolment: Enrolment | None, *, trust_domain: str, issuer: Literal["embedded", "none"]
+    ) -> "MtlsStatusOut":
+        """The identity as it is answered, or that there is none."""
+        return cls(
+            status=enrolment.status if enrolment else "not_enrolled",
+            enabled=enrolment is not None and enrolment.status == "enrolled",
+            issuer=issuer,
+            trust_domain=trust_domain,
+            spiffe_id=enrolment.spiffe_id if enrolment else None,
+            enrolled_at=enrolment.enrolled_at if enrolment else None,
+            certificate_issued_at=enrolment.issued_at if enrolment else None,
+            certificate_expires_at=enrolment.expires_at if enrolment else None,
+            revoked_at=enrolment.ended_at if enrolment else None,
+        )
+
+
+class RevokedIdentity(BaseModel):
+    """An identity whose certificates count no longer, expired or not."""
+
+    spiffe_id: str
+    revoked_at: datetime
+
+
+class RevokedIdentitiesOut(BaseModel):
+    """Everyone to refuse in this trust domain, whatever certificate is shown."""
+
+    revoked: list[RevokedIdentity]
+
+    @classmethod
+    def of(cls, ended: list[EndedIdentity]) -> "RevokedIdentitiesOut":
+        """The list as it is answered."""
+        return cls(
+            revoked=[RevokedIdentity(spiffe_id=one.spiffe_id, revoked_at=one.revoked_at) for one in ended]
+        )
