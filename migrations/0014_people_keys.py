@@ -20,6 +20,32 @@ CREATE TABLE people_api_key (
   revoked_at timestamptz
 ) WITH (fillfactor = 80);
 CREATE INDEX people_api_key_owner ON people_api_key (developer_id, id);
+
+CREATE TABLE people_invite (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  code_hash bytea NOT NULL UNIQUE CHECK (octet_length(code_hash) = 32),
+  -- The beginning of the code, by which whoever made it knows it again.
+  code_prefix text NOT NULL CHECK (length(code_prefix) <= 16),
+  author_id bigint NOT NULL REFERENCES people_developer (id),
+  note text CHECK (length(note) BETWEEN 1 AND 500),
+  -- What whoever registers with the code will administer.
+  areas text[] NOT NULL DEFAULT '{}' CHECK (
+    areas <@ ARRAY['admin_platform', 'admin_federation', 'admin_treasury', 'admin_enforcement', 'admin_support']
+  ),
+  max_uses int NOT NULL CHECK (max_uses > 0),
+  uses int NOT NULL DEFAULT 0 CHECK (uses BETWEEN 0 AND max_uses),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  expires_at timestamptz CHECK (expires_at > created_at),
+  revoked_at timestamptz
+);
+
+-- Who came by which invitation.
+CREATE TABLE people_invite_use (
+  developer_id bigint PRIMARY KEY REFERENCES people_developer (id),
+  invite_id bigint NOT NULL REFERENCES people_invite (id),
+  used_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX people_invite_use_invite ON people_invite_use (invite_id);
 """
 
 

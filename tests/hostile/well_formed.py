@@ -70,10 +70,11 @@ async def set_stage(registry: TestRegistry) -> Stage:
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
     """A fresh request for the operation, as `METHOD /path` of the map; it can be sent once."""
     method, path = operation.split(" ")
+    for template, make in _MADE_ANEW.items():
+        if template in path:
+            path = path.replace(template, template.partition("{")[0] + await make(stage))
     for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
-    for template, make in _MADE_ANEW.items():
-        path = path.replace(template, await make(stage)) if template in path else path
     assert "{" not in path, f"{operation} needs a well-formed request here"
     if operation in _BODIES:
         return replace(await _BODIES[operation](stage), method=method, path=path)
@@ -115,9 +116,18 @@ async def _pending_approval(stage: Stage) -> str:
     return str(made)
 
 
+async def _invitation_to_revoke(stage: Stage) -> str:
+    made = await stage.registry.post(
+        "/admin/invite-codes/generate", json={}, headers=stage.administrator.headers
+    )
+    assert made.status_code == 201, made.text
+    return made.json()[0]["code"]
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{key_id}": _key_to_revoke,
+    "/admin/invite-codes/{code}": _invitation_to_revoke,
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
@@ -270,6 +280,10 @@ async def _api_key(stage: Stage) -> WellFormed:
     return _json(key_name="Staged", scopes=["profile:read"], expires_in_days=30)
 
 
+async def _invitations(stage: Stage) -> WellFormed:
+    return _json(count=2, max_uses=1, expires_days=30, note="For a friend", grants_admin=False)
+
+
 async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
@@ -293,6 +307,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/2fa/validate": _second_step,
     "POST /api/v1/auth/agent/token": _agent_token,
     "POST /api/v1/auth/api-keys": _api_key,
+    "POST /api/v1/admin/invite-codes/generate": _invitations,
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,

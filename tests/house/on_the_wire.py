@@ -8,6 +8,7 @@ _.act
 _.active_only
 _.active_positions
 _.active_positions_max
+_.admin_flags
 _.after
 _.age_confirmed
 _.agent_card
@@ -54,6 +55,7 @@ _.claimable_rewards
 _.client_id
 _.client_secret
 _.code
+_.code_prefix
 _.collected
 _.collector
 _.color
@@ -61,6 +63,8 @@ _.context
 _.count
 _.counterparty
 _.created_at
+_.created_by
+_.created_by_name
 _.credential
 _.crv
 _.currency
@@ -97,6 +101,7 @@ _.event_type
 _.events
 _.events_by_type
 _.expires_at
+_.expires_days
 _.expires_in
 _.expires_in_days
 _.fail_closed
@@ -116,6 +121,7 @@ _.from_
 _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grant_type
+_.grants_admin
 _.has_tee
 _.human_readable_id
 _.id
@@ -126,6 +132,7 @@ _.include_unlisted
 _.initial_funding_status
 _.instance
 _.invite_code
+_.invite_url
 _.is_active
 _.is_admin
 _.is_federated
@@ -161,6 +168,7 @@ _.lock_period_max
 _.locked_balance
 _.matched_in
 _.max_rate_percent
+_.max_uses
 _.memo
 _.message
 _.metadata
@@ -173,6 +181,7 @@ _.net_supply
 _.new_sender_balance
 _.next
 _.next_unlock_at
+_.note
 _.number
 _.offset
 _.origin
@@ -292,6 +301,7 @@ _.updated_at
 _.updated_since
 _.used_at
 _.username
+_.uses
 _.valid_from
 _.valid_until
 _.validated_card_data

@@ -15,6 +15,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.router,
     people.api_keys_router,
     people.audit_log_router,
+    people.invites_router,
     catalogue.router,
     ledger.router,
     journal.router,

@@ -46,6 +46,11 @@ class Developer:
     is_admin: bool
     scopes: frozenset[str] = frozenset({EVERY_SCOPE})
 
+    @property
+    def areas_in_reach(self) -> frozenset[str]:
+        """The areas that this credential opens."""
+        return frozenset(area for area in self.areas if allows(self.scopes, f"admin:{area}"))
+
     def require(self, scope: str) -> None:
         """Raises: ScopeMissing."""
         if not allows(self.scopes, scope):

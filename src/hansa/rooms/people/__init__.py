@@ -4,6 +4,7 @@ from .administrators import admit_administrator, create_administrator
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
 from .check import check_developer
+from .invites import router as invites_router
 from .routes import router
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "audit_log_router",
     "check_developer",
     "create_administrator",
+    "invites_router",
     "router",
 ]

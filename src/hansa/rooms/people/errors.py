@@ -17,13 +17,6 @@ class InviteCodeMissing(Invalid):
     sentence = "Registration here needs an invite_code."
 
 
-class InviteCodeUnknown(BadRequest):
-    """The invitation code is not one that this registry has issued."""
-
-    code = "INVITE_CODE_UNKNOWN"
-    sentence = "This invite_code is unknown, used up or expired."
-
-
 class PasswordRefused(BadRequest):
     """The password holds a character outside the permitted ones, or a common word."""
 

@@ -1,12 +1,12 @@
 """Registration of a developer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 
-from . import passwords, recovery_keys, rules, store, verify_email
-from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, InviteCodeUnknown, TermsNotAccepted
+from . import invites, passwords, recovery_keys, rules, store, verify_email
+from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, TermsNotAccepted
 from .likeness import readings
 from .schemas import RegistrationIn
 
@@ -22,16 +22,13 @@ class Registered:
 async def admit(request: RegistrationIn, settings: Settings) -> store.NewDeveloper:
     """The developer that the request asks for, its password hashed; needs no transaction.
 
-    Raises: TermsNotAccepted, InviteCodeMissing, PasswordRefused, InviteCodeUnknown.
+    Raises: TermsNotAccepted, InviteCodeMissing, PasswordRefused.
     """
     if settings.tos_consent_required and not request.tos_accepted:
         raise TermsNotAccepted(field="tos_accepted")
     if settings.beta_invite_required and not request.invite_code:
         raise InviteCodeMissing(field="invite_code")
     rules.require_acceptable_password(request.password)
-    if settings.beta_invite_required:
-        # No code has ever been issued, so none can be known.
-        raise InviteCodeUnknown(field="invite_code")
     return await new_developer(
         request,
         is_verified=not settings.email_verification_required,
@@ -66,12 +63,19 @@ async def open_account(tx: Tx, developer: store.NewDeveloper) -> int:
     return developer_id
 
 
-async def register(tx: Tx, developer: store.NewDeveloper, base_url: str) -> Registered:
-    """Open the account with its recovery keys.
+async def register(
+    tx: Tx, developer: store.NewDeveloper, base_url: str, *, invite_code: str | None
+) -> Registered:
+    """Open the account with its recovery keys. A code is used up by one, also where none is required.
 
-    Raises: EmailRegistered, DisplayNameTaken.
+    Raises: InviteCodeUnknown, EmailRegistered, DisplayNameTaken.
     """
+    invitation = await invites.redeem(tx, invite_code) if invite_code else None
+    if invitation:
+        developer = replace(developer, areas=invitation.areas)
     developer_id = await open_account(tx, developer)
+    if invitation:
+        await invites.note_use(tx, invitation, developer_id)
     keys = await recovery_keys.issue(tx, developer_id)
     link = None if developer.is_verified else await verify_email.new_link(tx, developer_id, base_url)
     return Registered(keys, link)

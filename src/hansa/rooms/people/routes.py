@@ -19,7 +19,6 @@ from .errors import (
     EmailRegistered,
     EmailUnverified,
     InviteCodeMissing,
-    InviteCodeUnknown,
     PartialTokenRefused,
     PasswordRefused,
     RefreshTokenRefused,
@@ -29,6 +28,7 @@ from .errors import (
     WrongCredentials,
 )
 from .guesses import admit_guess
+from .invites import InviteCodeUnknown
 from .schemas import (
     SECRET_MAX_CHARACTERS,
     LoginForm,
@@ -74,7 +74,9 @@ async def register_developer(
 ) -> RegistrationOut:
     """Register a developer. The three recovery keys are shown this once."""
     developer = await register.admit(body, config)
-    registered = await db.act(lambda tx: register.register(tx, developer, config.base_url))
+    registered = await db.act(
+        lambda tx: register.register(tx, developer, config.base_url, invite_code=body.invite_code)
+    )
     if registered.verification_link is None:
         return RegistrationOut(message="Registered.", recovery_keys=registered.recovery_keys)
     await verify_email.mail_link(

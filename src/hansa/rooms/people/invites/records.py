@@ -1,0 +1,40 @@
+"""What is kept of an invitation."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class NewInvite:
+    """Invitations about to be written, alike but for their codes; without `lifetime_days` they do not end."""
+
+    author_id: int
+    areas: tuple[str, ...]
+    max_uses: int
+    lifetime_days: int | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Invite:
+    """An invitation as administrators see it; the code itself is known to whoever it was given to."""
+
+    id: int
+    code_prefix: str
+    author_id: int
+    author_name: str | None
+    note: str | None
+    areas: list[str]
+    max_uses: int
+    uses: int
+    created_at: datetime
+    expires_at: datetime | None
+    state: str
+
+
+@dataclass(frozen=True)
+class MadeInvite:
+    """A new invitation with its code, shown this once."""
+
+    code: str = field(repr=False)
+    invite: Invite
