@@ -27,6 +27,51 @@ CREATE TABLE journal_reactor_set_aside (
   set_aside_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (reactor, xid, seq)
 );
+
+-- Every suspension of an agent there ever was. One that stands has no lifted_at; at most one stands on each ground.
+CREATE TABLE standing_suspension (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  did text NOT NULL CHECK (length(did) <= 512),
+  -- Whether the agent was named itself, or its developer.
+  ground text NOT NULL CHECK (ground IN ('agent', 'developer')),
+  soft boolean NOT NULL,
+  reason text NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
+  suspended_by bigint NOT NULL,
+  suspended_at timestamptz NOT NULL DEFAULT now(),
+  lifted_by bigint,
+  lifted_at timestamptz,
+  CHECK ((lifted_by IS NULL) = (lifted_at IS NULL)),
+  CHECK (ground = 'agent' OR NOT soft)
+);
+CREATE UNIQUE INDEX standing_suspension_stands ON standing_suspension (did, ground) WHERE lifted_at IS NULL;
+
+CREATE TABLE standing_developer_suspension (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  developer_id bigint NOT NULL,
+  reason text NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
+  suspended_by bigint NOT NULL,
+  suspended_at timestamptz NOT NULL DEFAULT now(),
+  lifted_by bigint,
+  lifted_at timestamptz,
+  CHECK ((lifted_by IS NULL) = (lifted_at IS NULL))
+);
+CREATE UNIQUE INDEX standing_developer_suspension_stands ON standing_developer_suspension (developer_id)
+  WHERE lifted_at IS NULL;
+
+-- One row for each agent that an administrator ever acted on, locked by each act. While withheld_since is set, the
+-- agent's identity and ledger account are withheld: a soft reinstatement leaves them so.
+CREATE TABLE standing_agent (
+  did text PRIMARY KEY CHECK (length(did) <= 512),
+  withheld_since timestamptz
+);
+
+-- What a ledger, here or of a peer, goes by. It follows standing_agent by a reactor.
+CREATE TABLE standing_blocklist (
+  did text PRIMARY KEY CHECK (length(did) <= 512),
+  since timestamptz NOT NULL
+);
+
+ALTER TABLE catalogue_card ADD COLUMN status_since date CHECK (status_since IS NULL OR status <> 'active');
 """
 
 

@@ -54,6 +54,7 @@ class Stage:
     administrator: TestDeveloper
     card_name: str
     verification_token: str
+    bystander_id: int
 
 
 async def set_stage(registry: TestRegistry) -> Stage:
@@ -64,7 +65,20 @@ async def set_stage(registry: TestRegistry) -> Stage:
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
     administrator = await registry.administrator(*ADMIN_AREAS)
-    return Stage(registry, developer, agent, payee, spare, administrator, card["human_readable_id"], link)
+    bystander = await registry.developer()
+    await bystander.agent(name="Bystander")
+    profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()
+    return Stage(
+        registry,
+        developer,
+        agent,
+        payee,
+        spare,
+        administrator,
+        card["human_readable_id"],
+        link,
+        bystander_id=profile["id"],
+    )
 
 
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
@@ -90,6 +104,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{did}": agent.did,
         "{code}": "BODY_INVALID",
         "{event_type}": "TokensStaked",
+        "{developer_id}": str(stage.bystander_id),
     }
 
 
@@ -284,6 +299,25 @@ async def _invitations(stage: Stage) -> WellFormed:
     return _json(count=2, max_uses=1, expires_days=30, note="For a friend", grants_admin=False)
 
 
+async def _suspension(stage: Stage) -> WellFormed:
+    agent = await stage.developer.agent(name=f"Stopped {next(_numbers)}")
+    return _json(agent_dids=[agent.did], reason="For a test.")
+
+
+async def _suspended(stage: Stage) -> WellFormed:
+    """What names an agent that is suspended."""
+    suspension = await _suspension(stage)
+    answer = await stage.registry.post(
+        "/admin/agents/bulk/suspend", json=suspension.json, headers=stage.administrator.headers
+    )
+    assert answer.status_code == 200, answer.text
+    return suspension
+
+
+async def _reason(stage: Stage) -> WellFormed:
+    return _json(reason="For a test.")
+
+
 async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
@@ -319,6 +353,11 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
+    "POST /api/v1/admin/agents/bulk/suspend": _suspension,
+    "POST /api/v1/admin/agents/bulk/reinstate": _suspended,
+    "POST /api/v1/admin/agents/bulk/revoke": _suspended,
+    "POST /api/v1/admin/developers/{developer_id}/suspend": _reason,
+    "POST /api/v1/admin/developers/{developer_id}/reinstate": _reason,
     "POST /api/v1/admin/projection-snapshot": lambda stage: _nothing(),
     "PUT /api/v1/admin/event-emission-policies/{event_type}": _policy,
     "POST /api/v1/auth/logout": lambda stage: _nothing(),

@@ -17,10 +17,12 @@ _.agent_card_name
 _.agent_count
 _.agent_did
 _.agent_did_method
+_.agent_dids
 _.agent_host
 _.agent_id
 _.agent_name
 _.agent_type_hint
+_.agents
 _.aggregate_id
 _.aggregate_type
 _.allowlist
@@ -72,6 +74,7 @@ _.currency_received
 _.currency_sent
 _.current_page
 _.data
+_.date
 _.decided_at
 _.decimals
 _.delivery
@@ -80,6 +83,8 @@ _.description
 _.detail
 _.developer_id
 _.developer_name
+_.developer_status
+_.developer_suspension
 _.did
 _.did_method
 _.direction
@@ -122,6 +127,7 @@ _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grant_type
 _.grants_admin
+_.ground
 _.has_tee
 _.human_readable_id
 _.id
@@ -175,6 +181,7 @@ _.metadata
 _.method
 _.minimum_stake
 _.mode
+_.mtls
 _.name
 _.natives_only
 _.net_supply
@@ -214,6 +221,7 @@ _.recovery_key
 _.recovery_keys
 _.ref
 _.refresh_token
+_.registry
 _.registry_name
 _.remaining
 _.reputation
@@ -240,6 +248,9 @@ _.settlement_currency
 _.since
 _.skip
 _.skip_in_projection
+_.soft
+_.soft_reinstate
+_.soft_suspend
 _.sort_order
 _.source_registry
 _.source_service
@@ -256,10 +267,14 @@ _.state
 _.status
 _.subject
 _.supply
+_.suspended_at
+_.suspended_by
+_.suspensions
 _.svid
 _.svid_pem
 _.tags
 _.tee_type
+_.teg
 _.ticket
 _.tiers
 _.timestamp

@@ -6,7 +6,7 @@ from hansa.foundation.plumbing import idempotency, limits
 from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.sweeps import Sweep
-from hansa.rooms import agents, auditor, catalogue, journal, ledger, people, transfers
+from hansa.rooms import agents, auditor, catalogue, journal, ledger, people, standing, transfers
 
 API_ROUTERS: tuple[APIRouter, ...] = (
     # Matched in this order: the hot routes first.
@@ -18,6 +18,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.invites_router,
     catalogue.router,
     ledger.router,
+    standing.router,
     journal.router,
     journal.feed_router,
     auditor.router,
@@ -31,7 +32,9 @@ LEDGER_READINGS = journal.LedgerReadings(
     keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
 )
 
-REACTORS: tuple[journal.Reactor, ...] = ()
+IS_DEVELOPER_SUSPENDED = standing.is_developer_suspended
+
+REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST,)
 
 SWEEPS: tuple[Sweep, ...] = (
     Sweep("agents: forget spend approvals", 600, agents.forget_approvals),

@@ -59,7 +59,7 @@ async def serve_here(
     settings: Settings, dsn: str, listener: socket.socket, *, announce: bool, parent: int | None = None
 ) -> None:
     """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
-    async with open_runtime(settings, dsn) as runtime, _in_the_background(runtime):
+    async with open_runtime(settings, dsn) as runtime, in_the_background(runtime):
         app = build_app(runtime)
         server = server_of(app, ready_line(settings) if announce else None)
         _when_told_to_stop(lambda: server.handle_exit(signal.SIGTERM, None))
@@ -130,7 +130,8 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _in_the_background(runtime: Runtime) -> AsyncIterator[None]:
+async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
+    """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
     tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS))]
     if runtime.settings.reactor_framework_enabled:
         tasks.append(asyncio.create_task(journal.run_reactors(runtime.database, assembly.REACTORS)))

@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
-from tests.registry import StartRegistry
+from tests.registry import StartRegistry, TestAgent, TestDeveloper
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
 
@@ -35,8 +35,9 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         agent_rbac_default_roles="trader,staker",
         staking_rewards_enabled=True,
     )
-    administrator = await registry.administrator("admin_platform")
-    payer, payee = await registry.agent(), await registry.agent()
+    administrator = await registry.administrator("admin_platform", "admin_enforcement")
+    payer, payee, owner = await registry.agent(), await registry.agent(), await registry.developer()
+    owned = await owner.agent()
     assert (await payer.transfer(payee, "1", message="for you")).status_code == 200
     assert (await payer.transfer(payee, "0.00000001")).status_code == 200
     stake = await registry.post("/staking/stake", json={"amount": "10"}, headers=payer.headers)
@@ -56,6 +57,13 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     assert (
         await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     ).status_code == 200
+    await _suspend_and_revoke(payee, administrator)
+    rotations = {
+        "agents/me/rotate-signing-key": payer.headers,
+        f"agents/{owned.did}/rotate-secret": owner.headers,
+    }
+    for path, headers in rotations.items():
+        assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
     rows = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
     held = {kind.__name__: event_schema(kind) for kind in event_types()}
     for row in rows:
@@ -64,3 +72,29 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         assert data.keys() == schema["properties"].keys(), row["event_type"]
     seen = {row["event_type"] for row in rows}
     assert held.keys() - seen <= {"SupplyInvariantBreach"}
+
+
+async def _suspend_and_revoke(agent: TestAgent, administrator: TestDeveloper) -> None:
+    """Suspend and reinstate an agent that has a workload identity, and its developer; then revoke it."""
+    registry = agent.registry
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "INSERT INTO agents_mtls (agent_id, spiffe_id, expires_at)"
+            " SELECT id, 'spiffe://hansa.local/agent/one', now() + interval '1 minute' FROM agents_agent"
+            " WHERE did = $1",
+            agent.did,
+        )
+    )
+    owner = (await registry.get(f"/agent-cards/{agent.did}")).json()["developer_id"]
+    named = {"agent_dids": [agent.did], "reason": "For a test."}
+    for path in (
+        "agents/bulk/suspend",
+        "agents/bulk/reinstate",
+        f"developers/{owner}/suspend",
+        f"developers/{owner}/reinstate",
+        "agents/bulk/suspend",
+        "agents/bulk/revoke",
+    ):
+        body = named if "bulk" in path else {"reason": "For a test."}
+        answer = await registry.post(f"/admin/{path}", json=body, headers=administrator.headers)
+        assert answer.status_code == 200, answer.text

@@ -31,14 +31,24 @@ from hansa.foundation.events.ledger import (
     TransactionFeeCollected,
     ledger_key,
 )
+from hansa.foundation.events.standing import (
+    AgentReinstated,
+    AgentSuspended,
+    DeveloperReinstated,
+    DeveloperSuspended,
+)
 
 __all__ = [
     "AgentKeyRotated",
     "AgentMtlsEnrolled",
     "AgentMtlsRevoked",
     "AgentOnboarded",
+    "AgentReinstated",
     "AgentRevoked",
     "AgentSecretRotated",
+    "AgentSuspended",
+    "DeveloperReinstated",
+    "DeveloperSuspended",
     "EmissionRule",
     "Entry",
     "Event",

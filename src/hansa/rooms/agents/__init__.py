@@ -20,7 +20,7 @@ from hansa.rooms.agents.spending import (
     forget_approvals,
     preview_spending,
 )
-from hansa.rooms.agents.status import of_developer, reinstate, retire, revoke, suspend
+from hansa.rooms.agents.status import of_developer, reinstate, retire, revoke, statuses_of, suspend
 
 __all__ = [
     "Approval",
@@ -46,5 +46,6 @@ __all__ = [
     "revoke",
     "revoke_mtls",
     "router",
+    "statuses_of",
     "suspend",
 ]

@@ -8,6 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.secrets import fingerprint, new_hex
 
 from . import rules, store
+from .owners import IsSuspended, require_good_standing
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ async def issue_bootstrap_token(
     agent_type_hint: str | None,
     requested_by: str | None,
     lifetime_seconds: int,
+    is_suspended: IsSuspended,
 ) -> IssuedToken:
     """A token that creates one agent for this developer.
 
-    Raises: DeveloperUnverified.
+    Raises: DeveloperUnverified, DeveloperSuspended.
     """
     rules.require_verified(is_verified=developer.is_verified)
+    await require_good_standing(tx, developer.id, is_suspended)
     token = new_hex("bst_")
     expires_at = await store.insert_bootstrap_token(
         tx,

@@ -10,6 +10,13 @@ class DeveloperUnverified(Forbidden):
     sentence = "Verify your e-mail address before you create agents."
 
 
+class DeveloperSuspended(Forbidden):
+    """The developer is suspended."""
+
+    code = "DEVELOPER_SUSPENDED"
+    sentence = "Your account is suspended: it creates no agents."
+
+
 class BootstrapTokenRefused(Unauthorized):
     """The Bootstrap-Token header is missing, or its token is unknown or expired."""
 

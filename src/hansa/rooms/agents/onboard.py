@@ -13,6 +13,7 @@ from hansa.rooms import catalogue, journal, ledger
 from . import rules, store
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
+from .owners import IsSuspended, require_good_standing
 from .rules import FundingStatus
 
 
@@ -34,13 +35,14 @@ class Onboarded:
     funding: FundingStatus
 
 
-async def create_agent(tx: Tx, asked: Onboarding, settings: Settings) -> Onboarded:
+async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspended: IsSuspended) -> Onboarded:
     """Create the agent and burn the token; whatever is refused leaves the token usable.
 
-    Raises: BootstrapTokenRefused, BootstrapTokenUsed, and for the card CardInvalid, HumanReadableIdTaken, HostRefused.
+    Raises: BootstrapTokenRefused, BootstrapTokenUsed, DeveloperSuspended, and for the card CardInvalid, HumanReadableIdTaken, HostRefused.
     """
     token_sha256 = fingerprint(asked.bootstrap_token)
     token = rules.require_usable(await store.find_bootstrap_token(tx, token_sha256))
+    await require_good_standing(tx, token.developer_id, is_suspended)
     card = await _publish(tx, asked, token.developer_id, settings)
     agent_id = await _register(tx, asked.identity, token.developer_id, card.name, settings)
     if not await store.burn_bootstrap_token(tx, token_sha256):

@@ -36,6 +36,7 @@ from .errors import (
     BootstrapTokenRefused,
     BootstrapTokenUsed,
     CredentialsWrong,
+    DeveloperSuspended,
     DeveloperUnverified,
     DidMethodUnsupported,
     NotTheOwner,
@@ -43,6 +44,7 @@ from .errors import (
 from .keys import router as keys_router
 from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
+from .owners import OwnersStanding
 from .schemas import (
     AgentTokenForm,
     AgentTokenOut,
@@ -94,10 +96,16 @@ WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
 @router.post(
     "/onboard/bootstrap/request-token",
     dependencies=[Depends(limited(BOOTSTRAP_TOKENS))],
-    responses=problems(Unauthorized, DeveloperUnverified, Invalid, BodyInvalid, TooManyRequests),
+    responses=problems(
+        Unauthorized, DeveloperUnverified, DeveloperSuspended, Invalid, BodyInvalid, TooManyRequests
+    ),
 )
 async def request_bootstrap_token(
-    body: BootstrapRequest, developer: CreatingDeveloper, db: Db, config: Config
+    body: BootstrapRequest,
+    developer: CreatingDeveloper,
+    db: Db,
+    config: Config,
+    owners_standing: OwnersStanding,
 ) -> BootstrapOut:
     """A token that creates one agent, soon."""
     lifetime = config.bootstrap_token_lifetime
@@ -108,6 +116,7 @@ async def request_bootstrap_token(
             agent_type_hint=body.agent_type_hint,
             requested_by=body.requested_by,
             lifetime_seconds=lifetime,
+            is_suspended=owners_standing,
         )
     )
     return BootstrapOut(bootstrap_token=issued.token, expires_in=lifetime, expires_at=issued.expires_at)
@@ -120,6 +129,7 @@ async def request_bootstrap_token(
     responses=problems(
         BootstrapTokenRefused,
         BootstrapTokenUsed,
+        DeveloperSuspended,
         catalogue.HumanReadableIdTaken,
         DidMethodUnsupported,
         catalogue.CardInvalid,
@@ -132,13 +142,17 @@ async def request_bootstrap_token(
 )
 @takes_cards
 async def onboard_agent(
-    body: CreateAgentIn, token: BringsBootstrapToken, db: Db, config: Config
+    body: CreateAgentIn,
+    token: BringsBootstrapToken,
+    db: Db,
+    config: Config,
+    owners_standing: OwnersStanding,
 ) -> CreateAgentOut:
     """Create an agent. Its secret and its private key are shown this once."""
     rules.require_own_method(body.agent_did_method, config.did_method)
     identity = new_identity(config, body.brought_key)
     asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card)
-    onboarded = await db.act(lambda tx: create_agent(tx, asked, config))
+    onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owners_standing))
     return CreateAgentOut.of(identity, onboarded)
 
 

@@ -3,6 +3,7 @@
 Each act locks the agent, so of two at once the second sees what the first has done.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -64,6 +65,11 @@ async def retire(tx: Tx, did: str, *, by: Revoker) -> Revoked:
         return "not_found"
     await ledger.close_account(tx, did)
     return await revoke(tx, did, by=by)
+
+
+async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The statuses of those of the DIDs that are agents of this registry."""
+    return await store.statuses_of(tx, dids)
 
 
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:

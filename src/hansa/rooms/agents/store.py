@@ -199,6 +199,12 @@ async def hear(tx: Tx, did: str) -> datetime | None:
     return heard_at
 
 
+async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The statuses of those agents that there are."""
+    rows = await tx.fetch("SELECT did, status FROM agents_agent WHERE did = ANY($1)", list(dids))
+    return {row["did"]: row["status"] for row in rows}
+
+
 async def lock_status(tx: Tx, did: str) -> str | None:
     """The agent's status, locked until the transaction ends, or None for an unknown DID."""
     status: str | None = await tx.fetchval(

@@ -1,5 +1,6 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
+from .enforcement import reinstate_card, suspend_card
 from .errors import CardInvalid, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
@@ -20,6 +21,8 @@ __all__ = [
     "list_cards",
     "publish_card",
     "publish_stub",
+    "reinstate_card",
     "retire_card",
     "router",
+    "suspend_card",
 ]

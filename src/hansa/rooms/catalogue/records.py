@@ -1,7 +1,7 @@
 """Cards as they are written, read and found."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -36,7 +36,7 @@ class StoredCard:
 
 @dataclass(frozen=True)
 class Card:
-    """A card as read; `card_data` is None where it was not asked for."""
+    """A card as read; `card_data` is None where it was not asked for, `status_since` while the card is active."""
 
     id: UUID
     card_id: int
@@ -47,6 +47,7 @@ class Card:
     description: str
     is_active: bool
     status: str
+    status_since: date | None
     is_stub: bool
     unlisted: bool
     created_at: datetime

@@ -1,5 +1,6 @@
 """HTTP doors of the catalogue."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -12,6 +13,7 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Unauthorized
 
 from .discovery import discover_agents
+from .enforcement import with_enforcement
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, QueryInvalid, UnlistedRefused
 from .form import check_card
 from .listing import list_cards
@@ -46,25 +48,33 @@ async def read_cards(
         own_currency=settings.settlement_currency, developer_id=developer.id if developer else None
     )
     page = await db.read(lambda tx: list_cards(tx, filters, query.page()))
+    page = replace(page, cards=[with_enforcement(card, settings.extension_base) for card in page.cards])
     return CardPageOut.of(page, query.limit)
 
 
 @router.get("/agent-cards/by-hri", responses=problems(CardUnknown))
-async def read_card_by_hri(_: Public, db: Db, hri: Annotated[str, Query(max_length=256)]) -> CardOut:
+async def read_card_by_hri(
+    _: Public, db: Db, settings: Config, hri: Annotated[str, Query(max_length=256)]
+) -> CardOut:
     """Read the card with that humanReadableId (`org/name`)."""
-    return CardOut.of(await db.read(lambda tx: card_called(tx, hri)))
+    card = await db.read(lambda tx: card_called(tx, hri))
+    return CardOut.of(with_enforcement(card, settings.extension_base))
 
 
 @router.get("/agent-cards/id/{human_readable_id:path}", responses=problems(CardUnknown))
-async def read_card_by_human_readable_id(_: Public, db: Db, human_readable_id: str) -> CardOut:
+async def read_card_by_human_readable_id(
+    _: Public, db: Db, settings: Config, human_readable_id: str
+) -> CardOut:
     """Read the card with that humanReadableId; the slash may stand as it is."""
-    return CardOut.of(await db.read(lambda tx: card_called(tx, human_readable_id)))
+    card = await db.read(lambda tx: card_called(tx, human_readable_id))
+    return CardOut.of(with_enforcement(card, settings.extension_base))
 
 
 @router.get("/agent-cards/{card_id}", responses=problems(CardUnknown))
-async def read_card(_: Public, db: Db, card_id: str) -> CardOut:
+async def read_card(_: Public, db: Db, settings: Config, card_id: str) -> CardOut:
     """Read a card by its UUID, the DID of its agent, or its number; a suspended one tells its status."""
-    return CardOut.of(await db.read(lambda tx: card_of(tx, card_id)))
+    card = await db.read(lambda tx: card_of(tx, card_id))
+    return CardOut.of(with_enforcement(card, settings.extension_base))
 
 
 @router.get("/discover", responses=problems(QueryInvalid))
@@ -80,9 +90,10 @@ async def discover(
 
 
 @router.get("/agents/by-did/{did}", responses=problems(CardUnknown))
-async def read_agent_by_did(_: Public, db: Db, did: str) -> AgentOut:
+async def read_agent_by_did(_: Public, db: Db, settings: Config, did: str) -> AgentOut:
     """Read one agent, local or mirrored."""
-    return AgentOut.of(await db.read(lambda tx: card_of_agent(tx, did)))
+    card = await db.read(lambda tx: card_of_agent(tx, did))
+    return AgentOut.of(with_enforcement(card, settings.extension_base))
 
 
 @router.post("/utils/validate-card", responses=problems(BodyInvalid))

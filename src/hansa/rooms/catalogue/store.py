@@ -21,7 +21,8 @@ SEARCH_SECONDS = 5
 PAGE_MAX_BYTES = 32 * 1024 * 1024
 
 _COLUMNS = """
-c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status, is_stub,
+c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
+status_since, is_stub,
 unlisted, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain
 """
@@ -41,7 +42,16 @@ _BY_KEY = {
     int: "c.id = $1",
 }
 
-_RETIRE = "UPDATE catalogue_card SET status = 'revoked', is_active = false WHERE did = $1 AND source_registry IS NULL"
+_RETIRE = """
+UPDATE catalogue_card SET status = 'revoked', status_since = (now() AT TIME ZONE 'UTC')::date, is_active = false
+WHERE did = $1 AND source_registry IS NULL
+"""
+
+_SET_STANDING = """
+UPDATE catalogue_card SET status = $2,
+  status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
+WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
+"""
 
 _SHOWN = "is_active AND NOT unlisted AND status = 'active'"
 
@@ -115,6 +125,11 @@ async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
 async def retire(tx: Tx, did: str) -> None:
     """Mark the card of an own agent as revoked and take it out of every listing."""
     await tx.execute(_RETIRE, did)
+
+
+async def set_standing(tx: Tx, did: str, status: str) -> None:
+    """Write the status of an own agent's card, unless it is revoked."""
+    await tx.execute(_SET_STANDING, did, status)
 
 
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:

@@ -25,6 +25,7 @@ from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, preview,
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
+from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 
 __all__ = [
     "BALANCES",
@@ -57,7 +58,9 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "preview",
+    "reinstate_accounts",
     "router",
     "stake_gaps",
+    "suspend_accounts",
     "transfer",
 ]

@@ -6,6 +6,7 @@ from .audit_log import router as audit_log_router
 from .check import check_developer
 from .invites import router as invites_router
 from .routes import router
+from .store import names_of
 
 __all__ = [
     "admit_administrator",
@@ -14,5 +15,6 @@ __all__ = [
     "check_developer",
     "create_administrator",
     "invites_router",
+    "names_of",
     "router",
 ]

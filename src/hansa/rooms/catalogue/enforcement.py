@@ -1,0 +1,35 @@
+"""What a card says of its agent's suspension: that, and since which day. The reason is nobody's business here."""
+
+from dataclasses import replace
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import store
+from .records import Card
+
+ENFORCEMENT = "/extensions/v1/enforcement"
+
+
+async def suspend_card(tx: Tx, did: str) -> None:
+    """The agent's card leaves listings and discovery, and says `suspended` where it is read by its key."""
+    await store.set_standing(tx, did, "suspended")
+
+
+async def reinstate_card(tx: Tx, did: str) -> None:
+    """The agent's card stands as it did before its suspension."""
+    await store.set_standing(tx, did, "active")
+
+
+def with_enforcement(card: Card, extension_base: str) -> Card:
+    """The card with its document saying what the platform has done to the agent, if anything."""
+    if card.card_data is None or card.status_since is None:
+        return card
+    written = card.card_data.get("extensions", [])
+    told: dict[str, Any] = {
+        "uri": extension_base + ENFORCEMENT,
+        "description": "What the registry has done to this agent, and since which day.",
+        "required": False,
+        "params": {"status": card.status, "since": card.status_since.isoformat()},
+    }
+    return replace(card, card_data={**card.card_data, "extensions": [*written, told]})

@@ -1,0 +1,5 @@
+"""Suspended accounts: they hold what they hold, and take part in no transfer."""
+
+from .store import reinstate_accounts, suspend_accounts
+
+__all__ = ["reinstate_accounts", "suspend_accounts"]

@@ -1,0 +1,68 @@
+"""Suspend and reinstate a developer with every agent. A suspended developer may log in and read, and creates no agents."""
+
+from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents, journal, people
+
+from . import store
+from .errors import DeveloperUnknown
+from .reinstate import reinstate_each
+from .rules import Restored, Stopped
+from .suspend import suspend_each
+
+
+async def suspend_developer(
+    tx: Tx, developer_id: int, administrator: Developer, *, reason: str
+) -> list[Stopped]:
+    """Suspend the developer and every agent, hard. Raises: DeveloperUnknown."""
+    await require_developer(tx, developer_id)
+    await store.lock_developer(tx, developer_id)
+    opened = await store.open_developer_suspension(tx, developer_id, reason=reason, by=administrator.id)
+    dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
+    told = await suspend_each(tx, dids, administrator, ground="developer", reason=reason, soft=False)
+    if opened:
+        stopped = sum(row.registry == "suspended" for row in told.values())
+        day = (await store.today(tx)).isoformat()
+        await journal.append(tx, DeveloperSuspended(developer_id=developer_id, agents=stopped, date=day))
+    await record_admin_act(
+        tx, administrator, act="developer.suspend", subject=str(developer_id), reason=reason
+    )
+    return [told[did] for did in dids]
+
+
+async def reinstate_developer(
+    tx: Tx, developer_id: int, administrator: Developer, *, reason: str | None
+) -> list[Restored]:
+    """Lift the developer's suspension and what it did to the agents; what else stands against one goes on standing.
+
+    Raises: DeveloperUnknown.
+    """
+    await require_developer(tx, developer_id)
+    await store.lock_developer(tx, developer_id)
+    lifted = await store.lift_developer_suspension(tx, developer_id, by=administrator.id)
+    dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
+    told = await reinstate_each(tx, dids, administrator, grounds=("developer",), soft=False)
+    if lifted:
+        returned = sum(row.registry == "reinstated" for row in told.values())
+        day = (await store.today(tx)).isoformat()
+        await journal.append(tx, DeveloperReinstated(developer_id=developer_id, agents=returned, date=day))
+    await record_admin_act(
+        tx, administrator, act="developer.reinstate", subject=str(developer_id), reason=reason
+    )
+    return [told[did] for did in dids]
+
+
+async def is_developer_suspended(tx: Tx, developer_id: int) -> bool:
+    """Whether the developer is suspended; no suspension begins before this transaction ends."""
+    await store.share_developer(tx, developer_id)
+    return await store.developer_suspension(tx, developer_id) is not None
+
+
+async def require_developer(tx: Tx, developer_id: int) -> str:
+    """The developer's name. Raises: DeveloperUnknown."""
+    name = (await people.names_of(tx, [developer_id])).get(developer_id)
+    if name is None:
+        raise DeveloperUnknown
+    return name

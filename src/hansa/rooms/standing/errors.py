@@ -1,0 +1,9 @@
+"""What the room refuses."""
+
+from hansa.foundation.words.errors import NotFound
+
+
+class DeveloperUnknown(NotFound):
+    """There is no developer of that id."""
+
+    sentence = "There is no developer of that id."

@@ -1,0 +1,37 @@
+"""What a developer owns, for an administrator: every agent, and what stands against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents
+
+from . import store
+from .developers import require_developer
+from .rules import DeveloperSuspension, Suspension
+
+
+@dataclass(frozen=True)
+class OwnedAgents:
+    """A page of a developer's agents, the oldest first, each with what stands against it."""
+
+    developer_id: int
+    developer_name: str
+    developer_suspension: DeveloperSuspension | None
+    agents: Sequence[tuple[agents.OwnedAgent, Sequence[Suspension]]]
+    total: int
+
+
+async def agents_by_developer(tx: Tx, developer_id: int, *, limit: int, offset: int) -> OwnedAgents:
+    """Read one page. Raises: DeveloperUnknown."""
+    name = await require_developer(tx, developer_id)
+    owned = await agents.of_developer(tx, developer_id)
+    page = owned[offset : offset + limit]
+    suspensions = await store.suspensions_of(tx, [agent.did for agent in page])
+    return OwnedAgents(
+        developer_id=developer_id,
+        developer_name=name,
+        developer_suspension=await store.developer_suspension(tx, developer_id),
+        agents=[(agent, suspensions.get(agent.did, [])) for agent in page],
+        total=len(owned),
+    )

@@ -1,0 +1,67 @@
+"""Reinstate agents: what stood against them is lifted, and what was withheld is given back."""
+
+from collections.abc import Mapping, Sequence
+
+from hansa.foundation.events import AgentReinstated, AgentSuspended
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents, journal
+
+from . import levers, store
+from .rules import GROUNDS, Ground, Restored, Return, Standing
+
+
+async def reinstate_agents(
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, reason: str | None, soft: bool
+) -> list[Restored]:
+    """Let the agents act again, whatever they were suspended for; one answer for each DID.
+
+    A soft reinstatement leaves withheld what is withheld, until a hard one.
+    """
+    known = await agents.statuses_of(tx, dids)
+    told = await reinstate_each(tx, list(known), administrator, grounds=GROUNDS, soft=soft)
+    for did in told:
+        await record_admin_act(tx, administrator, act="agent.reinstate", subject=did, reason=reason)
+    return [told.get(did, Restored(did, "not_found", "skipped", "skipped")) for did in dids]
+
+
+async def reinstate_each(
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, grounds: Sequence[Ground], soft: bool
+) -> dict[str, Restored]:
+    """Lift what stands against these agents on these grounds; who is suspended on another one stays so."""
+    left = {did: standing.without(grounds) for did, standing in (await store.lock(tx, dids)).items()}
+    status = {did: await _status(tx, did, left[did]) for did in sorted(left)}
+    lifted = [did for did, told in status.items() if told not in {"revoked", levers.FAILED}]
+    await store.lift_suspensions(tx, lifted, grounds, by=administrator.id)
+    due = [] if soft else [did for did in status if _is_due(status[did], left[did])]
+    identity = {did: await levers.give_identity(tx, did) for did in due}
+    account = await levers.give_accounts(tx, due)
+    given_back = [did for did in due if identity[did] != levers.FAILED and account.get(did) != levers.FAILED]
+    await store.withhold_no_more(tx, given_back)
+    await _tell(tx, status, given_back, soft=soft)
+    return {
+        did: Restored(did, status[did], identity.get(did, "skipped"), account.get(did, "skipped"))
+        for did in status
+    }
+
+
+async def _status(tx: Tx, did: str, left: Standing) -> Return:
+    return "still_suspended" if left.is_suspended else await levers.let_act(tx, did)
+
+
+def _is_due(status: Return, left: Standing) -> bool:
+    """Whether what is withheld is to be given back."""
+    return left.is_withheld and not left.is_hard and status != "revoked"
+
+
+async def _tell(tx: Tx, status: Mapping[str, Return], given_back: Sequence[str], *, soft: bool) -> None:
+    day = (await store.today(tx)).isoformat()
+    told: list[AgentReinstated | AgentSuspended] = []
+    for did, became in status.items():
+        if became == "reinstated" or (became == "already_active" and did in given_back):
+            told.append(AgentReinstated(did=did, soft=soft, date=day))
+        elif became == "still_suspended" and did in given_back:
+            told.append(AgentSuspended(did=did, soft=True, date=day))
+    if told:
+        await journal.append(tx, *told)

@@ -1,0 +1,37 @@
+"""Revoke suspended agents for good. What their accounts hold stays there, and takes part in no transfer."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents
+
+from . import levers, store
+from .rules import End, Ended
+
+
+async def revoke_agents(tx: Tx, dids: Sequence[str], administrator: Developer, *, reason: str) -> list[Ended]:
+    """End the agents; one answer for each DID. An agent that is not suspended is left alone."""
+    known = await agents.statuses_of(tx, dids)
+    await store.lock(tx, known)
+    status = await agents.statuses_of(tx, list(known))
+    ending = sorted(did for did in status if status[did] == "suspended")
+    await store.withhold(tx, ending)
+    identity = {did: await levers.take_identity(tx, did) for did in ending}
+    ended = {did: await levers.end(tx, did) for did in ending}
+    account = await levers.take_accounts(tx, ending)
+    for did in ending:
+        await record_admin_act(tx, administrator, act="agent.revoke", subject=did, reason=reason)
+    return [
+        Ended(did, ended[did], identity[did], account.get(did, "skipped"))
+        if did in ended
+        else Ended(did, _left_alone(status.get(did)), "skipped", "skipped")
+        for did in dids
+    ]
+
+
+def _left_alone(status: str | None) -> End:
+    if status is None:
+        return "not_found"
+    return "already_revoked" if status == "revoked" else "not_suspended"

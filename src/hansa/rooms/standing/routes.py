@@ -1,0 +1,114 @@
+"""Suspension over HTTP, for administrators of enforcement."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+
+from .developers import reinstate_developer, suspend_developer
+from .errors import DeveloperUnknown
+from .owned import agents_by_developer
+from .reinstate import reinstate_agents
+from .revoke import revoke_agents
+from .schemas import (
+    BIGINT_MAX,
+    EndedAgentsOut,
+    OwnedAgentsOut,
+    ReinstateAgentsIn,
+    ReinstateDeveloperIn,
+    RestoredAgentsOut,
+    RestoredDeveloperOut,
+    RevokeAgentsIn,
+    StoppedAgentsOut,
+    StoppedDeveloperOut,
+    SuspendAgentsIn,
+    SuspendDeveloperIn,
+)
+from .suspend import suspend_agents
+
+router = APIRouter(prefix="/admin", tags=["administrators"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
+DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+
+
+@router.post("/agents/bulk/suspend", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
+async def suspend_some_agents(
+    body: SuspendAgentsIn, administrator: Administrator, db: Db
+) -> StoppedAgentsOut:
+    """Suspend agents. What cannot be done to one of them is told in its row and hinders nothing else."""
+    rows = await db.act(
+        lambda tx: suspend_agents(
+            tx, body.agent_dids, administrator, reason=body.reason, soft=body.soft_suspend
+        )
+    )
+    return StoppedAgentsOut.of(rows)
+
+
+@router.post("/agents/bulk/reinstate", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
+async def reinstate_some_agents(
+    body: ReinstateAgentsIn, administrator: Administrator, db: Db
+) -> RestoredAgentsOut:
+    """Reinstate agents, whatever they were suspended for."""
+    rows = await db.act(
+        lambda tx: reinstate_agents(
+            tx, body.agent_dids, administrator, reason=body.reason, soft=body.soft_reinstate
+        )
+    )
+    return RestoredAgentsOut.of(rows)
+
+
+@router.post("/agents/bulk/revoke", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
+async def revoke_some_agents(body: RevokeAgentsIn, administrator: Administrator, db: Db) -> EndedAgentsOut:
+    """End suspended agents for good."""
+    rows = await db.act(lambda tx: revoke_agents(tx, body.agent_dids, administrator, reason=body.reason))
+    return EndedAgentsOut.of(rows)
+
+
+@router.get(
+    "/agents/by-developer/{developer_id}",
+    responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid),
+)
+async def read_agents_of_developer(
+    developer_id: DeveloperId,
+    _: Administrator,
+    db: Db,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> OwnedAgentsOut:
+    """What a developer owns, and what stands against it."""
+    owned = await db.read(lambda tx: agents_by_developer(tx, developer_id, limit=limit, offset=offset))
+    return OwnedAgentsOut.of(owned, limit=limit, offset=offset)
+
+
+@router.post(
+    "/developers/{developer_id}/suspend",
+    responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid, BodyInvalid),
+)
+async def suspend_one_developer(
+    developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: Db
+) -> StoppedDeveloperOut:
+    """Suspend a developer and, hard, every agent of theirs."""
+    rows = await db.act(lambda tx: suspend_developer(tx, developer_id, administrator, reason=body.reason))
+    return StoppedDeveloperOut.under(developer_id, rows)
+
+
+@router.post(
+    "/developers/{developer_id}/reinstate",
+    responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid, BodyInvalid),
+)
+async def reinstate_one_developer(
+    developer_id: DeveloperId,
+    administrator: Administrator,
+    db: Db,
+    body: ReinstateDeveloperIn | None = None,
+) -> RestoredDeveloperOut:
+    """Lift a developer's suspension and what it did to the agents; one suspended for itself stays so."""
+    reason = body.reason if body else None
+    rows = await db.act(lambda tx: reinstate_developer(tx, developer_id, administrator, reason=reason))
+    return RestoredDeveloperOut.under(developer_id, rows)

@@ -1,0 +1,227 @@
+"""Shapes of requests and answers about suspension."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field, StrictBool
+
+from hansa.foundation.words.paging import Page, Pagination
+
+from . import rules
+from .owned import OwnedAgents
+from .rules import DeveloperSuspension, Suspension
+
+AGENTS_MAX = 500
+REASON_MAX = 2000
+BIGINT_MAX = 2**63 - 1
+
+
+def _told(reason: str) -> str:
+    if not reason.strip():
+        raise ValueError("must say something")
+    return reason.strip()
+
+
+Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_told)]
+Dids = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=512)]],
+    Field(min_length=1, max_length=AGENTS_MAX, description="One said twice counts once."),
+    AfterValidator(lambda dids: list(dict.fromkeys(dids))),
+]
+
+
+class SuspendAgentsIn(BaseModel):
+    """Which agents to suspend, and why."""
+
+    agent_dids: Dids
+    reason: Reason = Field(description="Kept here and shown to administrators only.")
+    soft_suspend: StrictBool = Field(
+        default=False, description="Leave workload identity and ledger account alone."
+    )
+
+
+class ReinstateAgentsIn(BaseModel):
+    """Which agents to reinstate."""
+
+    agent_dids: Dids
+    reason: Annotated[str, Field(max_length=REASON_MAX)] | None = None
+    soft_reinstate: StrictBool = Field(
+        default=False, description="Leave workload identity and ledger account as they are."
+    )
+
+
+class RevokeAgentsIn(BaseModel):
+    """Which suspended agents to end for good, and why."""
+
+    agent_dids: Dids
+    reason: Reason
+
+
+class SuspendDeveloperIn(BaseModel):
+    """Why a developer is suspended."""
+
+    reason: Reason = Field(description="Kept here and shown to administrators only.")
+
+
+class ReinstateDeveloperIn(BaseModel):
+    """Why a developer is reinstated."""
+
+    reason: Annotated[str, Field(max_length=REASON_MAX)] | None = None
+
+
+class StoppedOut(BaseModel):
+    """What became of one agent."""
+
+    agent_did: str
+    registry: rules.Stop
+    mtls: rules.IdentityTaken
+    teg: rules.AccountTaken
+
+
+class RestoredOut(BaseModel):
+    """What was given back to one agent."""
+
+    agent_did: str
+    registry: rules.Return = Field(
+        description="`still_suspended`: it was suspended for itself as well, and stays so."
+    )
+    mtls: rules.IdentityGiven
+    teg: rules.AccountGiven
+
+
+class EndedOut(BaseModel):
+    """What became of one agent that was to be revoked."""
+
+    agent_did: str
+    registry: rules.End
+    mtls: rules.IdentityTaken
+    teg: rules.AccountTaken
+
+
+class StoppedAgentsOut(BaseModel):
+    """One row for each agent, in the order asked for."""
+
+    results: list[StoppedOut]
+
+    @classmethod
+    def of(cls, rows: Sequence[rules.Stopped]) -> "StoppedAgentsOut":
+        return cls(results=[StoppedOut(**vars(row)) for row in rows])
+
+
+class RestoredAgentsOut(BaseModel):
+    """One row for each agent, in the order asked for."""
+
+    results: list[RestoredOut]
+
+    @classmethod
+    def of(cls, rows: Sequence[rules.Restored]) -> "RestoredAgentsOut":
+        return cls(results=[RestoredOut(**vars(row)) for row in rows])
+
+
+class EndedAgentsOut(BaseModel):
+    """One row for each agent, in the order asked for."""
+
+    results: list[EndedOut]
+
+    @classmethod
+    def of(cls, rows: Sequence[rules.Ended]) -> "EndedAgentsOut":
+        return cls(results=[EndedOut(**vars(row)) for row in rows])
+
+
+class StoppedDeveloperOut(StoppedAgentsOut):
+    """A suspended developer, with one row for each agent."""
+
+    developer_id: int
+    status: str = Field(examples=["suspended"])
+
+    @classmethod
+    def under(cls, developer_id: int, rows: Sequence[rules.Stopped]) -> "StoppedDeveloperOut":
+        return cls(
+            developer_id=developer_id, status="suspended", results=[StoppedOut(**vars(row)) for row in rows]
+        )
+
+
+class RestoredDeveloperOut(RestoredAgentsOut):
+    """A reinstated developer, with one row for each agent."""
+
+    developer_id: int
+    status: str = Field(examples=["active"])
+
+    @classmethod
+    def under(cls, developer_id: int, rows: Sequence[rules.Restored]) -> "RestoredDeveloperOut":
+        return cls(
+            developer_id=developer_id, status="active", results=[RestoredOut(**vars(row)) for row in rows]
+        )
+
+
+class DeveloperSuspensionOut(BaseModel):
+    """What stands against a developer."""
+
+    reason: str
+    suspended_by: int = Field(description="The administrator's id.")
+    suspended_at: datetime
+
+    @classmethod
+    def of(cls, suspension: DeveloperSuspension) -> "DeveloperSuspensionOut":
+        return cls(**vars(suspension))
+
+
+class SuspensionOut(BaseModel):
+    """What stands against an agent."""
+
+    ground: rules.Ground = Field(description="Whether the agent was named itself, or its developer.")
+    soft: bool
+    reason: str
+    suspended_by: int = Field(description="The administrator's id.")
+    suspended_at: datetime
+
+    @classmethod
+    def of(cls, suspension: Suspension) -> "SuspensionOut":
+        return cls(**vars(suspension))
+
+
+class OwnedAgentOut(BaseModel):
+    """An agent of a developer."""
+
+    agent_did: str
+    client_id: str
+    name: str
+    status: str = Field(description="`active`, `suspended` or `revoked`.")
+    roles: list[str]
+    created_at: datetime
+    last_active_at: datetime | None
+    suspensions: list[SuspensionOut]
+
+
+class OwnedAgentsOut(Page[OwnedAgentOut]):
+    """The agents of a developer, the oldest first."""
+
+    developer_id: int
+    developer_name: str
+    developer_status: str = Field(description="`active` or `suspended`.")
+    developer_suspension: DeveloperSuspensionOut | None
+
+    @classmethod
+    def of(cls, owned: OwnedAgents, *, limit: int, offset: int) -> "OwnedAgentsOut":
+        suspension = owned.developer_suspension
+        return cls(
+            developer_id=owned.developer_id,
+            developer_name=owned.developer_name,
+            developer_status="suspended" if suspension else "active",
+            developer_suspension=DeveloperSuspensionOut.of(suspension) if suspension else None,
+            items=[
+                OwnedAgentOut(
+                    agent_did=agent.did,
+                    client_id=agent.client_id,
+                    name=agent.name,
+                    status=agent.status,
+                    roles=list(agent.roles),
+                    created_at=agent.created_at,
+                    last_active_at=agent.last_active_at,
+                    suspensions=[SuspensionOut.of(one) for one in suspensions],
+                )
+                for agent, suspensions in owned.agents
+            ],
+            pagination=Pagination.of(total=owned.total, limit=limit, offset=offset),
+        )

@@ -1,0 +1,161 @@
+"""Every SQL statement of the room.
+
+Each act locks the rows of its agents in standing_agent, in the order of their DIDs, before it looks at anything: of two
+acts on one agent the second sees what the first has done. A developer is locked by an advisory lock, exclusively while
+suspended or reinstated, shared while one of its agents is being created.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import date
+
+from hansa.foundation.plumbing.database import Tx
+
+from .rules import DeveloperSuspension, Ground, Standing, Suspension
+
+_MAKE_ROWS = "INSERT INTO standing_agent (did) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
+
+_LOCK = "SELECT did, withheld_since FROM standing_agent WHERE did = ANY($1) ORDER BY did FOR UPDATE"
+
+_STANDING = """
+SELECT did, ground, soft, reason, suspended_by, suspended_at FROM standing_suspension
+WHERE did = ANY($1) AND lifted_at IS NULL ORDER BY id
+"""
+
+# A soft one becomes hard, with the reason given for that; otherwise the first stands as it is.
+_OPEN = """
+INSERT INTO standing_suspension AS s (did, ground, soft, reason, suspended_by)
+SELECT did, $2, $3, $4, $5 FROM unnest($1::text[]) did
+ON CONFLICT (did, ground) WHERE lifted_at IS NULL DO UPDATE
+SET soft = false, reason = EXCLUDED.reason, suspended_by = EXCLUDED.suspended_by
+WHERE s.soft AND NOT EXCLUDED.soft
+"""
+
+_LIFT = """
+UPDATE standing_suspension SET lifted_by = $3, lifted_at = now()
+WHERE did = ANY($1) AND ground = ANY($2) AND lifted_at IS NULL
+"""
+
+_WITHHOLD = """
+UPDATE standing_agent SET withheld_since = now() WHERE did = ANY($1) AND withheld_since IS NULL RETURNING did
+"""
+
+_LOCK_DEVELOPER = "SELECT pg_advisory_xact_lock(hashtextextended('standing: developer ' || $1::bigint, 1))"
+
+_SHARE_DEVELOPER = (
+    "SELECT pg_advisory_xact_lock_shared(hashtextextended('standing: developer ' || $1::bigint, 1))"
+)
+
+_OPEN_DEVELOPER = """
+INSERT INTO standing_developer_suspension (developer_id, reason, suspended_by) VALUES ($1, $2, $3)
+ON CONFLICT (developer_id) WHERE lifted_at IS NULL DO NOTHING RETURNING 1
+"""
+
+_LIFT_DEVELOPER = """
+UPDATE standing_developer_suspension SET lifted_by = $2, lifted_at = now()
+WHERE developer_id = $1 AND lifted_at IS NULL RETURNING 1
+"""
+
+_DEVELOPER = """
+SELECT reason, suspended_by, suspended_at FROM standing_developer_suspension
+WHERE developer_id = $1 AND lifted_at IS NULL
+"""
+
+_BLOCK = """
+INSERT INTO standing_blocklist (did, since)
+SELECT did, withheld_since FROM standing_agent WHERE did = $1 AND withheld_since IS NOT NULL
+ON CONFLICT (did) DO UPDATE SET since = EXCLUDED.since
+"""
+
+_UNBLOCK = """
+DELETE FROM standing_blocklist b WHERE did = $1
+  AND NOT EXISTS (SELECT FROM standing_agent a WHERE a.did = b.did AND a.withheld_since IS NOT NULL)
+"""
+
+
+async def today(tx: Tx) -> date:
+    """The day in UTC, by the database's clock."""
+    day: date = await tx.fetchval("SELECT (now() AT TIME ZONE 'UTC')::date")
+    return day
+
+
+async def lock(tx: Tx, dids: Collection[str]) -> dict[str, Standing]:
+    """Lock these agents against other acts, and tell what stands against each."""
+    in_order = sorted(dids)
+    await tx.execute(_MAKE_ROWS, in_order)
+    rows = await tx.fetch(_LOCK, in_order)
+    standing = await suspensions_of(tx, in_order)
+    return {
+        row["did"]: Standing(
+            {one.ground: one.soft for one in standing.get(row["did"], ())}, row["withheld_since"] is not None
+        )
+        for row in rows
+    }
+
+
+async def suspensions_of(tx: Tx, dids: Sequence[str]) -> dict[str, list[Suspension]]:
+    """The suspensions that stand, by DID."""
+    found: defaultdict[str, list[Suspension]] = defaultdict(list)
+    for row in await tx.fetch(_STANDING, list(dids)):
+        found[row["did"]].append(Suspension(**{name: row[name] for name in Suspension.__match_args__}))
+    return found
+
+
+async def open_suspensions(
+    tx: Tx, dids: Sequence[str], *, ground: Ground, soft: bool, reason: str, by: int
+) -> None:
+    """Let a suspension stand against each of the locked agents."""
+    await tx.execute(_OPEN, list(dids), ground, soft, reason, by)
+
+
+async def lift_suspensions(tx: Tx, dids: Sequence[str], grounds: Sequence[Ground], *, by: int) -> None:
+    """End what stands against the locked agents on these grounds."""
+    await tx.execute(_LIFT, list(dids), list(grounds), by)
+
+
+async def withhold(tx: Tx, dids: Sequence[str]) -> set[str]:
+    """Note that identity and account of the locked agents are withheld; returns of whom they were not."""
+    return {row["did"] for row in await tx.fetch(_WITHHOLD, list(dids))}
+
+
+async def withhold_no_more(tx: Tx, dids: Sequence[str]) -> None:
+    """Note that nothing is withheld of the locked agents."""
+    await tx.execute("UPDATE standing_agent SET withheld_since = NULL WHERE did = ANY($1)", list(dids))
+
+
+async def lock_developer(tx: Tx, developer_id: int) -> None:
+    """Lock a developer against other acts, and against the creation of agents."""
+    await tx.execute(_LOCK_DEVELOPER, developer_id)
+
+
+async def share_developer(tx: Tx, developer_id: int) -> None:
+    """Wait until no act on the developer is under way, and let none begin before this transaction ends."""
+    await tx.execute(_SHARE_DEVELOPER, developer_id)
+
+
+async def open_developer_suspension(tx: Tx, developer_id: int, *, reason: str, by: int) -> bool:
+    """Let a suspension stand against the locked developer; False when one does already."""
+    return await tx.fetchval(_OPEN_DEVELOPER, developer_id, reason, by) is not None
+
+
+async def lift_developer_suspension(tx: Tx, developer_id: int, *, by: int) -> bool:
+    """End what stands against the locked developer; False when nothing does."""
+    return await tx.fetchval(_LIFT_DEVELOPER, developer_id, by) is not None
+
+
+async def developer_suspension(tx: Tx, developer_id: int) -> DeveloperSuspension | None:
+    """What stands against the developer."""
+    row = await tx.fetchrow(_DEVELOPER, developer_id)
+    return DeveloperSuspension(**row) if row else None
+
+
+async def follow_on_the_blocklist(tx: Tx, did: str) -> None:
+    """List the agent as blocked if anything is withheld of it, else strike it off."""
+    await tx.execute(_BLOCK, did)
+    await tx.execute(_UNBLOCK, did)
+
+
+async def is_blocked(tx: Tx, did: str) -> bool:
+    """Whether the agent is on the blocklist."""
+    blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM standing_blocklist WHERE did = $1)", did)
+    return blocked

@@ -1,0 +1,51 @@
+"""Suspend agents: each is refused from its next request on, in every process."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.events import AgentSuspended
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents, journal
+
+from . import levers, store
+from .rules import Ground, Stopped
+
+STOPPED = ("suspended", "already_suspended")
+
+
+async def suspend_agents(
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, reason: str, soft: bool
+) -> list[Stopped]:
+    """Suspend the agents; one answer for each DID. A hard suspension makes a soft one hard, and never the reverse."""
+    known = await agents.statuses_of(tx, dids)
+    told = await suspend_each(tx, list(known), administrator, ground="agent", reason=reason, soft=soft)
+    for did in told:
+        await record_admin_act(tx, administrator, act="agent.suspend", subject=did, reason=reason)
+    return [told.get(did, Stopped(did, "not_found", "skipped", "skipped")) for did in dids]
+
+
+async def suspend_each(
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, ground: Ground, reason: str, soft: bool
+) -> dict[str, Stopped]:
+    """Suspend these agents on one ground. Every lever is pulled again that was pulled before: one may have failed."""
+    await store.lock(tx, dids)
+    status = {did: await levers.stop(tx, did) for did in sorted(dids)}
+    stopped = [did for did, told in status.items() if told in STOPPED]
+    await store.open_suspensions(tx, stopped, ground=ground, soft=soft, reason=reason, by=administrator.id)
+    reached = [] if soft else [did for did, told in status.items() if told in (*STOPPED, levers.FAILED)]
+    newly_withheld = await store.withhold(tx, reached)
+    identity = {did: await levers.take_identity(tx, did) for did in reached}
+    account = await levers.take_accounts(tx, reached)
+    day = (await store.today(tx)).isoformat()
+    told = [
+        AgentSuspended(did=did, soft=soft, date=day)
+        for did in stopped
+        if status[did] == "suspended" or did in newly_withheld
+    ]
+    if told:
+        await journal.append(tx, *told)
+    return {
+        did: Stopped(did, status[did], identity.get(did, "skipped"), account.get(did, "skipped"))
+        for did in status
+    }
