@@ -57,6 +57,7 @@ async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process
             talk = Conversation(http, registry)
             await become_a_developer(talk)
             await make_an_agent(talk)
+            await subscribe(talk)
             await send_secrets_to_wrong_places(talk)
             await crash_with_secrets_in_hand(talk)
             metrics = (await http.get("/metrics")).text
@@ -172,6 +173,22 @@ async def make_an_agent(talk: Conversation) -> None:
     key = await talk.say("POST", "/auth/api-keys", json="Canary", headers=headers)
     talk.keep(**{"API key": key["plain_api_key"]})
     await talk.say("GET", "/auth/profile", headers={"Authorization": f"Bearer {key['plain_api_key']}"})
+
+
+async def subscribe(talk: Conversation) -> None:
+    """A webhook with two secrets, of which both sign what is sent meanwhile."""
+    headers = {"Authorization": f"Bearer {talk.secrets['developer token']}"}
+    wanted = {"url": "https://receiver.example.com/hook", "event_types": ["*"]}
+    made = await talk.say("POST", "/developers/webhooks", json=wanted, headers=headers)
+    path = f"/developers/webhooks/{made['id']}"
+    rotated = await talk.say("POST", f"{path}/rotate-secret", headers=headers)
+    await talk.say("POST", f"{path}/test", headers=headers)
+    talk.keep(
+        **{
+            "former webhook secret": made["secret"].removeprefix("whsec_"),
+            "webhook secret": rotated["secret"].removeprefix("whsec_"),
+        }
+    )
 
 
 async def send_secrets_to_wrong_places(talk: Conversation) -> None:

@@ -139,10 +139,36 @@ async def _invitation_to_revoke(stage: Stage) -> str:
     return made.json()[0]["code"]
 
 
+async def _webhook(stage: Stage) -> str:
+    """The id of a new webhook, the only one that its owner has."""
+    body = {"url": "https://receiver.example.com/hook", "event_types": ["*"]}
+    await _forget_webhooks(stage)
+    made = await stage.registry.post("/developers/webhooks", json=body, headers=stage.developer.headers)
+    assert made.status_code == 201, made.text
+    return made.json()["id"]
+
+
+async def _delivery(stage: Stage) -> str:
+    """The id of a delivery of the newest webhook."""
+    return await stage.registry.database.act(
+        lambda tx: tx.fetchval(
+            "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
+            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM people_webhook"
+            " ORDER BY created_at DESC LIMIT 1 RETURNING id"
+        )
+    )
+
+
+async def _forget_webhooks(stage: Stage) -> None:
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM people_webhook"))
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{key_id}": _key_to_revoke,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
+    "{webhook_id}": _webhook,
+    "{delivery_id}": _delivery,
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
@@ -326,11 +352,22 @@ async def _authz(stage: Stage) -> WellFormed:
     return _json(roles=["trader", "client"], spend_policy=None)
 
 
+async def _subscription(stage: Stage) -> WellFormed:
+    await _forget_webhooks(stage)
+    return _json(url="https://receiver.example.com/hook", event_types=["agent.onboarded"])
+
+
+async def _changed_subscription(stage: Stage) -> WellFormed:
+    return _json(event_types=["*"], description="Staged")
+
+
 def _json(**members: Any) -> WellFormed:
     return WellFormed("", "", json=members)
 
 
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
+    "POST /api/v1/developers/webhooks": _subscription,
+    "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,

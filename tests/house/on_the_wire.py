@@ -28,6 +28,7 @@ _.aggregate_type
 _.allowlist
 _.amount
 _.amount_received
+_.answered_status
 _.api_key_info
 _.approval_id
 _.approval_over
@@ -61,6 +62,7 @@ _.code_prefix
 _.collected
 _.collector
 _.color
+_.consecutive_failures
 _.context
 _.count
 _.counterparty
@@ -103,6 +105,7 @@ _.error
 _.errors
 _.event_id
 _.event_type
+_.event_types
 _.events
 _.events_by_type
 _.expires_at
@@ -121,6 +124,7 @@ _.first_staked_at
 _.first_timestamp
 _.foreign_only
 _.format
+_.former_secret_until
 _.frame
 _.from_
 _.genesis_grant_amount
@@ -141,6 +145,7 @@ _.invite_code
 _.invite_url
 _.is_active
 _.is_admin
+_.is_deleted
 _.is_federated
 _.is_last
 _.is_seed
@@ -162,6 +167,7 @@ _.last_pull_status
 _.last_reward_claim
 _.last_sequence
 _.last_timestamp
+_.last_tried_at
 _.last_used_at
 _.limit
 _.liquid_balance
@@ -187,6 +193,7 @@ _.natives_only
 _.net_supply
 _.new_sender_balance
 _.next
+_.next_try_at
 _.next_unlock_at
 _.note
 _.number
@@ -199,6 +206,7 @@ _.part
 _.partial_token
 _.password
 _.payer
+_.payload
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -265,6 +273,8 @@ _.staking_enabled
 _.staking_rewards_enabled
 _.state
 _.status
+_.stopped_at
+_.stopped_by
 _.subject
 _.supply
 _.suspended_at
@@ -302,6 +312,8 @@ _.totp_code
 _.transaction_id
 _.transactions
 _.transfer_id
+_.tries
+_.trouble
 _.trust_domain
 _.ttl_seconds
 _.tx_id
@@ -314,6 +326,7 @@ _.unstaked_at
 _.until
 _.updated_at
 _.updated_since
+_.url
 _.used_at
 _.username
 _.uses
@@ -323,4 +336,5 @@ _.validated_card_data
 _.velocity_scaling_factor
 _.verdict_id
 _.version
+_.webhook_id
 _.x

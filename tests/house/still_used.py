@@ -21,6 +21,3 @@ _.sequence
 
 # The operator contract names it; the extensions that it roots come with the payment block.
 _.extension_base
-
-# What calls other hosts comes with webhooks and with the pull of cards.
-_.outgoing

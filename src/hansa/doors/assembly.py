@@ -1,5 +1,8 @@
 """The only list of rooms: whose routes are served, who judges callers, what runs in the background."""
 
+from collections.abc import Callable, Coroutine
+from typing import Any
+
 from fastapi import APIRouter
 
 from hansa.foundation.plumbing import idempotency, limits
@@ -16,6 +19,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.api_keys_router,
     people.audit_log_router,
     people.invites_router,
+    people.webhooks_router,
     catalogue.router,
     ledger.router,
     standing.router,
@@ -34,7 +38,10 @@ LEDGER_READINGS = journal.LedgerReadings(
 
 IS_DEVELOPER_SUSPENDED = standing.is_developer_suspended
 
-REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST,)
+REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
+
+ERRANDS: tuple[Callable[[Runtime], Coroutine[Any, Any, None]], ...] = (people.keep_sending_webhooks,)
+"""Background work that calls others, in every process from its start to its end."""
 
 SWEEPS: tuple[Sweep, ...] = (
     Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
@@ -43,6 +50,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep("journal: count what is settled", 5, journal.count_settled),
     Sweep("journal: keep partitions ahead", 3600, journal.keep_partitions_ahead),
     Sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
+    Sweep("webhooks: forget old deliveries", 3600, people.forget_old_deliveries),
     Sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
 )
 

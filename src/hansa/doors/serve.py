@@ -133,6 +133,7 @@ class _Server(uvicorn.Server):
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
     tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS))]
+    tasks += [asyncio.create_task(run(runtime)) for run in assembly.ERRANDS]
     if runtime.settings.reactor_framework_enabled:
         tasks.append(asyncio.create_task(journal.run_reactors(runtime.database, assembly.REACTORS)))
     try:

@@ -46,3 +46,6 @@ reactions_set_aside_total = Counter(
 )
 outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by how they ended.", ["outcome"])
 passwords_waiting = Gauge("hansa_passwords_waiting", "Passwords that wait for Argon2 or are in it.")
+webhook_tries_total = Counter(
+    "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]
+)

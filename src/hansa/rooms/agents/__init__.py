@@ -20,7 +20,7 @@ from hansa.rooms.agents.spending import (
     forget_approvals,
     preview_spending,
 )
-from hansa.rooms.agents.status import of_developer, reinstate, retire, revoke, statuses_of, suspend
+from hansa.rooms.agents.status import of_developer, owner_of, reinstate, retire, revoke, statuses_of, suspend
 
 __all__ = [
     "Approval",
@@ -39,6 +39,7 @@ __all__ = [
     "clear_spending",
     "forget_approvals",
     "of_developer",
+    "owner_of",
     "preview_spending",
     "reinstate",
     "restore_mtls",

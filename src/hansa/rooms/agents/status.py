@@ -90,5 +90,11 @@ async def hear(tx: Tx, did: str) -> datetime | None:
     return await store.hear(tx, did)
 
 
+async def owner_of(tx: Tx, did: str) -> int | None:
+    """The developer who created the agent; None: there is no such agent here."""
+    found = await store.find_standing(tx, did)
+    return found.developer_id if found else None
+
+
 def _ended(status: str | None) -> Literal["revoked", "not_found"]:
     return "not_found" if status is None else "revoked"

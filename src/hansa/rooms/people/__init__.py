@@ -7,14 +7,22 @@ from .check import check_developer
 from .invites import router as invites_router
 from .routes import router
 from .store import names_of
+from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries
+from .webhooks import keep_sending as keep_sending_webhooks
+from .webhooks import router as webhooks_router
 
 __all__ = [
+    "WebhookEvent",
     "admit_administrator",
     "api_keys_router",
     "audit_log_router",
     "check_developer",
     "create_administrator",
+    "enqueue_webhook",
+    "forget_old_deliveries",
     "invites_router",
+    "keep_sending_webhooks",
     "names_of",
     "router",
+    "webhooks_router",
 ]

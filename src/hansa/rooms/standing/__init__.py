@@ -2,6 +2,7 @@
 
 from .blocklist import BLOCKLIST, is_blocklisted
 from .developers import is_developer_suspended
+from .owners_told import OWNERS_TOLD
 from .routes import router
 
-__all__ = ["BLOCKLIST", "is_blocklisted", "is_developer_suspended", "router"]
+__all__ = ["BLOCKLIST", "OWNERS_TOLD", "is_blocklisted", "is_developer_suspended", "router"]

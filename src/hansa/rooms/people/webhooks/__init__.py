@@ -1,0 +1,9 @@
+"""Webhooks: what happens to a developer's agents and account, told to an address of theirs as it happens."""
+
+from .routes import router
+from .rules import WebhookEvent
+from .sending import keep_sending
+from .sweeping import forget_old_deliveries
+from .telling import enqueue_webhook
+
+__all__ = ["WebhookEvent", "enqueue_webhook", "forget_old_deliveries", "keep_sending", "router"]

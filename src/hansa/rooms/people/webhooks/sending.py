@@ -1,0 +1,169 @@
+"""Sending deliveries: claim one, call its receiver, write how that ended. Three steps, of which the call is alone.
+
+Whoever sends, in whichever process, holds the webhook's lease meanwhile. A process that dies leaves it to end.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import webhook_tries_total
+from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.seal import BadSeal
+from hansa.foundation.words.errors import Unavailable
+
+from . import letters, rules, store
+from .records import Errand
+from .rules import Outcome
+from .signature import signed_headers
+from .subscribing import purpose_of
+from .telling import enqueue_webhook
+
+SENT_AT_ONCE = 16
+LOOK_AGAIN_SECONDS = 1.0
+LIMITS = CallLimits(seconds=5.0, body_bytes=0)
+
+_log = structlog.get_logger()
+
+
+async def keep_sending(runtime: Runtime) -> None:
+    """Send what is due, several at once, one to a host; runs until cancelled."""
+    sender = Sender(runtime)
+    while True:
+        try:
+            await sender.send_due()
+        except Unavailable as trouble:
+            _log.warning("webhooks wait", reason=trouble.detail)
+        except Exception:  # noqa: BLE001
+            # The next turn comes, and what was claimed is due again when its lease ends.
+            _log.exception("sending of webhooks failed")
+        await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+
+class Sender:
+    """What is under way in this process."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._under_way: dict[asyncio.Task[None], str] = {}
+
+    async def send_due(self) -> int:
+        """Send until nothing is due and nothing under way; returns how many tries were made."""
+        count = 0
+        try:
+            while True:
+                errand = await self._next_errand()
+                if errand:
+                    count += 1
+                    self._under_way[asyncio.create_task(send(self._runtime, errand))] = errand.place
+                elif self._under_way:
+                    await asyncio.wait(
+                        self._under_way, timeout=LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                    )
+                else:
+                    return count
+                self._forget_ended()
+        finally:
+            for task in self._under_way:
+                task.cancel()
+            await asyncio.gather(*self._under_way, return_exceptions=True)
+            self._under_way.clear()
+
+    async def _next_errand(self) -> Errand | None:
+        busy = list(self._under_way.values())
+        if len(busy) >= SENT_AT_ONCE:
+            return None
+        return await self._runtime.database.act(lambda tx: claim(tx, busy))
+
+    def _forget_ended(self) -> None:
+        for task in [task for task in self._under_way if task.done()]:
+            del self._under_way[task]
+            # It will be sent again when its lease ends; the others go on.
+            if trouble := task.exception():
+                _log.error("a delivery failed on our side", exc_info=trouble)
+
+
+async def claim(tx: Tx, busy_places: Sequence[str]) -> Errand | None:
+    """The next delivery to send, with its webhook leased; None when nothing is due but for busy hosts."""
+    while lease := await store.claim(tx, busy_places):
+        errand = await store.errand_of(tx, lease.webhook_id)
+        if errand:
+            return errand
+        # Its queue was emptied, or put off, since it was found to be due.
+        locked = await store.lock_for_outcome(tx, lease.webhook_id)
+        assert locked is not None
+        await store.release(tx, lease.webhook_id, consecutive_failures=locked.consecutive_failures)
+    return None
+
+
+async def send(runtime: Runtime, errand: Errand) -> None:
+    """Call the receiver once and write how it ended; who must be told of the end is told."""
+    outcome = await _call(runtime, errand)
+    webhook_tries_total.labels("taken" if outcome.is_taken else "failed").inc()
+    stopped = await runtime.database.act(lambda tx: record(tx, errand, outcome))
+    if stopped:
+        _log.info("webhook stopped", webhook=errand.webhook_id, by=stopped)
+        owner = await runtime.database.look(lambda tx: store.owner_of(tx, errand.webhook_id))
+        if owner:
+            await letters.tell_of_stop(runtime.mail, owner, errand, stopped)
+
+
+async def record(tx: Tx, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:
+    """Write how a try ended, and give up the lease; returns what has stopped the webhook, if that did."""
+    webhook = await store.lock_for_outcome(tx, errand.webhook_id)
+    if webhook is None:
+        return None
+    holds_lease = webhook.lease == errand.lease
+    if outcome.is_taken:
+        await store.end_try(tx, errand.delivery_id, "delivered", answered_status=outcome.status)
+        if holds_lease:
+            await store.release(tx, errand.webhook_id, consecutive_failures=0)
+        return None
+    if not holds_lease:
+        # Another process has sent it since; how that ended counts.
+        return None
+    tries, failures = errand.tries + 1, webhook.consecutive_failures + 1
+    pause = rules.pause_after(errand.event_type, tries, random.uniform(-1, 1))  # noqa: S311
+    await store.end_try(
+        tx,
+        errand.delivery_id,
+        "failed" if pause is None else "pending",
+        answered_status=outcome.status,
+        trouble=outcome.trouble,
+        pause_seconds=pause,
+    )
+    stopped = rules.stopped_by(outcome, failures) if webhook.is_active else None
+    await store.release(
+        tx,
+        errand.webhook_id,
+        consecutive_failures=failures,
+        stopped_by=stopped,
+        pause_seconds=rules.webhook_pause_after(failures),
+    )
+    if stopped:
+        told = {"webhook_id": errand.webhook_id, "stopped_by": stopped, "consecutive_failures": failures}
+        await enqueue_webhook(tx, webhook.developer_id, rules.WebhookEvent.RETRY_EXHAUSTED, told)
+    return stopped
+
+
+async def _call(runtime: Runtime, errand: Errand) -> Outcome:
+    body = errand.payload.encode()
+    try:
+        purpose = purpose_of(errand.webhook_id)
+        keys = [runtime.seal.open(sealed, purpose).decode() for sealed in errand.sealed_secrets]
+    except BadSeal:
+        _log.error("webhook secret does not open", webhook=errand.webhook_id)
+        return Outcome(None, "secret_unreadable")
+    headers = {
+        "Content-Type": "application/json",
+        **signed_headers(errand.delivery_id, errand.moment, body, keys),
+    }
+    try:
+        answer = await runtime.outgoing.post(errand.url, body, headers=headers, limits=LIMITS)
+    except OutgoingTrouble as trouble:
+        return Outcome(None, trouble.reason)
+    return Outcome(answer.status)

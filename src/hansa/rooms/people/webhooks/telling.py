@@ -1,0 +1,66 @@
+"""Deliveries, queued in the transaction of what they tell."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.secrets import new_name
+
+from . import store
+from .errors import DeliveryUnknown, WebhookStopped
+from .records import Delivery
+from .rules import WebhookEvent
+from .subscribing import ID_CHARACTERS, lock
+
+
+async def enqueue_webhook(
+    tx: Tx, developer_id: int, event_type: WebhookEvent, payload: Mapping[str, Any]
+) -> int:
+    """Tell the developer's webhooks that something happened; returns how many will be told.
+
+    `payload` is the `data` of what is sent, JSON-ready, without secrets. The deliveries stand when `tx` commits.
+    """
+    webhook_ids = await store.subscribed(tx, developer_id, event_type)
+    if webhook_ids:
+        deliveries = {webhook_id: _new_id() for webhook_id in webhook_ids}
+        await store.enqueue(tx, deliveries, event_type, _message(event_type, await store.now(tx), payload))
+    return len(webhook_ids)
+
+
+async def send_test(tx: Tx, developer_id: int, webhook_id: str) -> Delivery:
+    """Queue a test, whatever the webhook is subscribed to.
+
+    Raises: WebhookUnknown, WebhookStopped.
+    """
+    await _lock_active(tx, developer_id, webhook_id)
+    message = _message(WebhookEvent.TEST, await store.now(tx), {"webhook_id": webhook_id})
+    return await store.enqueue_at_once(tx, webhook_id, _new_id(), WebhookEvent.TEST, message)
+
+
+async def resend(tx: Tx, developer_id: int, webhook_id: str, delivery_id: str) -> Delivery:
+    """Queue a delivery anew, however it ended, with its id and its bytes.
+
+    Raises: WebhookUnknown, WebhookStopped, DeliveryUnknown.
+    """
+    await _lock_active(tx, developer_id, webhook_id)
+    delivery = await store.requeue(tx, webhook_id, delivery_id)
+    if delivery is None:
+        raise DeliveryUnknown
+    return delivery
+
+
+async def _lock_active(tx: Tx, developer_id: int, webhook_id: str) -> None:
+    webhook = await lock(tx, developer_id, webhook_id)
+    if not webhook.is_active:
+        raise WebhookStopped
+
+
+def _message(event_type: str, moment: datetime, payload: Mapping[str, Any]) -> str:
+    whole = {"type": event_type, "timestamp": moment.isoformat(), "data": payload}
+    return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+
+
+def _new_id() -> str:
+    return new_name("msg_", ID_CHARACTERS)

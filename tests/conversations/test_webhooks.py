@@ -1,0 +1,330 @@
+"""Webhooks: an owner has an address told what happens to their agents."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hansa.doors import assembly
+from hansa.foundation.words.errors import Unavailable
+from hansa.rooms import agents, journal, standing
+from hansa.rooms.journal.store import COLUMNS, stored
+from tests.hostile import closed_hosts
+from tests.operation.registry_process import until
+from tests.outside import host
+from tests.registry import TestDeveloper, TestRegistry, at_once
+from tests.rooms.people.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
+
+URL = "https://receiver.example.com/hook?room=1"
+MEMBERS = {
+    "id",
+    "url",
+    "event_types",
+    "description",
+    "is_active",
+    "stopped_by",
+    "stopped_at",
+    "consecutive_failures",
+    "created_at",
+    "updated_at",
+}
+
+
+def wanted(**more):
+    return {"url": URL, "event_types": ["agent.onboarded", "agent.suspended"], **more}
+
+
+async def create(owner: TestDeveloper, **more):
+    return await owner.registry.post(HOOKS, json=wanted(**more), headers=owner.headers)
+
+
+async def ask(owner: TestDeveloper, method: str, path: str, **request):
+    return await owner.registry.http.request(
+        method, f"/api/v1{HOOKS}{path}", headers=owner.headers, **request
+    )
+
+
+async def test_a_new_webhook_is_answered_with_its_secret_which_is_never_shown_again(registry: TestRegistry):
+    owner = await registry.developer()
+    answer = await create(owner, description="For the night shift")
+    assert answer.status_code == 201
+    made = answer.json()
+    assert set(made) == {*MEMBERS, "secret"}
+    assert made["secret"].startswith("whsec_")
+    assert (made["url"], made["description"]) == (URL, "For the night shift")
+    assert made["event_types"] == ["agent.onboarded", "agent.suspended"]
+    assert (made["is_active"], made["stopped_by"], made["consecutive_failures"]) == (True, None, 0)
+    read = await ask(owner, "GET", f"/{made['id']}")
+    assert set(read.json()) == MEMBERS
+    secret = made["secret"]
+    for text in (
+        read.text,
+        (await ask(owner, "GET", "")).text,
+        (await ask(owner, "PUT", f"/{made['id']}", json={})).text,
+    ):
+        assert secret not in text
+    stored = await registry.database.look(lambda tx: tx.fetchval("SELECT w::text FROM people_webhook w"))
+    assert secret not in stored
+    assert secret.encode().hex() not in stored
+
+
+async def test_own_webhooks_are_listed_oldest_first_in_pages(registry: TestRegistry):
+    owner, other = await registry.developer(), await registry.developer()
+    ids = [(await create(owner)).json()["id"] for _ in range(3)]
+    await create(other)
+    page = (await ask(owner, "GET", "", params={"limit": 2})).json()
+    assert [item["id"] for item in page["items"]] == ids[:2]
+    assert page["pagination"] == {
+        "total_items": 3,
+        "limit": 2,
+        "offset": 0,
+        "total_pages": 2,
+        "current_page": 1,
+    }
+    rest = (await ask(owner, "GET", "", params={"limit": 2, "offset": 2})).json()
+    assert [item["id"] for item in rest["items"]] == ids[2:]
+
+
+async def test_a_webhook_of_another_and_none_at_all_are_answered_alike(registry: TestRegistry):
+    owner, other = await registry.developer(), await registry.developer()
+    webhook_id = (await create(owner)).json()["id"]
+    for method, path in (
+        ("GET", ""),
+        ("PUT", ""),
+        ("DELETE", ""),
+        ("POST", "/test"),
+        ("POST", "/rotate-secret"),
+        ("GET", "/deliveries"),
+        ("POST", "/deliveries/msg_x/resend"),
+    ):
+        body = {"json": {}} if method == "PUT" else {}
+        theirs = await ask(other, method, f"/{webhook_id}{path}", **body)
+        absent = await ask(other, method, f"/whk_{'x' * 24}{path}", **body)
+        assert (theirs.status_code, absent.status_code) == (404, 404)
+        assert theirs.json()["error"] == absent.json()["error"]
+    assert (await ask(owner, "GET", f"/{webhook_id}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"url": None},
+        {"url": ""},
+        {"url": "https://" + "a" * 2100 + ".example.com"},
+        {"event_types": []},
+        {"event_types": ["agent.unheard"]},
+        {"event_types": "agent.onboarded"},
+        {"event_types": None},
+        {"description": "x" * 201},
+    ],
+)
+async def test_a_malformed_webhook_is_refused(registry: TestRegistry, bad):
+    owner = await registry.developer()
+    assert (await create(owner, **bad)).status_code == 422
+    assert (await ask(owner, "GET", "")).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://receiver.example.com/hook",
+        "https://user:word@receiver.example.com/",
+        "https://receiver.example.com/#x",
+        "https://receiver.example.com:25/",
+        "https://localhost/",
+        "https://169.254.169.254/latest/meta-data",
+        "https://intranet/",
+        "ftp://receiver.example.com/",
+    ],
+)
+async def test_an_address_that_would_never_be_called_is_refused_when_it_is_taken(
+    registry: TestRegistry, url: str
+):
+    owner = await registry.developer()
+    answer = await create(owner, url=url)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "INTERNAL_HOST")
+    assert answer.json()["error"]["field"] == "url"
+    webhook_id = (await create(owner)).json()["id"]
+    changed = await ask(owner, "PUT", f"/{webhook_id}", json={"url": url})
+    assert changed.status_code == 422
+    assert (await ask(owner, "GET", f"/{webhook_id}")).json()["url"] == URL
+
+
+async def test_no_spelling_of_an_inner_host_is_taken_or_connected_to(registry: TestRegistry):
+    """R15 at this entry point: every host that must not be called, on a port where a trap listens."""
+    owner = await registry.developer()
+    async with host(address=None) as trap:
+        for url in closed_hosts.urls(trap.port):
+            answer = await create(owner, url=url)
+            assert answer.status_code == 422, url
+        assert trap.connections == 0
+
+
+async def test_a_developer_has_twenty_webhooks_however_many_are_made_at_once(registry: TestRegistry):
+    owner = await registry.developer()
+    answers = await at_once(*(create(owner) for _ in range(26)))
+    assert sorted(answer.status_code for answer in answers) == [201] * 20 + [409] * 6
+    assert (await create(owner)).json()["error"]["code"] == "TOO_MANY_WEBHOOKS"
+    first = (await ask(owner, "GET", "")).json()["items"][0]["id"]
+    assert (await ask(owner, "DELETE", f"/{first}")).json() == {"id": first, "is_deleted": True}
+    assert (await ask(owner, "GET", f"/{first}")).status_code == 404
+    assert (await create(owner)).status_code == 201
+
+
+async def test_a_put_changes_what_it_names_and_sets_the_webhook_going(registry: TestRegistry):
+    owner = await registry.developer()
+    made = (await create(owner, description="old")).json()
+    path = f"/{made['id']}"
+    stopped = (await ask(owner, "PUT", path, json={"is_active": False})).json()
+    assert (stopped["is_active"], stopped["stopped_by"]) == (False, "owner")
+    assert stopped["stopped_at"] is not None
+    assert stopped["event_types"] == made["event_types"]
+    changed = (await ask(owner, "PUT", path, json={"event_types": ["*", "*"], "description": None})).json()
+    assert (changed["is_active"], changed["stopped_by"], changed["stopped_at"]) == (True, None, None)
+    assert (changed["event_types"], changed["description"], changed["url"]) == (["*"], None, URL)
+
+
+async def test_nothing_is_sent_to_a_stopped_webhook_on_request(registry: TestRegistry):
+    owner = await registry.developer()
+    path = f"/{(await create(owner)).json()['id']}"
+    delivery = (await ask(owner, "POST", f"{path}/test")).json()
+    await ask(owner, "PUT", path, json={"is_active": False})
+    for refused in ("/test", f"/deliveries/{delivery['id']}/resend"):
+        answer = await ask(owner, "POST", path + refused)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "WEBHOOK_STOPPED")
+
+
+async def test_only_a_delivery_of_that_webhook_is_sent_again(registry: TestRegistry):
+    owner = await registry.developer()
+    one, other = [(await create(owner)).json()["id"] for _ in range(2)]
+    delivery = (await ask(owner, "POST", f"/{one}/test")).json()
+    answer = await ask(owner, "POST", f"/{other}/deliveries/{delivery['id']}/resend")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "DELIVERY_UNKNOWN")
+
+
+async def test_deliveries_are_listed_newest_first_in_pages_and_by_status(registry: TestRegistry):
+    owner = await registry.developer()
+    path = f"/{(await create(owner)).json()['id']}"
+    sent = [(await ask(owner, "POST", f"{path}/test")).json()["id"] for _ in range(3)]
+    page = (await ask(owner, "GET", f"{path}/deliveries", params={"limit": 2})).json()
+    assert [item["id"] for item in page["items"]] == sent[:0:-1]
+    assert page["pagination"]["total_items"] == 3
+    assert page["items"][0]["status"] == "pending"
+    none = (await ask(owner, "GET", f"{path}/deliveries", params={"status": "failed"})).json()
+    assert none["items"] == []
+    assert (await ask(owner, "GET", f"{path}/deliveries", params={"status": "lost"})).status_code == 422
+
+
+async def test_more_than_thirty_deliveries_a_minute_are_not_sent_on_request(registry: TestRegistry):
+    owner = await registry.developer()
+    path = f"/{(await create(owner)).json()['id']}/test"
+    answers = [await ask(owner, "POST", path) for _ in range(31)]
+    assert [answer.status_code for answer in answers] == [200] * 30 + [429]
+    assert int(answers[-1].headers["Retry-After"]) >= 1
+
+
+async def test_a_key_of_another_scope_manages_no_webhooks(registry: TestRegistry):
+    owner = await registry.developer()
+    for scopes, status in ((["webhooks:manage"], 200), (["profile:read"], 403)):
+        made = await registry.post(
+            "/auth/api-keys", json={"key_name": "hooks", "scopes": scopes}, headers=owner.headers
+        )
+        headers = {"Authorization": f"Bearer {made.json()['plain_api_key']}"}
+        assert (await registry.get(HOOKS, headers=headers)).status_code == status
+
+
+@asynccontextmanager
+async def in_the_background(registry: TestRegistry) -> AsyncIterator[None]:
+    """What a serving process does beside serving: its reactors and errands."""
+    tasks = [asyncio.create_task(journal.run_reactors(registry.database, assembly.REACTORS))]
+    tasks += [asyncio.create_task(run(registry.runtime)) for run in assembly.ERRANDS]
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+async def test_an_owner_is_told_of_a_new_agent_and_of_its_end(start_registry):
+    async with receiving() as receiver:
+        registry = await registry_that_may_call(start_registry, receiver)
+        owner, other = await registry.developer(), await registry.developer()
+        hooked = await hook(owner, receiver.url, "agent.onboarded", "agent.revoked")
+        stranger = await hook(other, receiver.url)
+        async with in_the_background(registry):
+            agent = await owner.agent()
+            await until(lambda: len(receiver.received) == 1)
+            await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
+            await until(lambda: len(receiver.received) == 2)
+    assert all(got.is_signed_with(hooked.secret) for got in receiver.received)
+    assert [(told["type"], told["data"]) for told in (got.message for got in receiver.received)] == [
+        (
+            "agent.onboarded",
+            {
+                "did": agent.did,
+                "card_id": agent.created["agent_card_id"],
+                "first_agent": True,
+                "initial_funding_status": "completed",
+            },
+        ),
+        ("agent.revoked", {"did": agent.did, "by": "administrator"}),
+    ]
+    assert await stranger.deliveries() == []
+
+
+async def test_an_owner_is_told_of_suspensions_and_their_end(start_registry):
+    async with receiving() as receiver:
+        registry = await registry_that_may_call(start_registry, receiver)
+        owner, administrator = await registry.developer(), await registry.administrator("admin_enforcement")
+        agent = await owner.agent()
+        profile = await registry.get("/auth/profile", headers=owner.headers)
+        subjects = ("agent.suspended", "agent.reinstated", "developer.suspended", "developer.reinstated")
+        await hook(owner, receiver.url, *subjects)
+        secret = "Between us"
+        async with in_the_background(registry):
+            for path, body in (
+                ("agents/bulk/suspend", {"agent_dids": [agent.did], "soft_suspend": True}),
+                ("agents/bulk/reinstate", {"agent_dids": [agent.did], "soft_reinstate": True}),
+                (f"developers/{profile.json()['id']}/suspend", {}),
+                (f"developers/{profile.json()['id']}/reinstate", {}),
+            ):
+                answer = await registry.post(
+                    f"/admin/{path}", json={**body, "reason": secret}, headers=administrator.headers
+                )
+                assert answer.status_code == 200, answer.text
+            await until(lambda: len(receiver.received) == 6)
+    assert sorted(receiver.types) == [
+        "agent.reinstated",
+        "agent.reinstated",
+        "agent.suspended",
+        "agent.suspended",
+        "developer.reinstated",
+        "developer.suspended",
+    ]
+    assert all(secret not in got.body.decode() for got in receiver.received)
+    soft = {got.message["data"].get("soft") for got in receiver.received if "agent.s" in got.message["type"]}
+    assert soft == {True, False}
+
+
+async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(start_registry):
+    registry = await start_registry()
+    owner = await registry.developer()
+    hooked = await hook(owner, URL)
+    await owner.agent()
+    event = await registry.database.look(newest_onboarding)
+
+    async def react_and_fail(tx) -> None:
+        await standing.OWNERS_TOLD.react(tx, event)
+        raise ConnectionError
+
+    with pytest.raises(Unavailable):
+        await registry.database.act(react_and_fail)
+    await registry.database.act(lambda tx: standing.OWNERS_TOLD.react(tx, event))
+    assert [shown["event_type"] for shown in await hooked.deliveries()] == ["agent.onboarded"]
+
+
+async def newest_onboarding(tx) -> journal.StoredEvent:
+    (event,) = stored(
+        await tx.fetch(f"SELECT {COLUMNS} FROM journal_event WHERE event_type = 'AgentOnboarded'")
+    )
+    return event
