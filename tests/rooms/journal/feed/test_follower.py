@@ -38,8 +38,14 @@ class Told:
 async def following(registry: TestRegistry, *, ring: int = 400) -> AsyncIterator[Told]:
     told = Told()
     follower = Follower(
-        registry.database.dsn, seed=told.seed, tell=told.told.extend, ring=ring, of_each_type=15
+        registry.database.dsn,
+        seed=told.seed,
+        tell=told.told.extend,
+        rest=lambda: None,
+        ring=ring,
+        of_each_type=15,
     )
+    follower.wanted.set()
     task = asyncio.create_task(follower.run())
     try:
         await until(lambda: told.begun)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hansa.rooms.journal.feed import conversation
+from hansa.rooms.journal.feed import conversation, follower
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry
 from tests.rooms.journal.feed.listening import Ear, append, ear
@@ -89,6 +89,21 @@ async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
         assert (await quick.hear())["event"]["data"]["ref"] == "after"
         assert time.monotonic() - started < 1
         mute.socket.transport.abort()
+
+
+async def test_the_journal_is_followed_only_while_somebody_listens(registry: TestRegistry, monkeypatch):
+    monkeypatch.setattr(follower, "LINGER_SECONDS", 0.1)
+    feed = registry.app.state.live_feed
+    async with registry.listening() as address:
+        for ref in ("first", "second"):
+            assert not feed._ready.is_set()
+            await append(registry, f"before the {ref}")
+            async with ear(address) as listener:
+                replay = await listener.subscribe("events:all")
+                assert replay[-1]["data"]["ref"] == f"before the {ref}"
+                await append(registry, ref)
+                assert (await listener.hear())["event"]["data"]["ref"] == ref
+            await until(lambda: not feed._ready.is_set(), seconds=5)
 
 
 async def test_an_open_socket_does_not_hold_up_a_stop(registry: TestRegistry):

@@ -25,6 +25,8 @@ PATIENCE_MAX_SECONDS = 0.2
 # Telling many readers takes time; half as much again is left to the rest of the process, at the least.
 PACE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.5
+LINGER_SECONDS = 5.0
+"""How long the journal is followed after the last socket left."""
 SEED_DEPTH = 20_000
 """How many events are looked through for the newest of each type when the process starts."""
 
@@ -34,12 +36,19 @@ _log = structlog.get_logger()
 
 
 class Follower:
-    """The reader of one process. `seed` gets the newest events once, `tell` each later batch."""
+    """The reader of one process, for as long as it is `wanted` and a little longer.
 
-    def __init__(self, dsn: str, *, seed: Tell, tell: Tell, ring: int, of_each_type: int) -> None:
+    `seed` gets the newest events once, `tell` each later batch; `rest` ends that, and the next want begins with a seed.
+    """
+
+    def __init__(
+        self, dsn: str, *, seed: Tell, tell: Tell, rest: Callable[[], None], ring: int, of_each_type: int
+    ) -> None:
+        self.wanted = asyncio.Event()
         self._dsn = dsn
         self._seed = seed
         self._tell = tell
+        self._rest = rest
         self._ring = ring
         self._of_each_type = of_each_type
         self._place: Place | None = None
@@ -47,10 +56,15 @@ class Follower:
     async def run(self) -> None:
         """Follow until cancelled, through every outage of the database."""
         while True:
+            if not self.wanted.is_set():
+                self._place = None
+                self._rest()
+                await self.wanted.wait()
             try:
                 wake = asyncio.Event()
                 async with listening(self._dsn, wake) as connection:
                     await self._follow(connection, wake)
+                continue
             except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
                 _log.warning("the live feed waits for the database", reason=type(trouble).__name__)
             except Exception:  # noqa: BLE001
@@ -61,7 +75,12 @@ class Follower:
     async def _follow(self, connection: Connection, wake: asyncio.Event) -> None:
         place = self._place or await self._begin(connection)
         patience = PATIENCE_MIN_SECONDS
+        last_wanted = time.monotonic()
         while True:
+            if self.wanted.is_set():
+                last_wanted = time.monotonic()
+            elif time.monotonic() > last_wanted + LINGER_SECONDS:
+                return
             wake.clear()
             events = await store.events_after(connection, place, BATCH_MAX)
             started = time.monotonic()

@@ -30,7 +30,10 @@ class LiveFeed:
     """
 
     def __init__(self, dsn: str, *, ring: int) -> None:
-        self._follower = Follower(dsn, seed=self._remember, tell=self.tell, ring=ring, of_each_type=REPLAYED)
+        self._follower = Follower(
+            dsn, seed=self._remember, tell=self.tell, rest=self._forget, ring=ring, of_each_type=REPLAYED
+        )
+        self._depth = ring
         self._ring = Ring(ring)
         self._ready = asyncio.Event()
         self._readers: defaultdict[str, set[Reader]] = defaultdict(set)
@@ -47,10 +50,27 @@ class LiveFeed:
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def ready(self) -> None:
-        """Wait for the ring to be filled. Raises: Unavailable, also when the process has its fill of sockets."""
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """A place for a socket; waits for the ring to be filled.
+
+        Raises: Unavailable, also when the process has its fill of sockets.
+        """
         if self._sockets >= SOCKETS_MAX:
             raise Unavailable(retry_after=5)
+        self._sockets += 1
+        self._follower.wanted.set()
+        feed_sockets.inc()
+        try:
+            await self._until_ready()
+            yield
+        finally:
+            self._sockets -= 1
+            feed_sockets.dec()
+            if not self._sockets:
+                self._follower.wanted.clear()
+
+    async def _until_ready(self) -> None:
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._ready.wait()
@@ -61,13 +81,9 @@ class LiveFeed:
     def reading(self, line: Line) -> Iterator[Reader]:
         """A reader on this line, which leaves every channel at the end."""
         reader = Reader(line)
-        self._sockets += 1
-        feed_sockets.inc()
         try:
             yield reader
         finally:
-            self._sockets -= 1
-            feed_sockets.dec()
             for channel in list(reader.channels.values()):
                 self.unsubscribe(reader, channel)
 
@@ -104,3 +120,7 @@ class LiveFeed:
         for event in events:
             self._ring.add(LiveEvent.of(event))
         self._ready.set()
+
+    def _forget(self) -> None:
+        self._ready.clear()
+        self._ring = Ring(self._depth)

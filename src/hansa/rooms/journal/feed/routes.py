@@ -43,7 +43,7 @@ async def follow_events(websocket: WebSocket) -> None:
     )
     await state.read_limiter.admit(client_address(websocket))
     bearer = await bearer_of(runtime, state.gate, websocket.query_params.getlist("token"))
-    await feed.ready()
-    await websocket.accept()
-    with feed.reading(websocket.scope["extensions"][LINE]) as reader:
-        await Conversation(websocket, feed, reader, bearer).run(runtime.settings.trust_domain)
+    async with feed.place():
+        await websocket.accept()
+        with feed.reading(websocket.scope["extensions"][LINE]) as reader:
+            await Conversation(websocket, feed, reader, bearer).run(runtime.settings.trust_domain)
