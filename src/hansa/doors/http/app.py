@@ -1,6 +1,7 @@
 """The HTTP application: routers, guards, problem documents."""
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 import hansa
 from hansa.doors import assembly
@@ -15,9 +16,17 @@ from hansa.foundation.plumbing.runtime import Runtime
 API_PREFIX = "/api/v1"
 
 
+class GuardedApp(FastAPI):
+    """An application with the guard before everything else: direct routes pay for nothing that the framework does."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
+        return RequestGuard(super().build_middleware_stack(), direct=direct)
+
+
 def build_app(runtime: Runtime) -> FastAPI:
     """The application that serves with what the process holds."""
-    app = FastAPI(
+    app = GuardedApp(
         title="Hansa",
         version=hansa.__version__,
         summary="A federated registry and ledger for AI agents.",
@@ -44,5 +53,4 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
     api_description.install(app)
-    app.add_middleware(RequestGuard, direct=direct_handlers(assembly.API_ROUTERS, API_PREFIX))
     return app
