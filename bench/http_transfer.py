@@ -97,6 +97,8 @@ async def prepare_callers(runtime: Runtime, dids: list[str], directory: Path) ->
     """A file of tokens and DIDs, one agent a line."""
     connection = await asyncpg.connect(runtime.database.dsn)
     await connection.execute(_AGENTS, dids)
+    # As the server itself does a minute later.
+    await connection.execute("ANALYZE")
     await connection.close()
     now = datetime.now(UTC)
     lines = [

@@ -85,11 +85,16 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
     ),
     (
         1,
-        "the remembered answer is missing or another one than was given",
+        "the remembered receipt is missing or another one than was given",
         """
-        SELECT k.key, k.answer, i.answer FROM told_transfer k LEFT JOIN plumbing_idempotency i
-          ON i.key = k.key AND i.caller = k.payer AND i.route = '/teg/transfer'
-        WHERE outcome = 'acknowledged' AND k.answer IS DISTINCT FROM i.answer
+        SELECT k.key, k.answer, i.answer FROM told_transfer k
+        CROSS JOIN LATERAL (SELECT k.answer::jsonb AS said) said
+        LEFT JOIN plumbing_idempotency i ON i.scope_sha256
+          = sha256(convert_to(concat_ws(E'\n', k.payer, '/teg/transfer', k.key), 'UTF8'))
+        WHERE outcome = 'acknowledged' AND i.answer IS DISTINCT FROM concat_ws(' ',
+          substr(said ->> 'transaction_id', 4),
+          ((said ->> 'fee_amount')::numeric * 1e8)::bigint, ((said ->> 'new_sender_balance')::numeric * 1e8)::bigint,
+          (extract(epoch FROM (said ->> 'timestamp')::timestamptz) * 1e6)::bigint)
         """,
     ),
     (

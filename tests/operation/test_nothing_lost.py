@@ -86,6 +86,7 @@ async def test_nothing_is_wrong_after_a_calm_run(evidence: Evidence):
 
 
 THE_PAYMENT = "(SELECT id FROM ledger_transaction WHERE message = $1)"
+ITS_RECEIPT = f"answer LIKE {THE_PAYMENT} || ' %'"
 PLANTED_IN_THE_DATABASE = {
     "an acknowledged transfer vanishes": (1, f"DELETE FROM ledger_transaction WHERE id = {THE_PAYMENT}"),
     "an acknowledged transfer happens twice": (
@@ -106,10 +107,10 @@ PLANTED_IN_THE_DATABASE = {
             f" AND id NOT IN (t.payee_id, t.payer_id) LIMIT 1) WHERE id = {THE_PAYMENT}"
         ),
     ),
-    "a remembered answer is forgotten": (1, "DELETE FROM plumbing_idempotency WHERE key = $1"),
-    "a remembered answer changes": (
+    "a remembered receipt is forgotten": (1, f"DELETE FROM plumbing_idempotency WHERE {ITS_RECEIPT}"),
+    "a remembered receipt changes": (
         1,
-        "UPDATE plumbing_idempotency SET answer = replace(answer, 'completed', 'locked') WHERE key = $1",
+        f"UPDATE plumbing_idempotency SET answer = answer || '0' WHERE {ITS_RECEIPT}",
     ),
     "an acknowledged agent vanishes": (
         1,

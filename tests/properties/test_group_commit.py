@@ -2,14 +2,16 @@
 
 import asyncio
 import random
+from fractions import Fraction
 from typing import Any
 
 from scale import by_tier, printed_seed
 
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import Minor
+from hansa.foundation.words.money import Minor, share
 from hansa.rooms import ledger
+from hansa.rooms.ledger import rules
 from hansa.rooms.ledger.batch import Ticket, Told, post_alone, post_batch
 from tests.registry import StartRegistry, TestRegistry
 
@@ -25,14 +27,45 @@ async def test_batches_of_any_size_end_as_one_transfer_at_a_time(start_registry:
         chance = random.Random(f"{seed}-{history}")
         plain, gathered = await start_registry(), await start_registry()
         holdings = [chance.choice([0, 1, 10**6, 10**10]) for _ in DIDS]
+        paces = [_pace(chance) for _ in DIDS]
         for registry in (plain, gathered):
-            await _open(registry, holdings)
+            await _open(registry, holdings, paces)
         orders = [_order(chance) for _ in range(ORDERS)]
         judged = [told for order in orders for told in await _one_by_one(plain, order)]
         batched = await _in_batches(gathered, orders, chance)
         assert judged == batched, f"history {history}"
         assert await _book(plain) == await _book(gathered), f"history {history}"
         assert (await gathered.supply())["status"] == "OK"
+
+
+async def test_the_fee_of_a_hot_payer_is_the_same_in_the_database(start_registry: StartRegistry) -> None:
+    registry = await start_registry()
+    chance = random.Random(printed_seed())
+    cases = []
+    for _ in range(by_tier(2_000, 20_000, 200_000)):
+        held = chance.choice([0, 1, 7, 10**6, chance.randrange(1, 9 * 10**18)])
+        sent = int(held * chance.choice([1, 1.5, 3, 9.999, 10, 11, 10**6])) + chance.randrange(3)
+        cases.append((chance.choice([1, 99, 100, 101, 12_345, chance.randrange(1, 10**18)]), sent, held))
+    policy = ledger.FeePolicy()
+    computed = await registry.database.read(
+        lambda tx: tx.fetch(
+            "SELECT ledger_fee_of_hot_payer(amount::numeric, sent::numeric, held::numeric, $4::bigint[]) AS fee"
+            " FROM unnest($1::text[], $2::text[], $3::text[]) AS c (amount, sent, held)",
+            *([str(case[column]) for case in cases] for column in range(3)),
+            policy.as_integers(),
+        )
+    )
+    expected = [
+        share(amount, rules.fee_rate(Fraction(sent, held) if held else Fraction(0), policy))
+        for amount, sent, held in cases
+    ]
+    assert [row["fee"] for row in computed] == expected
+
+
+def _pace(chance: random.Random) -> list[tuple[int, int, int]]:
+    """What a party sent some minutes ago, and held then: enough to make it pay more."""
+    minutes = chance.choice([(), (2,), (30, 2), (100, 30, 2)])
+    return [(ago, chance.choice([1, 10**6, 10**11]), chance.choice([0, 10**4, 10**10])) for ago in minutes]
 
 
 def _order(chance: random.Random) -> tuple[ledger.TransferOrder, Repeatable | None]:
@@ -45,12 +78,19 @@ def _order(chance: random.Random) -> tuple[ledger.TransferOrder, Repeatable | No
     return order, Repeatable(payer, "/teg/transfer", key, body) if key else None
 
 
-async def _open(registry: TestRegistry, holdings: list[int]) -> None:
+async def _open(registry: TestRegistry, holdings: list[int], paces: list[list[tuple[int, int, int]]]) -> None:
     book = ledger.Book.of(registry.settings)
 
     async def opened(tx: Any) -> None:
-        for did, amount in zip(DIDS, holdings, strict=True):
+        for did, amount, pace in zip(DIDS, holdings, paces, strict=True):
             await ledger.open_account(tx, did)
+            await tx.execute(
+                "UPDATE ledger_account SET pace = ARRAY(SELECT unnest(ARRAY["
+                " (extract(epoch FROM now()) / 60)::bigint - e.ago, e.sent, e.held])"
+                " FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS e (ago, sent, held)) WHERE did = $1",
+                did,
+                *([entry[column] for entry in pace] for column in range(3)),
+            )
             if amount:
                 await ledger.grant(tx, payee=did, amount=Minor(amount), ref="start", book=book)
 

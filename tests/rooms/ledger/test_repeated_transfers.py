@@ -7,7 +7,10 @@ import pytest
 from tests.registry import DatabaseFarm
 from tests.rooms.ledger.purses import Purses, open_purses
 
-_AGE = "UPDATE plumbing_idempotency SET created_at = created_at - $2 * interval '1 minute' WHERE caller = $1"
+_AGE = """
+UPDATE plumbing_idempotency SET created_at = created_at - $3 * interval '1 minute'
+WHERE scope_sha256 = sha256(convert_to(concat_ws(E'\\n', $1::text, '/teg/transfer', $2::text), 'UTF8'))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +126,14 @@ async def test_a_key_of_printable_ascii_is_taken(purses: Purses, key: str) -> No
 async def test_a_key_holds_for_a_day(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     await payer.transfer(payee, "10", key="today")
-    await purses.execute(_AGE, payer.did, 24 * 60 - 5)
+    await purses.execute(_AGE, payer.did, "today", 24 * 60 - 5)
     assert "Idempotent-Replayed" in (await payer.transfer(payee, "10", key="today")).headers
 
 
 async def test_after_a_day_a_key_is_free_again_and_holds_its_new_order(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     await payer.transfer(payee, "10", key="yesterday")
-    await purses.execute(_AGE, payer.did, 24 * 60)
+    await purses.execute(_AGE, payer.did, "yesterday", 24 * 60)
     fresh = await payer.transfer(payee, "20", key="yesterday")
     assert (fresh.status_code, fresh.json()["amount"]) == (200, "20")
     assert (await payer.transfer(payee, "20", key="yesterday")).content == fresh.content

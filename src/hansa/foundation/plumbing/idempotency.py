@@ -5,11 +5,11 @@
 - A refused request leaves no record: its key is free again. After 24 hours a key is free as well.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Annotated
 
-import asyncpg
 from fastapi import Header
 from fastapi.responses import Response
 from pydantic import BaseModel
@@ -20,26 +20,6 @@ from hansa.foundation.words.errors import Invalid
 
 WINDOW_HOURS = 24
 KEY_PATTERN = r"^[\x21-\x7e]{1,255}$"
-
-_HOLD = """
-SELECT pg_try_advisory_xact_lock(hashtextextended(w.scope, 0)) AS held
-FROM unnest($1::text[]) WITH ORDINALITY AS w (scope, position) ORDER BY w.position
-"""
-
-_RECALL = """
-SELECT w.position, i.body_digest, i.answer
-FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w (caller, route, key, position)
-JOIN plumbing_idempotency i ON (i.caller, i.route, i.key) = (w.caller, w.route, w.key)
-WHERE i.created_at > now() - make_interval(hours => $4)
-"""
-
-_REMEMBER = """
-INSERT INTO plumbing_idempotency AS kept (caller, route, key, body_digest, answer)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $5::bytea[], $6::text[])
-ON CONFLICT (caller, route, key) DO UPDATE
-SET body_digest = excluded.body_digest, answer = excluded.answer, created_at = now()
-WHERE kept.created_at <= now() - make_interval(hours => $4) RETURNING true
-"""
 
 IdempotencyKey = Annotated[
     str | None,
@@ -74,6 +54,11 @@ class Repeatable:
     key: str
     body: object
 
+    @property
+    def scope(self) -> bytes:
+        """What the record is filed under: the SHA-256 of caller, route and key."""
+        return sha256(f"{self.caller}\n{self.route}\n{self.key}".encode()).digest()
+
 
 async def once(
     database: Database, request: Repeatable | None, use_case: Callable[[Tx], Awaitable[BaseModel]]
@@ -106,55 +91,21 @@ async def recall(tx: Tx, request: Repeatable) -> str | None:
 
     Raises: KeyReused, KeyInProgress.
     """
-    (found,) = await recall_many(tx, [request])
-    if isinstance(found, Invalid):
-        raise found
-    return found
-
-
-async def recall_many(tx: Tx, requests: Sequence[Repeatable]) -> list[str | Invalid | None]:
-    """As `recall`, for requests of different scopes, in their order; a refusal is returned in its place."""
-    # The lock comes first and the reading after it, in a statement of its own: it must see what a rival committed.
-    held = await tx.fetch(
-        _HOLD, [f"{request.caller}\n{request.route}\n{request.key}" for request in requests]
-    )
-    rows = await tx.fetch(_RECALL, *_scopes(requests), WINDOW_HOURS)
-    remembered = {row["position"]: row for row in rows}
-    return [
-        _recalled(request, is_held=held[position]["held"], row=remembered.get(position + 1))
-        for position, request in enumerate(requests)
-    ]
-
-
-def _recalled(request: Repeatable, *, is_held: bool, row: asyncpg.Record | None) -> str | Invalid | None:
+    known = await tx.fetchrow("SELECT * FROM plumbing_recall($1, $2)", [request.scope], WINDOW_HOURS)
+    assert known is not None
+    (is_held,), (body_digest,), (answer,) = known["held"], known["body_digests"], known["answers"]
     if not is_held:
-        return KeyInProgress()
-    if row is None:
-        return None
-    answer: str = row["answer"]
-    return answer if row["body_digest"] == digest(request.body) else KeyReused()
+        raise KeyInProgress
+    if body_digest is not None and body_digest != digest(request.body):
+        raise KeyReused
+    remembered: str | None = answer
+    return remembered
 
 
 async def remember(tx: Tx, request: Repeatable, answer: str) -> None:
-    """Keep the answer beside the effect; a record older than the window gives way."""
-    await remember_many(tx, [(request, answer)])
-
-
-async def remember_many(tx: Tx, answered: Sequence[tuple[Repeatable, str]]) -> None:
-    """As `remember`, for requests whose scopes are all different and held by `recall_many`."""
-    requests = [request for request, _ in answered]
-    digests = [digest(request.body) for request in requests]
-    written = await tx.fetch(
-        _REMEMBER, *_scopes(requests), WINDOW_HOURS, digests, [answer for _, answer in answered]
-    )
-    assert len(written) == len(answered), "a held key was written by someone else"
-
-
-def _scopes(requests: Sequence[Repeatable]) -> tuple[list[str], list[str], list[str]]:
-    return (
-        [request.caller for request in requests],
-        [request.route for request in requests],
-        [request.key for request in requests],
+    """Keep the answer beside the effect; `recall` holds the key and knew no answer."""
+    await tx.execute(
+        "SELECT plumbing_remember($1, $2, $3)", [request.scope], [digest(request.body)], [answer]
     )
 
 

@@ -42,38 +42,6 @@ class StoredEvent:
     xid: int
 
 
-# Notifying transactions commit one after another. Of several that are open at once one alone notifies, so that the
-# others still commit together; who follows the journal also looks again while transactions are open.
-_INSERT = """
-INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
-SELECT e.* FROM
-  (SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1))
-    THEN pg_notify('hansa_journal', '')::text END) AS told,
-  unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::text[], $6::text[])
-    AS e (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
-WHERE CASE e.source_service
-  WHEN 'ledger' THEN e.event_type = ANY (ARRAY(
-    SELECT event_type FROM journal_emission_policy WHERE emit_from_teg))
-  ELSE e.event_type = ANY (ARRAY(
-    SELECT event_type FROM journal_emission_policy WHERE emit_from_registry))
-    OR (SELECT emit_from_registry FROM journal_emission_policy WHERE event_type = '*')
-      AND e.event_type <> ALL (ARRAY(
-        SELECT event_type FROM journal_emission_policy WHERE emit_from_registry IS FALSE))
-  END
-"""
-
-# Of the types asked for, those of which no policy says whether they are recorded.
-_UNDECIDED = """
-SELECT DISTINCT e.event_type
-FROM unnest($1::text[], $2::text[]) AS e (event_type, source_service)
-LEFT JOIN journal_emission_policy p USING (event_type)
-WHERE CASE e.source_service
-  WHEN 'ledger' THEN p.emit_from_teg
-  ELSE coalesce(p.emit_from_registry,
-    (SELECT nullif(emit_from_registry, false) FROM journal_emission_policy WHERE event_type = '*'))
-  END IS NULL
-"""
-
 COLUMNS = """
 seq AS sequence, id, event_type, aggregate_id, aggregate_type, data, metadata, recorded_at AS timestamp,
 version, source_service, idempotency_key, xid
@@ -86,8 +54,8 @@ _COUNT_RECENT = "SELECT count(*) FROM (SELECT 1 FROM journal_event ORDER BY seq 
 
 async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> int:
     """Append the events that their policies let in, in order; returns how many those are."""
-    outcome = await tx.execute(
-        _INSERT,
+    recorded: int = await tx.fetchval(
+        "SELECT journal_append($1, $2, $3, $4, $5, $6)",
         [event.event_type for event in events],
         [event.aggregate_id for event in events],
         [event.aggregate_type for event in events],
@@ -95,14 +63,16 @@ async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> int:
         [event.source_service for event in events],
         [event.idempotency_key for event in events],
     )
-    return int(outcome.rpartition(" ")[2])
+    return recorded
 
 
 async def undecided_types(tx: Tx, events: Sequence[NewEvent]) -> list[str]:
     """The types among the events that are kept out because no policy speaks of them."""
     kinds = sorted({(event.event_type, event.source_service) for event in events})
-    rows = await tx.fetch(_UNDECIDED, [kind for kind, _ in kinds], [source for _, source in kinds])
-    return [row["event_type"] for row in rows]
+    undecided: list[str] = await tx.fetchval(
+        "SELECT journal_undecided($1, $2)", [kind for kind, _ in kinds], [source for _, source in kinds]
+    )
+    return undecided
 
 
 async def recent(tx: Tx, limit: int) -> list[StoredEvent]:

@@ -1,7 +1,8 @@
 """Group commit: the transfers that wait while one batch commits are the next batch.
 
-- A batch is one transaction: accounts locked once in id order, transfers decided one by one in their order, each
-  seeing the effect of the earlier ones, everything written set by set. A refused transfer never fails its neighbours.
+- A batch is one statement and one commit (`ledger_transfer_batch`): accounts locked once in id order, transfers decided
+  one by one in their order, each seeing the effect of the earlier ones, everything written set by set. A refused
+  transfer never fails its neighbours.
 - The fee collector is touched once per batch, after the agents' accounts; transaction ids are given out under its
   lock, so that they rise in the order in which every account changed.
 - Same outcome as `posting.transfer`, one order at a time, which remains the judge in `tests/properties`.
@@ -14,18 +15,19 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import asyncpg
+
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
+from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
+from hansa.foundation.words.canonical import digest
 from hansa.foundation.words.errors import Refused, Unavailable
-from hansa.foundation.words.money import Minor
-from hansa.rooms import journal
 
 from . import rules, store
 from .book import Book
 from .errors import AccountUnknown
-from .posting import Preview, Receipt, TransferOrder, preview, transfer, transfer_events
+from .posting import Preview, Receipt, TransferOrder, preview, transfer
 
 BATCH_MAX = 500
 WAITING_MAX = 4000
@@ -45,22 +47,12 @@ class Told:
 
 @dataclass(frozen=True)
 class Ticket:
-    """A transfer that waits for its batch; `tell` makes the answer that is sent and remembered."""
+    """A transfer that waits for its batch; `tell` makes the answer of a receipt, the first time and every other."""
 
     order: TransferOrder
     request: Repeatable | None
     tell: Callable[[Receipt], str]
     outcome: asyncio.Future[Told] = field(compare=False)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A covered transfer: its fee, and both parties as it leaves them."""
-
-    ticket: Ticket
-    fee: Minor
-    payer: rules.Account
-    payee: rules.Account
 
 
 class GroupCommit:
@@ -115,7 +107,7 @@ class GroupCommit:
             transfers_waiting.set(len(self._waiting))
             batch_size.observe(len(tickets))
             try:
-                outcomes = await self._database.act(
+                outcomes = await self._database.act_at_once(
                     lambda tx, batch=tickets: post_batch(tx, batch, self._book, self._policy)  # type: ignore[misc]
                 )
             except Unavailable as trouble:
@@ -142,33 +134,29 @@ def _tell(ticket: Ticket, outcome: Told | Exception) -> None:
 
 async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy) -> Told:
     """One transfer in a transaction of its own: the plain way."""
-    if ticket.request and (answer := await idempotency.recall(tx, ticket.request)) is not None:
-        return Told(answer, replayed=True)
-    answer = ticket.tell(await transfer(tx, ticket.order, book, policy))
+    if ticket.request and (kept := await idempotency.recall(tx, ticket.request)) is not None:
+        return _told_again(ticket, kept)
+    receipt = await transfer(tx, ticket.order, book, policy)
     if ticket.request:
-        await idempotency.remember(tx, ticket.request, answer)
-    return Told(answer, replayed=False)
+        await idempotency.remember(tx, ticket.request, receipt.as_text())
+    return Told(ticket.tell(receipt), replayed=False)
 
 
 async def post_batch(
     tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy
 ) -> list[Told | Exception]:
-    """Decide and write the transfers in their order; one outcome for each ticket."""
-    recalled = await _recalled(tx, tickets)
-    outcomes = [known or _refused_at_sight(ticket) for known, ticket in zip(recalled, tickets, strict=True)]
-    fresh = [ticket for ticket, outcome in zip(tickets, outcomes, strict=True) if outcome is None]
-    written = iter(await _post_fresh(tx, fresh, book, policy) if fresh else [])
-    return [next(written) if outcome is None else outcome for outcome in outcomes]
-
-
-async def _recalled(tx: Tx, tickets: Sequence[Ticket]) -> list[Told | Exception | None]:
-    requests = [ticket.request for ticket in tickets if ticket.request]
-    found = iter(await idempotency.recall_many(tx, requests) if requests else [])
-    recalled: list[Told | Exception | None] = []
-    for ticket in tickets:
-        known = next(found) if ticket.request else None
-        recalled.append(Told(known, replayed=True) if isinstance(known, str) else known)
-    return recalled
+    """Decide and write the transfers in their order, in one statement; one outcome for each ticket."""
+    refused = [_refused_at_sight(ticket) for ticket in tickets]
+    orders = [
+        _batch_order(ticket, barred=refusal is not None)
+        for ticket, refusal in zip(tickets, refused, strict=True)
+    ]
+    rows = await store.transfer_batch(tx, book, policy, orders)
+    postings_total.labels("transfer").inc(sum(row["outcome"] == "posted" for row in rows))
+    return [
+        refusal if row["outcome"] == "barred" and refusal else _outcome(ticket, row)
+        for ticket, refusal, row in zip(tickets, refused, rows, strict=True)
+    ]
 
 
 def _refused_at_sight(ticket: Ticket) -> Refused | None:
@@ -180,98 +168,43 @@ def _refused_at_sight(ticket: Ticket) -> Refused | None:
     return None
 
 
-async def _post_fresh(
-    tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy
-) -> list[Told | Exception]:
-    parties = {did for ticket in tickets for did in (ticket.order.payer, ticket.order.payee)}
-    accounts = await store.lock_accounts(tx, list(parties))
-    decisions = decide(tickets, accounts, policy)
-    decided = [decision for decision in decisions if isinstance(decision, Decision)]
-    told = iter(await _write(tx, decided, book) if decided else [])
-    postings_total.labels("transfer").inc(len(decided))
-    return [next(told) if isinstance(decision, Decision) else decision for decision in decisions]
-
-
-def decide(
-    tickets: Sequence[Ticket], accounts: dict[str, rules.Account], policy: rules.FeePolicy
-) -> list[Decision | Exception]:
-    """Walk through the transfers in order; `accounts` holds what they leave behind."""
-    decisions: list[Decision | Exception] = []
-    for ticket in tickets:
-        order = ticket.order
-        try:
-            payer, payee = _known(accounts, order.payer), _known(accounts, order.payee)
-            fee = rules.fee_of_covered(payer, payee, order.amount, policy)
-        except Refused as refusal:
-            decisions.append(refusal)
-            continue
-        accounts[order.payer] = payer = rules.after_sending(payer, order.amount, fee)
-        accounts[order.payee] = payee = rules.after_receiving(payee, order.amount)
-        decisions.append(Decision(ticket, fee, payer, payee))
-    return decisions
-
-
-def _known(accounts: dict[str, rules.Account], did: str) -> rules.Account:
-    if did not in accounts:
-        raise AccountUnknown(context={"did": did})
-    return accounts[did]
-
-
-async def _write(tx: Tx, decided: Sequence[Decision], book: Book) -> list[Told | Exception]:
-    """Write a batch of covered transfers, their events and their answers."""
-    fees = sum(one.fee for one in decided)
-    ids = await store.collect_fees_and_take_ids(tx, book.fee_collector, fees, len(decided))
-    changed = {party.did: party for one in decided for party in (one.payer, one.payee)}
-    posted = _posted(decided, ids, book)
-    await store.write_transfers(
-        tx,
-        list(changed.values()),
-        [_row(one, entries, ids.collector_id) for one, entries in zip(decided, posted, strict=True)],
-    )
-    events = [
-        event
-        for one, entries in zip(decided, posted, strict=True)
-        for event in transfer_events(entries, one.ticket.order, one.fee, book)
-    ]
-    await journal.append(tx, *events)
-    told = [
-        one.ticket.tell(Receipt(tx_id, one.ticket.order.amount, one.fee, one.payer.liquid, ids.now))
-        for tx_id, one in zip(ids.tx_ids, decided, strict=True)
-    ]
-    answered = [(one.ticket.request, answer) for one, answer in zip(decided, told, strict=True)]
-    await idempotency.remember_many(tx, [(request, answer) for request, answer in answered if request])
-    return [Told(answer, replayed=False) for answer in told]
-
-
-def _posted(decided: Sequence[Decision], ids: store.TakenIds, book: Book) -> list[store.Posted]:
-    """The entries of each transfer, with the fee collector's balance running through the batch."""
-    collected = ids.collector_balance - sum(one.fee for one in decided)
-    posted = []
-    for tx_id, one in zip(ids.tx_ids, decided, strict=True):
-        order = one.ticket.order
-        entries = [
-            (order.payer, -(order.amount + one.fee), int(one.payer.liquid)),
-            (order.payee, int(order.amount), int(one.payee.liquid)),
-        ]
-        if one.fee:
-            collected += one.fee
-            entries.append((book.fee_collector, int(one.fee), collected))
-        posted.append(store.Posted(tx_id, ids.now, entries))
-    return posted
-
-
-def _row(one: Decision, posted: store.Posted, collector_id: int) -> store.BatchTransfer:
-    order = one.ticket.order
-    ids = (one.payer.id, one.payee.id, collector_id)
-    return store.BatchTransfer(
-        tx_id=posted.tx_id,
-        payer_id=one.payer.id,
-        payee_id=one.payee.id,
+def _batch_order(ticket: Ticket, *, barred: bool) -> store.BatchOrder:
+    order, request = ticket.order, ticket.request
+    return store.BatchOrder(
+        payer=order.payer,
+        payee=order.payee,
         amount=order.amount,
-        fee=one.fee,
         message=order.message,
-        postings=[
-            (account_id, delta, after)
-            for account_id, (_, delta, after) in zip(ids, posted.entries, strict=False)
-        ],
+        scope=request.scope.hex() if request else None,
+        digest=digest(request.body).hex() if request else None,
+        barred=barred,
     )
+
+
+def _outcome(ticket: Ticket, row: asyncpg.Record) -> Told | Exception:
+    """What the database decided on a transfer, in the words of `posting.transfer`."""
+    order = ticket.order
+    match row["outcome"]:
+        case "posted":
+            receipt = Receipt(row["tx_id"], order.amount, row["fee"], row["balance"], row["recorded_at"])
+            return Told(ticket.tell(receipt), replayed=False)
+        case "replayed":
+            return _told_again(ticket, row["answer"])
+        case "uncovered":
+            return rules.uncovered(row["balance"], order.amount + row["fee"])
+        case refused:
+            return _REFUSALS[refused](order)
+
+
+_REFUSALS: dict[str, Callable[[TransferOrder], Refused]] = {
+    "payer_unknown": lambda order: AccountUnknown(context={"did": order.payer}),
+    "payee_unknown": lambda order: AccountUnknown(context={"did": order.payee}),
+    "payer_suspended": lambda order: rules.suspended(order.payer),
+    "payee_suspended": lambda order: rules.suspended(order.payee),
+    "key_reused": lambda _: KeyReused(),
+    "key_in_progress": lambda _: KeyInProgress(),
+}
+
+
+def _told_again(ticket: Ticket, kept: str) -> Told:
+    return Told(ticket.tell(Receipt.of_text(kept, ticket.order.amount)), replayed=True)

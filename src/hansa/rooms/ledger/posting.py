@@ -1,7 +1,7 @@
 """Transfers between two accounts of this registry: lock, decide, write, tell."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from hansa.foundation.events import (
     Entry,
@@ -39,6 +39,18 @@ class Receipt:
     fee: Minor
     payer_balance_after: Minor
     recorded_at: datetime
+
+    def as_text(self) -> str:
+        """What is remembered of it beside the order: transaction, fee, balance and time."""
+        since_1970 = self.recorded_at - datetime.fromtimestamp(0, UTC)
+        return f"{self.tx_id} {self.fee} {self.payer_balance_after} {since_1970 // timedelta(microseconds=1)}"
+
+    @classmethod
+    def of_text(cls, kept: str, amount: Minor) -> "Receipt":
+        """The receipt that was remembered of an order of `amount`."""
+        tx_id, fee, balance, microseconds = map(int, kept.split())
+        recorded_at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
+        return cls(tx_id, amount, Minor(fee), Minor(balance), recorded_at)
 
 
 async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Receipt:

@@ -39,6 +39,11 @@ class FeePolicy:
     velocity_base: Fraction = Fraction(1)
     velocity_max: Fraction = Fraction(10)
 
+    def as_integers(self) -> list[int]:
+        """Numerators and denominators in the order of the members."""
+        fractions = (self.rate_base, self.rate_max, self.velocity_base, self.velocity_max)
+        return [number for fraction in fractions for number in fraction.as_integer_ratio()]
+
 
 class Account(msgspec.Struct, frozen=True):
     """A locked account. `pace` holds (minute, sent, largest balance before sending) for recent minutes."""
@@ -111,11 +116,6 @@ def after_sending(payer: Account, amount: Minor, fee: Minor) -> Account:
     return replace(payer, liquid=Minor(payer.liquid - amount - fee), pace=pace_after_sending(payer, amount))
 
 
-def after_receiving(payee: Account, amount: Minor) -> Account:
-    """The payee once the transfer is done."""
-    return replace(payee, liquid=Minor(payee.liquid + amount))
-
-
 def require_ordinary_parties(payer: str, payee: str) -> None:
     """Raises: SelfTransfer, SystemAccountRefused."""
     if payer == payee:
@@ -128,17 +128,27 @@ def require_active(parties: Sequence[Account]) -> None:
     """Raises: AccountSuspended, naming which."""
     for account in parties:
         if not account.is_active:
-            raise AccountSuspended(f"The account {account.did} is suspended.")
+            raise suspended(account.did)
+
+
+def suspended(did: str) -> AccountSuspended:
+    """The refusal that names which account is suspended."""
+    return AccountSuspended(f"The account {did} is suspended.")
 
 
 def require_covered(payer: Account, required: int) -> None:
     """Raises: InsufficientBalance with what is available and what is required."""
     if payer.liquid < required:
-        available, wanted = format_amount(payer.liquid), format_amount(required)
-        raise InsufficientBalance(
-            f"The balance does not cover the amount and its fee: {available} available, {wanted} required.",
-            context={"available": available, "required": wanted},
-        )
+        raise uncovered(payer.liquid, required)
+
+
+def uncovered(liquid: int, required: int) -> InsufficientBalance:
+    """The refusal that says what is available and what is required."""
+    available, wanted = format_amount(liquid), format_amount(required)
+    return InsufficientBalance(
+        f"The balance does not cover the amount and its fee: {available} available, {wanted} required.",
+        context={"available": available, "required": wanted},
+    )
 
 
 def require_mintable(amount: Minor, amount_max: Minor) -> None:

@@ -4,16 +4,19 @@ Locks: agents' accounts are locked by `lock_accounts` in id order before anythin
 accounts are touched after them, one statement each. So all transactions take locks in one order.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import asyncpg
+import msgspec
 
+from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import ZERO, Minor
 
-from .rules import Account
+from .book import Book
+from .rules import Account, FeePolicy
 
 _READ = """
 SELECT id, did, status = 'active' AS is_active, liquid, pace, (extract(epoch FROM now()) / 60)::int AS minute
@@ -41,33 +44,7 @@ SELECT $1, p.account_id, 'liquid', p.delta, p.balance_after
 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS p (account_id, delta, balance_after)
 """
 
-# The ids are drawn after the row is locked: they rise in the order in which the collector's balance changes.
-_COLLECT = """
-WITH collector AS (UPDATE ledger_account SET liquid = liquid + $2 WHERE did = $1 RETURNING id, liquid)
-SELECT c.id, c.liquid, nextval('ledger_transaction_id_seq') AS tx_id, now() AS now
-FROM collector c, generate_series(1, $3)
-"""
-
-_TAKE_IDS = """
-SELECT 0::bigint AS id, 0::bigint AS liquid, nextval('ledger_transaction_id_seq') AS tx_id, now() AS now FROM generate_series(1, $1)
-"""
-
-_WRITE_BATCH = """
-WITH changed AS (
-  UPDATE ledger_account a SET liquid = c.liquid, pace = c.pace::bigint[]
-  FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text[]) AS c (id, liquid, pace) WHERE a.id = c.id
-), written AS (
-  INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message)
-  OVERRIDING SYSTEM VALUE
-  SELECT t.id, 'transfer', t.payer_id, t.payee_id, t.amount, t.fee, t.message
-  FROM unnest($4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[], $9::text[])
-    AS t (id, payer_id, payee_id, amount, fee, message)
-)
-INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
-SELECT p.tx_id, p.account_id, 'liquid', p.delta, p.balance_after
-FROM unnest($10::text::bigint[], $11::text::bigint[], $12::text::bigint[], $13::text::bigint[])
-  AS p (tx_id, account_id, delta, balance_after)
-"""
+_TRANSFER_BATCH = "SELECT * FROM ledger_transfer_batch($1, $2, $3, $4, $5, $6)"
 
 BALANCES = """
 SELECT did AS account, 'liquid' AS bucket, liquid AS balance FROM ledger_account WHERE liquid <> 0
@@ -111,27 +88,16 @@ class Posted:
         return next(Minor(after) for account, _, after in self.entries if account == did)
 
 
-@dataclass(frozen=True)
-class TakenIds:
-    """Ids for a batch, its time, and the fee collector (id and balance) once the fees are in."""
+class BatchOrder(msgspec.Struct, frozen=True):
+    """One transfer of a batch as the database reads it; `scope` and `digest` of a repeatable request in hex."""
 
-    tx_ids: list[int]
-    now: datetime
-    collector_id: int
-    collector_balance: int
-
-
-@dataclass(frozen=True)
-class BatchTransfer:
-    """One transfer of a batch; postings are (account id, delta, balance after)."""
-
-    tx_id: int
-    payer_id: int
-    payee_id: int
-    amount: Minor
-    fee: Minor
+    payer: str
+    payee: str
+    amount: int
     message: str | None
-    postings: list[tuple[int, int, int]]
+    scope: str | None
+    digest: str | None
+    barred: bool
 
 
 async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
@@ -193,37 +159,19 @@ async def post(tx: Tx, posting: Posting) -> Posted:
     return Posted(written["id"], written["recorded_at"], entries)
 
 
-async def collect_fees_and_take_ids(tx: Tx, collector: str, fees: int, count: int) -> TakenIds:
-    """Credit the collector with the fees of a batch and draw an id for each of its transfers."""
-    rows = await (tx.fetch(_COLLECT, collector, fees, count) if fees else tx.fetch(_TAKE_IDS, count))
-    return TakenIds([row["tx_id"] for row in rows], rows[0]["now"], rows[0]["id"], rows[0]["liquid"])
-
-
-async def write_transfers(tx: Tx, changed: Sequence[Account], transfers: Sequence[BatchTransfer]) -> None:
-    """Write a batch: the locked accounts as they are now, the transfers and their postings."""
-    postings = [
-        (transfer.tx_id, account_id, delta, after)
-        for transfer in transfers
-        for account_id, delta, after in transfer.postings
-    ]
-    await tx.execute(
-        _WRITE_BATCH,
-        _bigints(account.id for account in changed),
-        _bigints(account.liquid for account in changed),
-        [_bigints(value for entry in account.pace for value in entry) for account in changed],
-        _bigints(transfer.tx_id for transfer in transfers),
-        _bigints(transfer.payer_id for transfer in transfers),
-        _bigints(transfer.payee_id for transfer in transfers),
-        _bigints(transfer.amount for transfer in transfers),
-        _bigints(transfer.fee for transfer in transfers),
-        [transfer.message for transfer in transfers],
-        *(_bigints(column) for column in zip(*postings, strict=True)),
+async def transfer_batch(
+    tx: Tx, book: Book, policy: FeePolicy, orders: Sequence[BatchOrder]
+) -> list[asyncpg.Record]:
+    """Decide and write transfers in one statement; an outcome for each, in order (see migration 0012)."""
+    return await tx.fetch(
+        _TRANSFER_BATCH,
+        book.frame,
+        book.currency,
+        book.fee_collector,
+        policy.as_integers(),
+        msgspec.json.encode(orders).decode(),
+        idempotency.WINDOW_HOURS,
     )
-
-
-def _bigints(values: Iterable[int]) -> str:
-    """An array literal: the driver spends several times longer on each element of a list."""
-    return "{" + ",".join(map(str, values)) + "}"
 
 
 async def open_accounts(tx: Tx, dids: Sequence[str], *, kind: str) -> None:
