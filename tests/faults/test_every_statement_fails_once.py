@@ -74,7 +74,9 @@ async def test_nothing_is_lost_whichever_statement_fails_and_however(
     act: Act, world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
 ):
     statements, growth = await _undisturbed(act, world, plan, observer)
-    assert statements[-1].startswith(("COMMIT", "ROLLBACK")), statements
+    assert statements[-1].startswith(("COMMIT", "ROLLBACK", "SELECT * FROM ledger_transfer_batch(")), (
+        statements
+    )
     for number, statement in enumerate(statements):
         for way in Way:
             site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {way.value}"
@@ -113,6 +115,50 @@ async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
     again = await outcome_of(group.transfer(sound, request_of(sound, keys[0]), tell))
     assert again.status == 200
     assert (await _grown(observer, before))["transactions"] == 2
+    await prove_book(observer)
+
+
+# What the batch writes inside its one statement, each in turn refused by the database.
+_REFUSE = """
+CREATE FUNCTION refuse_batches() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_query() LIKE '%ledger_transfer_batch%' THEN
+    RAISE EXCEPTION 'refused on purpose';
+  END IF;
+  RETURN NEW;
+END $$
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "UPDATE ON ledger_account",
+        "INSERT ON ledger_transaction",
+        "INSERT ON ledger_posting",
+        "INSERT ON journal_event",
+        "INSERT ON plumbing_idempotency",
+    ],
+)
+async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
+    written: str, world: World, observer: "asyncpg.Connection[asyncpg.Record]"
+):
+    group = ledger.GroupCommit(world.registry.database, world.book, ledger.FeePolicy())
+    order = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT))
+    keys = [world.new_key() for _ in range(3)]
+    before = await _extent(observer)
+    await observer.execute(_REFUSE)
+    await observer.execute(
+        f"CREATE TRIGGER refusing BEFORE {written} FOR EACH ROW EXECUTE FUNCTION refuse_batches()"
+    )
+    try:
+        told = await asyncio.gather(*(group.transfer(order, request_of(order, key), tell) for key in keys))
+    finally:
+        await observer.execute("DROP FUNCTION refuse_batches() CASCADE")
+    assert [one.replayed for one in told] == [False] * 3
+    assert (await _grown(observer, before))["transactions"] == 3
+    again = await group.transfer(order, request_of(order, keys[0]), tell)
+    assert (again.replayed, again.answer) == (True, told[0].answer)
     await prove_book(observer)
 
 
