@@ -6,7 +6,8 @@ do. The order is a row of choices among the sides that can go on, so that every 
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -64,6 +65,17 @@ class Side:
     async def fetchval(self, *statement: Any) -> Any:
         await self._stop()
         return await self._connection.fetchval(*statement)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """A savepoint, as the real connection makes one; it waits for nobody and is no step of its own."""
+        await self._connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            await self._connection.execute("ROLLBACK TO part")
+            raise
+        await self._connection.execute("RELEASE part")
 
     async def _stop(self) -> None:
         self.arrived.set()
