@@ -102,6 +102,8 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{human_readable_id:path}": stage.card_name,
         "{card_id}": stage.agent.created["agent_card_id"],
         "{did}": agent.did,
+        "{identifier}": agent.did.partition(":")[2].partition(":")[2],
+        "{unique:uuid}": agent.did.rpartition(":")[2],
         "{code}": "BODY_INVALID",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),

@@ -35,6 +35,8 @@ _.approval_over
 _.apy_percent
 _.as_of
 _.as_of_event_seq
+_.assertion_method
+_.authentication
 _.backend
 _.backup_codes
 _.balance
@@ -64,8 +66,10 @@ _.collector
 _.color
 _.consecutive_failures
 _.context
+_.controller
 _.count
 _.counterparty
+_.created
 _.created_at
 _.created_by
 _.created_by_name
@@ -108,6 +112,7 @@ _.event_type
 _.event_types
 _.events
 _.events_by_type
+_.expires
 _.expires_at
 _.expires_days
 _.expires_in
@@ -139,8 +144,10 @@ _.idempotency_key
 _.include_card_data
 _.include_federated
 _.include_unlisted
+_.informations
 _.initial_funding_status
 _.instance
+_.interfaces
 _.invite_code
 _.invite_url
 _.is_active
@@ -201,6 +208,7 @@ _.offset
 _.origin
 _.otpauth_uri
 _.owned_only
+_.owner
 _.pagination
 _.part
 _.partial_token
@@ -217,6 +225,9 @@ _.position_id
 _.positions
 _.pricing
 _.private_key_pem
+_.protocol
+_.protocol_type
+_.protocol_version
 _.public_key_jwk
 _.pull_failures
 _.qr_svg
@@ -250,8 +261,12 @@ _.scopes
 _.score
 _.search
 _.secret
+_.security
+_.security_definitions
 _.sender_agent_id
 _.sequence
+_.service
+_.service_endpoint
 _.settlement_currency
 _.since
 _.skip
@@ -335,6 +350,7 @@ _.valid_until
 _.validated_card_data
 _.velocity_scaling_factor
 _.verdict_id
+_.verification_method
 _.version
 _.webhook_id
 _.x

@@ -28,7 +28,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     auditor.router,
 )
 
-ROOT_ROUTERS: tuple[APIRouter, ...] = (journal.feed_root_router,)
+ROOT_ROUTERS: tuple[APIRouter, ...] = (journal.feed_root_router, agents.root_router)
 
 GATE = Gate(developer=people.check_developer, agent=agents.check_agent)
 

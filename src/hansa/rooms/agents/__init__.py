@@ -1,6 +1,7 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
 from hansa.rooms.agents.check import check_agent
+from hansa.rooms.agents.documents import root_router
 from hansa.rooms.agents.mtls import restore_mtls, revoke_mtls
 from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
@@ -46,6 +47,7 @@ __all__ = [
     "retire",
     "revoke",
     "revoke_mtls",
+    "root_router",
     "router",
     "statuses_of",
     "suspend",

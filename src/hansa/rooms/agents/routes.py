@@ -28,6 +28,7 @@ from .authz import router as authz_router
 from .bootstrap import issue_bootstrap_token
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
+from .documents import router as documents_router
 from .errors import (
     AgentRevoked,
     AgentRevokedForGood,
@@ -64,6 +65,7 @@ from .spending import router as spending_router
 from .status import hear, page_of_developer, retire
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
+router.include_router(documents_router)
 router.include_router(keys_router)
 router.include_router(authz_router)
 router.include_router(spending_router)

@@ -4,6 +4,7 @@ from .enforcement import reinstate_card, suspend_card
 from .errors import CardInvalid, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
+from .reading import card_of_agent
 from .records import Card, StoredCard
 from .retire import retire_card
 from .routes import router
@@ -17,6 +18,7 @@ __all__ = [
     "HumanReadableIdTaken",
     "PageWanted",
     "StoredCard",
+    "card_of_agent",
     "card_template",
     "list_cards",
     "publish_card",

@@ -1,0 +1,5 @@
+"""Documents that tell other systems who an agent is: its DID document and its description."""
+
+from hansa.rooms.agents.documents.routes import root_router, router
+
+__all__ = ["root_router", "router"]

@@ -1,0 +1,268 @@
+"""Who a DID is, told to other systems: DID documents and agent descriptions."""
+
+from datetime import UTC, datetime
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from hansa.foundation.words.jwk import public_key_of
+from hansa.rooms import agents
+from tests.registry import card_of
+
+API = "http://127.0.0.1:8000/api/v1"
+
+
+async def document(registry, path):
+    answer = await registry.http.get(path)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/did+json"
+    return answer.json()
+
+
+async def of_agent(agent):
+    return await document(agent.registry, f"/api/v1/agents/{agent.did}/did.json")
+
+
+async def description(agent):
+    answer = await agent.registry.get(f"/agents/{agent.did}/ad.json")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/json"
+    return answer.json()
+
+
+async def rotate(agent):
+    answer = await agent.registry.post("/agents/me/rotate-signing-key", json={}, headers=agent.headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def act(agent, use_case, **named):
+    return await agent.registry.database.act(lambda tx: use_case(tx, agent.did, **named))
+
+
+def is_signed(method, message, signature):
+    """Whether the key of a verification method made the signature; raises when it did not."""
+    Ed25519PublicKey.from_public_bytes(public_key_of(method["publicKeyJwk"])).verify(signature, message)
+    return True
+
+
+# The DID document
+
+
+async def test_a_did_document_names_the_key_the_card_and_the_addresses(registry):
+    agent = await registry.agent()
+    did = agent.did
+    told = await of_agent(agent)
+    assert set(told) == {
+        "@context",
+        "id",
+        "verificationMethod",
+        "authentication",
+        "assertionMethod",
+        "service",
+    }
+    assert told["@context"][0] == "https://www.w3.org/ns/did/v1"
+    assert told["id"] == did
+    (method,) = told["verificationMethod"]
+    assert method == {
+        "id": f"{did}#key-1",
+        "type": "JsonWebKey2020",
+        "controller": did,
+        "publicKeyJwk": (await registry.get(f"/agents/{did}/public-key")).json(),
+    }
+    assert told["authentication"] == told["assertionMethod"] == [f"{did}#key-1"]
+    assert {service["id"]: (service["type"], service["serviceEndpoint"]) for service in told["service"]} == {
+        f"{did}#agent-card": ("AgentCard", f"{API}/agent-cards/{did}"),
+        f"{did}#agent-description": ("AgentDescription", f"{API}/agents/{did}/ad.json"),
+        f"{did}#a2a": ("A2A", "https://agent.example.org/a2a"),
+    }
+
+
+async def test_the_addresses_in_a_document_lead_somewhere(registry):
+    agent = await registry.agent()
+    for service in (await of_agent(agent))["service"]:
+        if service["serviceEndpoint"].startswith(API):
+            path = service["serviceEndpoint"].removeprefix(API)
+            assert (await registry.get(path)).status_code == 200
+
+
+async def test_a_did_bound_to_the_issuer_resolves_at_the_root_by_its_uuid(registry):
+    agent = await registry.agent()
+    unique = agent.did.rpartition(":")[2]
+    assert await document(registry, f"/{unique}/did.json") == await of_agent(agent)
+
+
+async def test_a_did_without_an_issuer_resolves_at_the_root_under_agents(start_registry):
+    registry = await start_registry(did_namespace="")
+    agent = await registry.agent()
+    unique = agent.did.rpartition(":")[2]
+    assert await document(registry, f"/agents/{unique}/did.json") == await of_agent(agent)
+    assert (await registry.http.get(f"/{unique}/did.json")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/00000000-0000-4000-8000-000000000000/did.json",
+        "/agents/00000000-0000-4000-8000-000000000000/did.json",
+        "/not-a-uuid/did.json",
+        "/api/v1/agents/did:hansa:hansa.local:0/did.json",
+        "/api/v1/agents/did:web:example.org/did.json",
+        "/api/v1/agents/did:hansa:system:nobody/did.json",
+        "/api/v1/agents/did:hansa:system:treasury/ad.json",
+        "/api/v1/agents/did:hansa:hansa.local:0/ad.json",
+    ],
+)
+async def test_what_nobody_is_called_resolves_nowhere(registry, path):
+    answer = await registry.http.get(path)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("account", ["treasury", "fee_collector"])
+async def test_the_registrys_own_accounts_resolve_and_have_no_keys(registry, account):
+    did = f"did:hansa:system:{account}"
+    told = await document(registry, f"/api/v1/agents/{did}/did.json")
+    assert told == await document(registry, f"/agents/system:{account}/did.json")
+    assert told["id"] == did
+    assert told["verificationMethod"] == told["authentication"] == told["assertionMethod"] == []
+    assert told["service"] == [{"id": f"{did}#registry", "type": "Registry", "serviceEndpoint": API}]
+
+
+async def test_a_signature_made_before_a_rotation_stays_verifiable_as_of_its_time(registry):
+    agent = await registry.agent()
+    old = load_pem_private_key(agent.created["private_key_pem"].encode(), password=None)
+    signature, signed_at = old.sign(b"my word"), datetime.now(UTC)
+    new = load_pem_private_key((await rotate(agent))["private_key_pem"].encode(), password=None)
+    told = await of_agent(agent)
+    present, retired = told["verificationMethod"]
+    assert told["authentication"] == told["assertionMethod"] == [f"{agent.did}#key-2"]
+    assert present["id"] == f"{agent.did}#key-2"
+    assert "expires" not in present
+    assert retired["id"] == f"{agent.did}#key-1"
+    assert signed_at < datetime.fromisoformat(retired["expires"])
+    assert is_signed(retired, b"my word", signature)
+    assert is_signed(present, b"my word", new.sign(b"my word"))
+
+
+async def test_a_suspended_agent_keeps_its_keys_on_record_but_none_speaks_for_it(registry):
+    agent = await registry.agent()
+    await act(agent, agents.suspend)
+    told = await of_agent(agent)
+    assert told["authentication"] == told["assertionMethod"] == []
+    assert [method["id"] for method in told["verificationMethod"]] == [f"{agent.did}#key-1"]
+    assert [service["type"] for service in told["service"]] == ["AgentCard"]
+    await act(agent, agents.reinstate)
+    assert (await of_agent(agent))["authentication"] == [f"{agent.did}#key-1"]
+
+
+async def test_the_last_key_of_a_revoked_agent_ends_with_it(registry):
+    agent = await registry.agent()
+    await act(agent, agents.revoke, by="administrator")
+    told = await of_agent(agent)
+    assert told["authentication"] == told["assertionMethod"] == []
+    (method,) = told["verificationMethod"]
+    assert datetime.fromisoformat(method["expires"])
+
+
+async def test_a_document_lists_the_hundred_newest_keys_and_the_rest_is_read_elsewhere(registry):
+    agent = await registry.agent()
+    await registry.database.act(
+        lambda tx: tx.execute("UPDATE agents_key SET valid_until = valid_from + interval '1 hour'")
+    )
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "INSERT INTO agents_key (agent_id, number, public_key, valid_from, valid_until)"
+            " SELECT id, n, sha256(n::text::bytea), now() + n * interval '1 hour',"
+            "   CASE WHEN n < 120 THEN now() + (n + 1) * interval '1 hour' END"
+            " FROM agents_agent, generate_series(2, 120) n WHERE did = $1",
+            agent.did,
+        )
+    )
+    told = await of_agent(agent)
+    assert [method["id"].rpartition("-")[2] for method in told["verificationMethod"]] == [
+        str(number) for number in range(120, 20, -1)
+    ]
+    rest = (await registry.get(f"/agents/{agent.did}/keys", params={"offset": 100})).json()
+    assert [key["number"] for key in rest["items"]] == list(range(20, 0, -1))
+
+
+# The description
+
+
+async def test_a_description_follows_the_agent_network_protocol(registry):
+    agent = await registry.agent(
+        name="Polyglot",
+        provider={"organization": "Hanse", "url": "https://hanse.example.org"},
+        securitySchemes={"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    )
+    told = await description(agent)
+    assert (told["protocolType"], told["protocolVersion"], told["type"]) == (
+        "ANP",
+        "1.0.0",
+        "AgentDescription",
+    )
+    assert (told["did"], told["name"], told["status"]) == (agent.did, "Polyglot", "active")
+    assert told["url"] == f"{API}/agents/{agent.did}/ad.json"
+    assert told["description"] == "Polyglot: an agent for tests."
+    assert told["owner"] == {
+        "type": "Organization",
+        "name": "Hanse",
+        "url": "https://hanse.example.org",
+    }
+    assert datetime.fromisoformat(told["created"])
+    assert told["securityDefinitions"]["key"]["in"] == "header"
+    assert told["security"] == ["key"]
+    assert [one["url"] for one in told["Infomations"]] == [
+        f"{API}/agent-cards/{agent.did}",
+        f"{API}/agents/{agent.did}/did.json",
+    ]
+    assert told["interfaces"] == [
+        {
+            "type": "StructuredInterface",
+            "protocol": "A2A",
+            "version": "1.0",
+            "url": "https://agent.example.org/a2a",
+            "description": "A2A over JSONRPC.",
+        }
+    ]
+
+
+async def test_an_agent_that_is_not_active_is_described_without_interfaces(registry):
+    agent = await registry.agent()
+    await act(agent, agents.suspend)
+    told = await description(agent)
+    assert (told["status"], told["interfaces"]) == ("suspended", [])
+
+
+async def test_a_stub_is_described_by_its_host_until_its_card_is_read(registry):
+    developer = await registry.developer()
+    answer = await registry.post(
+        "/onboard/create_agent",
+        json={"agent_did_method": "hansa", "agent_host": "https://agent.hansa.dev"},
+        headers={"Bootstrap-Token": await developer.bootstrap_token(), **registry.elsewhere()},
+    )
+    did = answer.json()["agent_did"]
+    told = (await registry.get(f"/agents/{did}/ad.json")).json()
+    assert (told["name"], told["interfaces"]) == ("agent.hansa.dev", [])
+    services = (await document(registry, f"/api/v1/agents/{did}/did.json"))["service"]
+    assert [service["type"] for service in services] == ["AgentCard", "AgentDescription"]
+
+
+async def test_a_card_of_the_old_form_is_described_too(registry):
+    card = card_of("Elder")
+    del card["supportedInterfaces"]
+    developer = await registry.developer()
+    answer = await registry.post(
+        "/onboard/create_agent",
+        json={
+            "agent_did_method": "hansa",
+            "agent_card": {**card, "url": "https://elder.example.org/a2a", "protocolVersion": "0.3.0"},
+        },
+        headers={"Bootstrap-Token": await developer.bootstrap_token(), **registry.elsewhere()},
+    )
+    assert answer.status_code == 201, answer.text
+    told = (await registry.get(f"/agents/{answer.json()['agent_did']}/ad.json")).json()
+    assert [(one["url"], one["version"]) for one in told["interfaces"]] == [
+        ("https://elder.example.org/a2a", "0.3.0")
+    ]
