@@ -53,11 +53,13 @@ async def test_a_method_that_a_path_does_not_take_is_a_405_in_the_common_envelop
 ):
     found = entrances(empty_house(tmp_path))
     for path in {re.sub(r"\{\w+:uuid\}", SOME_ID, entrance.path) for entrance in found}:
-        methods = {entrance.method for entrance in found if entrance.context.path_regex.match(path)}
-        for method in METHODS - methods:
+        taken = {entrance.method for entrance in found if entrance.context.path_regex.match(path)}
+        # A path that is declared as it stands names its own methods, not those of a template that fits it too.
+        named = {entrance.method for entrance in found if entrance.path == path} or taken
+        for method in METHODS - taken:
             answer = await registry.http.request(method, path)
             assert (answer.status_code, fault_of(answer)) == (405, None), f"{method} {path}: {answer.text}"
-            assert set(answer.headers["allow"].split(", ")) == methods, f"{method} {path}"
+            assert set(answer.headers["allow"].split(", ")) == named, f"{method} {path}"
 
 
 async def test_a_method_in_a_header_overrides_nothing(registry: TestRegistry):

@@ -118,13 +118,18 @@ async def _http(request: Request, trouble: Exception) -> ProblemResponse:
 
 
 def _allow(request: Request) -> dict[str, str]:
-    """Every method that the path takes; the framework names those of the first route alone."""
-    methods = {
-        method
+    """Every method that the path takes; the framework names those of the first route alone.
+
+    A path that is declared as it stands is not asked about templates that fit it too.
+    """
+    path = request.url.path
+    fitting = [
+        route
         for route in iter_route_contexts(request.app.routes)
-        if route.methods and route.path_regex.match(request.url.path)
-        for method in route.methods
-    }
+        if route.methods and route.path_regex.match(path)
+    ]
+    as_it_stands = [route for route in fitting if route.path == path]
+    methods = {method for route in as_it_stands or fitting for method in route.methods or ()}
     return {"Allow": ", ".join(sorted(methods))}
 
 
