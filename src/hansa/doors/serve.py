@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
@@ -27,6 +28,7 @@ DRAIN_SECONDS = 10
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
 BACKLOG = 2048
+CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -42,6 +44,7 @@ async def serve(settings: Settings, workers: int) -> None:
 
     Raises: CannotListen, and what opening the ground raises.
     """
+    _allow_connections()
     listener = listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     try:
@@ -53,6 +56,13 @@ async def serve(settings: Settings, workers: int) -> None:
                 await _serve_with_workers(settings, dsn, listener, workers)
     except asyncio.CancelledError:
         _log.info("stopped before it was ready")
+
+
+def _allow_connections() -> None:
+    """As many open files as this account may have: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, CONNECTIONS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 async def serve_here(

@@ -9,6 +9,7 @@ from hansa.doors.console import pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
 from hansa.doors.http.guard import RequestGuard
+from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import ReadLimiter
 from hansa.foundation.plumbing.runtime import Runtime
@@ -37,6 +38,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
+    app.state.admission = Admission()
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.event_counts = assembly.event_counts(runtime)
     app.state.ledger_readings = assembly.LEDGER_READINGS

@@ -19,6 +19,7 @@ from hansa.foundation.words.errors import (
     PayloadTooLarge,
     TooManyRequests,
     Unauthorized,
+    Unavailable,
 )
 from hansa.foundation.words.paging import Page, Pagination
 from hansa.rooms import catalogue, ledger
@@ -190,7 +191,7 @@ async def read_myself(agent: CurrentKnownAgent) -> Myself:
 router.add_api_route(
     "/agents/me",
     read_myself,
-    responses=problems(Unauthorized, AgentSuspended, AgentRevoked),
+    responses=problems(Unauthorized, AgentSuspended, AgentRevoked, Unavailable),
     route_class_override=DirectRoute,
 )
 

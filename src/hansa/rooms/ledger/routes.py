@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.caller import CurrentAgent
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Forbidden, Unauthorized
+from hansa.foundation.words.errors import Forbidden, Unauthorized, Unavailable
 from hansa.foundation.words.money import format_amount
 
 from .accounts import balance_of
@@ -35,6 +35,6 @@ async def read_balance(
 router.add_api_route(
     "/teg/balance",
     read_balance,
-    responses=problems(Unauthorized, Forbidden, MomentInvalid),
+    responses=problems(Unauthorized, Forbidden, MomentInvalid, Unavailable),
     route_class_override=DirectRoute,
 )
