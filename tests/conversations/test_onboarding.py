@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.words.jwk import jwk_of
+from tests.hostile import closed_hosts
+from tests.outside import host
 from tests.registry import at_once, card_of
 
 REQUEST = "/onboard/bootstrap/request-token"
@@ -272,6 +274,17 @@ async def test_a_refused_body_is_a_422_and_leaves_the_token_usable(registry, bod
     token = await (await registry.developer()).bootstrap_token()
     answer = await create(registry, token, body)
     assert answer.status_code == 422, answer.text
+    assert (await create(registry, token)).status_code == 201
+
+
+async def test_no_spelling_of_an_inner_host_is_taken_as_the_host_of_an_agent(registry):
+    """R15 at this entry point: every host that must not be called, on a port where a trap listens."""
+    token = await (await registry.developer()).bootstrap_token()
+    async with host(address=None) as trap:
+        for url in closed_hosts.urls(trap.port):
+            answer = await create(registry, token, wanted(agent_card=None, agent_host=url))
+            assert answer.status_code == 422, url
+        assert trap.connections == 0
     assert (await create(registry, token)).status_code == 201
 
 

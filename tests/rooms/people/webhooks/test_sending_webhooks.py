@@ -371,7 +371,7 @@ async def test_a_slow_receiver_holds_up_nobody_else(start_registry):
         slow.pause = 0.5
         for number in range(8):
             await tell(held_up, number=number)
-        sending = asyncio.create_task(send_due(registry))
+        sending = asyncio.create_task(keep_sending(registry.runtime))
         began = monotonic()
         await until(lambda: len(quick.received) == 8)
         assert monotonic() - began < 2
@@ -389,6 +389,21 @@ async def test_what_is_queued_while_the_sender_runs_is_sent_without_being_asked(
         await until(lambda: receiver.received)
         running.cancel()
         await asyncio.wait([running])
+
+
+async def test_who_is_told_to_stop_lets_what_is_under_way_end(start_registry):
+    async with receiving() as receiver:
+        registry, hooked = await started(start_registry, receiver)
+        receiver.pause = 0.3
+        for number in range(2):
+            await tell(hooked, number=number)
+        running = asyncio.create_task(keep_sending(registry.runtime))
+        await until(lambda: receiver.received)
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        assert sorted(shown["status"] for shown in await hooked.deliveries()) == ["delivered", "pending"]
+        assert len(receiver.received) == 1
 
 
 async def test_the_sender_outlives_trouble_with_the_database(start_registry, monkeypatch: pytest.MonkeyPatch):

@@ -25,6 +25,7 @@ from .telling import enqueue_webhook
 
 SENT_AT_ONCE = 16
 LOOK_AGAIN_SECONDS = 1.0
+RECORDING_SECONDS = 1.0
 LIMITS = CallLimits(seconds=5.0, body_bytes=0)
 
 _log = structlog.get_logger()
@@ -33,15 +34,18 @@ _log = structlog.get_logger()
 async def keep_sending(runtime: Runtime) -> None:
     """Send what is due, several at once, one to a host; runs until cancelled."""
     sender = Sender(runtime)
-    while True:
-        try:
-            await sender.send_due()
-        except Unavailable as trouble:
-            _log.warning("webhooks wait", reason=trouble.detail)
-        except Exception:  # noqa: BLE001
-            # The next turn comes, and what was claimed is due again when its lease ends.
-            _log.exception("sending of webhooks failed")
-        await asyncio.sleep(LOOK_AGAIN_SECONDS)
+    try:
+        while True:
+            try:
+                await sender.send_due()
+            except Unavailable as trouble:
+                _log.warning("webhooks wait", reason=trouble.detail)
+            except Exception:  # noqa: BLE001
+                # The next turn comes, and what was claimed is due again when its lease ends.
+                _log.exception("sending of webhooks failed")
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+    finally:
+        await sender.stop()
 
 
 class Sender:
@@ -54,24 +58,26 @@ class Sender:
     async def send_due(self) -> int:
         """Send until nothing is due and nothing under way; returns how many tries were made."""
         count = 0
-        try:
-            while True:
-                errand = await self._next_errand()
-                if errand:
-                    count += 1
-                    self._under_way[asyncio.create_task(send(self._runtime, errand))] = errand.place
-                elif self._under_way:
-                    await asyncio.wait(
-                        self._under_way, timeout=LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                    )
-                else:
-                    return count
-                self._forget_ended()
-        finally:
-            for task in self._under_way:
-                task.cancel()
-            await asyncio.gather(*self._under_way, return_exceptions=True)
-            self._under_way.clear()
+        while True:
+            errand = await self._next_errand()
+            if errand:
+                count += 1
+                self._under_way[asyncio.create_task(send(self._runtime, errand))] = errand.place
+            elif self._under_way:
+                await asyncio.wait(
+                    self._under_way, timeout=LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+            else:
+                return count
+            self._forget_ended()
+
+    async def stop(self) -> None:
+        """Let what is under way end in its time, so that it need not be sent twice."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=LIMITS.seconds + RECORDING_SECONDS)
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _next_errand(self) -> Errand | None:
         busy = list(self._under_way.values())
@@ -82,8 +88,11 @@ class Sender:
     def _forget_ended(self) -> None:
         for task in [task for task in self._under_way if task.done()]:
             del self._under_way[task]
-            # It will be sent again when its lease ends; the others go on.
-            if trouble := task.exception():
+            # What it was about will be sent again when its lease ends; the others go on.
+            trouble = task.exception()
+            if isinstance(trouble, Unavailable):
+                _log.warning("the end of a try was not written", reason=trouble.detail)
+            elif trouble:
                 _log.error("a delivery failed on our side", exc_info=trouble)
 
 

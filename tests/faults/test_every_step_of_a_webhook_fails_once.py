@@ -1,0 +1,104 @@
+"""Each statement of sending a delivery fails once, in each way there is: it arrives all the same, with one id, and ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import asyncpg
+import pytest
+
+from hansa.foundation.words.errors import Unavailable
+from hansa.rooms.people import WebhookEvent, enqueue_webhook
+from hansa.rooms.people.webhooks.sending import Sender
+from hansa.rooms.people.webhooks.store import LEASE_SECONDS
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.properties.scale import by_tier
+from tests.registry import StartRegistry, TestRegistry
+from tests.rooms.people.webhooks.receiver import Receiver, hook, receiving, registry_that_may_call
+
+WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+STATUSES = by_tier((200,), (200, 500), (200, 500))
+TRIES = 6
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as listening:
+        yield listening
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry, receiver: Receiver) -> TestRegistry:
+    """A registry with few connections, so that a spoilt one is met again at once."""
+    started = await registry_that_may_call(start_registry, receiver, database_pool_size=2)
+    await hook(await started.developer(), receiver.url)
+    return started
+
+
+@pytest.fixture
+async def observer(registry: TestRegistry) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection that never fails."""
+    connection = await asyncpg.connect(registry.database.dsn)
+    yield connection
+    await connection.close()
+
+
+async def test_a_delivery_arrives_whichever_statement_fails_and_however(
+    registry: TestRegistry, receiver: Receiver, observer: "asyncpg.Connection[asyncpg.Record]"
+):
+    plan = Plan(observer)
+    await put_under_plan(registry.database, plan)
+    sender = Sender(registry.runtime)
+    await _queue(observer)
+    plan.watch()
+    await sender.send_due()
+    statements = list(plan.listed)
+    assert [statement for statement in statements if statement.startswith("COMMIT")]
+    for number, statement in enumerate(statements):
+        for way in WAYS:
+            for status in STATUSES:
+                site = f"statement {number} ({statement[:60]}), {way.value}, answer {status}"
+                receiver.received.clear()
+                receiver.status = status
+                await _queue(observer)
+                plan.fail(number, way)
+                await _send(sender)
+                assert plan.has_failed, site
+                plan.watch()
+                receiver.status = 200
+                await _send_until_done(sender, observer, site)
+                assert len({got.id for got in receiver.received}) == 1, site
+                assert 1 <= len(receiver.received) <= 3, site
+    print(f"{len(statements)} statements x {len(WAYS)} ways x {len(STATUSES)} answers, each failed once")
+
+
+async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
+    async with observer.transaction():
+        owner = await observer.fetchval("SELECT developer_id FROM people_webhook")
+        assert await enqueue_webhook(observer, owner, WebhookEvent.AGENT_REVOKED, {}) == 1
+
+
+async def _send(sender: Sender) -> None:
+    """Send what is due; what a dying database interrupts is gone on with later."""
+    with suppress(Unavailable, asyncpg.PostgresError):
+        await asyncio.wait_for(sender.send_due(), 30)
+    await sender.stop()
+
+
+async def _send_until_done(sender: Sender, observer: "asyncpg.Connection[asyncpg.Record]", site: str) -> None:
+    for _ in range(TRIES):
+        await observer.execute(
+            "UPDATE people_webhook SET due_at = due_at - $1::int * interval '1 second', paused_until = '-infinity'",
+            LEASE_SECONDS,
+        )
+        await observer.execute(
+            "UPDATE people_webhook_delivery SET next_try_at = now() WHERE status = 'pending'"
+        )
+        await _send(sender)
+        stands = await observer.fetchrow(
+            "SELECT lease, due_at, is_active, (SELECT count(*) FROM people_webhook_delivery"
+            " WHERE status <> 'delivered') AS open FROM people_webhook"
+        )
+        if tuple(stands) == (None, None, True, 0):
+            return
+    raise AssertionError(f"{site}: {stands}")
