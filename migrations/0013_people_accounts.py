@@ -59,6 +59,7 @@ ALTER TABLE people_session
   ADD COLUMN address text NOT NULL DEFAULT '' CHECK (length(address) <= 64);
 CREATE INDEX people_session_idle ON people_session (continued_at);
 CREATE INDEX people_refresh_token_session ON people_refresh_token (session_id);
+CREATE INDEX people_refresh_token_expiry ON people_refresh_token (expires_at);
 
 CREATE TABLE plumbing_letter (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -67,7 +68,9 @@ CREATE TABLE plumbing_letter (
   sealed_content bytea NOT NULL,
   written_at timestamptz NOT NULL DEFAULT now(),
   tries int NOT NULL DEFAULT 0,
-  next_try_at timestamptz NOT NULL DEFAULT now()
+  next_try_at timestamptz NOT NULL DEFAULT now(),
+  -- After this it is of no use any more.
+  good_until timestamptz NOT NULL
 );
 CREATE INDEX plumbing_letter_due ON plumbing_letter (next_try_at);
 """

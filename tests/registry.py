@@ -18,6 +18,7 @@ import asyncpg
 import httpx2
 from fastapi import FastAPI
 
+from hansa.doors import assembly
 from hansa.doors.http.app import build_app
 from hansa.doors.opening import open_ground, open_runtime
 from hansa.doors.serve import listen, server_of
@@ -167,8 +168,10 @@ class TestRegistry:
             "X-Forwarded-For": f"203.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}"
         }
 
-    def outbox(self) -> list[EmailMessage]:
-        """The mails sent so far, oldest first."""
+    async def outbox(self) -> list[EmailMessage]:
+        """The mails sent so far, oldest first, once the background has had its turn."""
+        for turn in assembly.ROUNDS:
+            await turn.work(self.runtime)
         files = sorted((self.settings.data_dir / "outbox").glob("*.eml"))
         return [email.message_from_bytes(file.read_bytes(), policy=mail_policy) for file in files]
 
@@ -257,6 +260,13 @@ async def open_registry(dsn: str, directory: Path, **overrides: object) -> Async
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
             yield TestRegistry(runtime, app, http)
+
+
+def text_of(letter: EmailMessage) -> str:
+    """The plain text of a mail."""
+    body = letter.get_body(("plain",))
+    assert body is not None
+    return body.get_content()
 
 
 async def at_once(*requests: Awaitable[Any]) -> list[Any]:

@@ -1,9 +1,22 @@
 """The pages as a person meets them."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
-PAGES = ["/", "/catalogue", "/first-steps", "/docs", "/docs/problems", "/docs/problems/INSUFFICIENT_BALANCE"]
+from tests.conversations.person import person
+from tests.registry import text_of
+
+PAGES = [
+    "/",
+    "/catalogue",
+    "/first-steps",
+    "/set-password#token=x",
+    "/docs",
+    "/docs/problems",
+    "/docs/problems/INSUFFICIENT_BALANCE",
+]
 # What the vendored description looks like is not ours to measure.
 OWN_PAGES = [path for path in PAGES if path != "/docs"]
 REFRESHED = 6000
@@ -194,3 +207,28 @@ async def test_the_api_page_sends_the_token_it_was_given(registry, visit):
     await operation.get_by_role("button", name="Execute").click()
     await expect(operation.locator(".live-responses-table .response")).to_contain_text('"balance": "100"')
     assert opened.complaints == []
+
+
+async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(registry, visit):
+    ada = await person(registry)
+    await registry.post("/auth/forgot-password", json={"email": ada.email})
+    (letter,) = await registry.outbox()
+    (link,) = re.findall(r"http\S+", text_of(letter))
+    page = (await settled(visit, link.removeprefix(registry.settings.base_url))).page
+    assert await page.evaluate("location.hash") == ""
+    for password, told in [
+        ("My-PassWord-Is-1-Long", "The password holds a common word."),
+        ("Another-Horse-9-Stable", "The password is set. You can log in with it."),
+    ]:
+        await page.get_by_label("New password").fill(password)
+        await page.get_by_role("button", name="Set the password").click()
+        await expect(page.locator("[data-told]")).to_have_text(told)
+    assert (await ada.try_login("Another-Horse-9-Stable")).status_code == 200
+
+
+async def test_a_link_that_was_used_says_so(registry, visit):
+    page = (await settled(visit, "/set-password#token=used")).page
+    await page.get_by_label("New password").fill("Another-Horse-9-Stable")
+    await page.get_by_role("button", name="Set the password").click()
+    await expect(page.locator("[data-told]")).to_contain_text("has been used or has expired")
+    await expect(page.get_by_label("New password")).to_be_hidden()

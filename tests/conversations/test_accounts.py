@@ -3,9 +3,8 @@
 import re
 
 import pytest
-from aiosmtpd.controller import Controller
 
-from tests.registry import PASSWORD, at_once
+from tests.registry import PASSWORD, at_once, text_of
 
 WRONG_PASSWORD = "Correct-Horse-8-Battery"
 
@@ -52,7 +51,7 @@ def code(answer):
 
 def link_in(letter):
     """The path, below /api/v1, of the link in a verification mail."""
-    (link,) = re.findall(r"https?://\S+", letter.get_content())
+    (link,) = re.findall(r"https?://\S+", text_of(letter))
     return link.partition("/api/v1")[2]
 
 
@@ -417,7 +416,7 @@ async def test_logging_out_leaves_other_accounts_alone(registry):
 async def test_without_required_verification_an_account_is_verified_at_once_and_no_mail_is_sent(registry):
     tokens = await session(registry)
     assert (await profile(registry, tokens["access_token"])).json()["is_verified"] is True
-    assert registry.outbox() == []
+    assert await registry.outbox() == []
 
 
 async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(start_registry):
@@ -425,9 +424,9 @@ async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(star
         email_verification_required=True, public_base_url="https://registry.example.org"
     )
     await register(registry)
-    (letter,) = registry.outbox()
+    (letter,) = await registry.outbox()
     assert letter["To"] == "ada@example.org"
-    assert "https://registry.example.org/api/v1/auth/verify-email?token=" in letter.get_content()
+    assert "https://registry.example.org/api/v1/auth/verify-email?token=" in text_of(letter)
 
     first = await registry.get(link_in(letter))
     second = await registry.get(link_in(letter))
@@ -441,7 +440,7 @@ async def test_an_unverified_login_is_403_after_the_right_password_only(start_re
     registry = await start_registry(email_verification_required=True)
     await register(registry)
     assert (await log_in(registry, password=WRONG_PASSWORD)).status_code == 401
-    assert len(registry.outbox()) == 1
+    assert len(await registry.outbox()) == 1
     assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")
 
 
@@ -450,7 +449,7 @@ async def test_the_verification_mail_is_sent_again_once_in_five_minutes_at_most(
     await register(registry)
     refused = await at_once(*(log_in(registry) for _ in range(4)))
     assert [answer.status_code for answer in refused] == [403] * 4
-    first, again = registry.outbox()
+    first, again = await registry.outbox()
     assert (await registry.get(link_in(again))).json()["status"] == "verified"
     assert (await registry.get(link_in(first))).json()["status"] == "already_verified"
 
@@ -459,39 +458,3 @@ async def test_an_unknown_verification_link_is_refused(registry):
     answer = await registry.get("/auth/verify-email", params={"token": "evt_unknown"})
     assert code(answer) == (400, "VERIFICATION_LINK_INVALID")
     assert (await registry.get("/auth/verify-email")).status_code == 422
-
-
-class Letters:
-    """What a mail server took in."""
-
-    def __init__(self):
-        self.taken = []
-
-    async def handle_DATA(self, server, session, envelope):  # noqa: N802
-        self.taken.append(envelope)
-        return "250 OK"
-
-
-async def test_with_a_mail_server_the_link_goes_there(start_registry, unused_tcp_port):
-    letters = Letters()
-    server = Controller(letters, hostname="127.0.0.1", port=unused_tcp_port)
-    server.start()
-    try:
-        registry = await start_registry(
-            email_verification_required=True, smtp_url=f"smtp://127.0.0.1:{unused_tcp_port}"
-        )
-        assert (await register(registry)).status_code == 201
-    finally:
-        server.stop()
-    (envelope,) = letters.taken
-    assert envelope.rcpt_tos == ["ada@example.org"]
-    assert b"verify-email" in envelope.content
-    assert registry.outbox() == []
-
-
-async def test_a_mail_server_out_of_reach_does_not_undo_the_registration(start_registry, unused_tcp_port):
-    registry = await start_registry(
-        email_verification_required=True, smtp_url=f"smtp://127.0.0.1:{unused_tcp_port}"
-    )
-    assert (await register(registry)).status_code == 201
-    assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")

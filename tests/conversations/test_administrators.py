@@ -84,7 +84,7 @@ async def test_the_operator_is_held_to_the_rules_of_registration(change, trouble
 async def test_an_administrator_needs_no_verification_mail(start_registry):
     registry = await start_registry(email_verification_required=True)
     assert (await profile(registry, await administrator(registry, "admin_support")))["is_verified"] is True
-    assert registry.outbox() == []
+    assert await registry.outbox() == []
 
 
 async def test_areas_without_the_operators_act_show_the_role_and_no_more(registry):

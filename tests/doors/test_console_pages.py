@@ -17,6 +17,7 @@ PAGES = {
     "/": "Trust domain",
     "/catalogue": "Catalogue",
     "/first-steps": "bootstrap",
+    "/set-password": "New password",
     "/docs": "openapi.json",
     "/docs/problems": "INSUFFICIENT_BALANCE",
     "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
@@ -252,7 +253,9 @@ async def test_only_files_of_the_console_are_served(registry: TestRegistry):
         assert (path, (await registry.http.get(path)).status_code) == (path, 404)
 
 
-@pytest.mark.parametrize("file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js"])
+@pytest.mark.parametrize(
+    "file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js", "set-password.js"]
+)
 def test_our_own_files_name_no_other_host(file):
     assert ADDRESS.findall((rendering.STATIC / file).read_text()) == []
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
 from tests.hostile.well_formed import Stage
-from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry
+from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, text_of
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=1)
 
@@ -24,7 +24,7 @@ class Credentials:
 async def every_credential(stage: Stage) -> Credentials:
     """A fresh set."""
     registry, owner = stage.registry, stage.developer
-    doubted, other, gone = [await registry.developer() for _ in range(3)]
+    doubted, other, gone, half, locked_out = [await registry.developer() for _ in range(5)]
     await _act(registry, "UPDATE people_developer SET is_verified = false WHERE email = $1", doubted.email)
     await registry.post("/auth/logout", headers=gone.headers)
     powerless, suspended, revoked = [await owner.agent(name=name) for name in ("Weak", "Stopped", "Ended")]
@@ -56,6 +56,8 @@ async def every_credential(stage: Stage) -> Credentials:
             "bootstrap": {"Bootstrap-Token": bootstrap},
             "bootstrap_as_bearer": _bearer(spare),
             "refresh_as_bearer": _bearer(await _refresh_token(registry, owner)),
+            "partial_as_bearer": _bearer(await _partial_token(registry, half)),
+            "password_setter": _bearer(await _password_token(registry, locked_out)),
             "agent_as_bootstrap": {"Bootstrap-Token": stage.agent.token},
             "administrator": _bearer((await _again(registry, stage.administrator)).token),
             "api_key": _bearer((await owner.api_key()).token),
@@ -121,6 +123,28 @@ async def _ended_key(developer: TestDeveloper, ending: str) -> str:
 
 async def _refresh_token(registry: TestRegistry, developer: TestDeveloper) -> str:
     return (await _login(registry, developer))["refresh_token"]
+
+
+async def _partial_token(registry: TestRegistry, developer: TestDeveloper) -> str:
+    await _act(
+        registry,
+        "UPDATE people_second_factor SET enabled_at = now() FROM people_developer"
+        " WHERE developer_id = id AND email = $1",
+        await _begin_setup(registry, developer),
+    )
+    return (await _login(registry, developer))["partial_token"]
+
+
+async def _begin_setup(registry: TestRegistry, developer: TestDeveloper) -> str:
+    answer = await registry.post("/auth/2fa/setup", headers=developer.headers)
+    assert answer.status_code == 200, answer.text
+    return developer.email
+
+
+async def _password_token(registry: TestRegistry, developer: TestDeveloper) -> str:
+    await registry.post("/auth/forgot-password", json={"email": developer.email})
+    letters = [letter for letter in await registry.outbox() if letter["To"] == developer.email]
+    return text_of(letters[-1]).split("#token=")[1].split()[0]
 
 
 def _expired(registry: TestRegistry, kind: TokenKind, whose: TestDeveloper | TestAgent) -> str:

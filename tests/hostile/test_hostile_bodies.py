@@ -194,6 +194,8 @@ def _right_credential(entrance: Entrance, credentials: Credentials) -> dict[str,
     if who.startswith("developer holding"):
         return dict(credentials.headers["administrator"])
     kind = next((kind for kind in ("agent", "developer") if who.startswith(kind)), "none")
+    if who.startswith("whoever may set a new password"):
+        kind = "password_setter"
     return dict(credentials.headers["bootstrap" if "BootstrapToken" in who else kind])
 
 

@@ -156,6 +156,9 @@ async def faults_of(request: WellFormed, operation: str, place: Place, text: str
     return [] if await rows_of_every_table(stage.registry) == before else [f"{name}: refused, and stored"]
 
 
+OF_ACCOUNTS = ("/auth/change-password", "/auth/sessions", "/2fa/disable", "/2fa/recover", "/2fa/verify")
+
+
 async def _credential(operation: str, stage: Stage) -> dict[str, str]:
     if "/onboard/create_agent" in operation:
         return {"Bootstrap-Token": await stage.developer.bootstrap_token()}
@@ -165,7 +168,7 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
     if "/events/" in operation:
         return stage.registry.internal
     of_agents = "/teg/" in operation or "/agents/me" in operation
-    parts = ("/onboard/", "/auth/profile", "/api-keys", "/authz", "/spend-approvals")
+    parts = ("/onboard/", "/auth/profile", "/api-keys", "/authz", "/spend-approvals", *OF_ACCOUNTS)
     of_developers = any(part in operation for part in parts)
     return stage.agent.headers if of_agents else stage.developer.headers if of_developers else {}
 

@@ -23,6 +23,10 @@ REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
 REFUSED_BY_RULES = {
     "POST /api/v1/agents/me/rotate-signing-key": "a key is a sound point of the curve",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",
+    "POST /api/v1/auth/change-password": "a password has classes of characters",
+    "POST /api/v1/auth/forgot-password": "an e-mail address has a syntax",
+    "POST /api/v1/auth/recover-account": "an e-mail address has a syntax",
+    "POST /api/v1/auth/set-new-password": "a password has classes of characters",
     "POST /api/v1/auth/login": "a form cannot say null",
     "POST /api/v1/auth/register": "a password has classes of characters, an e-mail address has a syntax",
     "POST /api/v1/onboard/create_agent": "exactly one of two members; a card of the A2A form",

@@ -14,7 +14,7 @@ from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.jwk import jwk_of
 from hansa.foundation.words.secrets import fingerprint
 from hansa.rooms.people.two_factor.codes import close_seed
-from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry
+from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 
 BACKUP_CODE = "00000000000000000000"
 
@@ -165,12 +165,25 @@ async def _forget_webhooks(stage: Stage) -> None:
     await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM people_webhook"))
 
 
+async def _session_to_end(stage: Stage) -> str:
+    """A session of the developer's that no test is logged in with."""
+    made = await stage.registry.database.act(
+        lambda tx: tx.fetchval(
+            "INSERT INTO people_session (developer_id) SELECT id FROM people_developer WHERE email = $1"
+            " RETURNING id",
+            stage.developer.email,
+        )
+    )
+    return str(made)
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{key_id}": _key_to_revoke,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "{webhook_id}": _webhook,
     "{delivery_id}": _delivery,
+    "{session_id}": _session_to_end,
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
@@ -273,6 +286,26 @@ async def _everybody(stage: Stage, statement: str, *values: Any) -> None:
     await stage.registry.database.act(lambda tx: tx.execute(statement, *values))
 
 
+async def _forgotten(stage: Stage) -> WellFormed:
+    return _json(email=f"forgetful{next(_numbers)}@example.net")
+
+
+async def _recovery(stage: Stage) -> WellFormed:
+    newcomer = await _registration(stage)
+    answer = await stage.registry.post(
+        "/auth/register", json=newcomer.json, headers=stage.registry.elsewhere()
+    )
+    return _json(email=newcomer.json["email"], recovery_key=answer.json()["recovery_keys"][0])
+
+
+async def _changed_password(stage: Stage) -> WellFormed:
+    return _json(current_password=PASSWORD, new_password="Another-Horse-9-Stable")
+
+
+async def _new_password(stage: Stage) -> WellFormed:
+    return _json(new_password="Another-Horse-9-Stable")
+
+
 async def _agent_token(stage: Stage) -> WellFormed:
     made = stage.agent.created
     return WellFormed("", "", form={"username": made["client_id"], "password": made["client_secret"]})
@@ -373,6 +406,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,
+    "POST /api/v1/auth/change-password": _changed_password,
+    "POST /api/v1/auth/forgot-password": _forgotten,
+    "POST /api/v1/auth/recover-account": _recovery,
+    "POST /api/v1/auth/set-new-password": _new_password,
     "POST /api/v1/auth/2fa/setup": _setup_of_an_app,
     "POST /api/v1/auth/2fa/verify": _first_code_of_an_app,
     "POST /api/v1/auth/2fa/disable": _end_of_an_app,
@@ -424,4 +461,4 @@ async def _verification_token(registry: TestRegistry) -> str:
         )
         answer = await strict.post("/auth/register", json=body, headers=registry.elsewhere())
         assert answer.status_code == 201, answer.text
-        return strict.outbox()[-1].get_content().split("token=")[1].split()[0]
+        return text_of((await strict.outbox())[-1]).split("token=")[1].split()[0]

@@ -8,6 +8,7 @@ _.act
 _.active_only
 _.active_positions
 _.active_positions_max
+_.address
 _.admin_flags
 _.after
 _.age_confirmed
@@ -57,6 +58,7 @@ _.changed_by
 _.checked_at
 _.checks
 _.claimable_rewards
+_.client
 _.client_id
 _.client_secret
 _.code
@@ -79,6 +81,7 @@ _.currency
 _.currency_received
 _.currency_sent
 _.current_page
+_.current_password
 _.data
 _.date
 _.decided_at
@@ -152,6 +155,7 @@ _.invite_code
 _.invite_url
 _.is_active
 _.is_admin
+_.is_current
 _.is_deleted
 _.is_federated
 _.is_last
@@ -198,6 +202,7 @@ _.mtls
 _.name
 _.natives_only
 _.net_supply
+_.new_password
 _.new_sender_balance
 _.next
 _.next_try_at
@@ -205,6 +210,7 @@ _.next_unlock_at
 _.note
 _.number
 _.offset
+_.opened_at
 _.origin
 _.otpauth_uri
 _.owned_only

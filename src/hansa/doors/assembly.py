@@ -5,8 +5,9 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from hansa.foundation.plumbing import idempotency, limits
+from hansa.foundation.plumbing import idempotency, limits, post
 from hansa.foundation.plumbing.caller import Gate
+from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.sweeps import Sweep
 from hansa.rooms import agents, auditor, catalogue, journal, ledger, people, standing, transfers
@@ -30,7 +31,11 @@ API_ROUTERS: tuple[APIRouter, ...] = (
 
 ROOT_ROUTERS: tuple[APIRouter, ...] = (journal.feed_root_router, agents.root_router)
 
-GATE = Gate(developer=people.check_developer, agent=agents.check_agent)
+GATE = Gate(
+    developer=people.check_developer,
+    agent=agents.check_agent,
+    password_setter=people.check_password_setter,
+)
 
 LEDGER_READINGS = journal.LedgerReadings(
     keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
@@ -52,6 +57,12 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
     Sweep("webhooks: forget old deliveries", 3600, people.forget_old_deliveries),
     Sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
+    Sweep("people: forget what has ended", 3600, people.forget_ended),
+)
+
+ROUNDS: tuple[Round, ...] = (
+    Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
+    Round("post: hand over letters", 1, post.hand_over),
 )
 
 

@@ -1,4 +1,4 @@
-"""The map of the house, drawn from the code: routes, settings, tables, events, reactors and sweeps, as Markdown.
+"""The map of the house, drawn from the code: routes, settings, tables, events, reactors, sweeps and rounds, as Markdown.
 
 The same code always yields the same map, so that a test can tell whether the one in docs/ is fresh.
 """
@@ -35,6 +35,7 @@ CALLERS = {
     caller.developer_caller: "developer",
     caller.developer_caller_if_any: "anyone; a developer sees more",
     caller.agent_caller: "agent",
+    caller.password_setter_caller: "whoever may set a new password, once",
     caller.internal_caller: "a service with the internal key",
     caller.developer_or_agent_caller: "developer or agent",
 }
@@ -65,6 +66,7 @@ def draw_map() -> str:
             *_section("Events", ("event", "about", "emitted by", "folded by"), _event_rows()),
             *_section("Reactors", ("reactor", "reacts to"), _reactor_rows()),
             *_section("Sweeps", ("sweep", "every"), _sweep_rows()),
+            *_section("Rounds", ("round", "every"), _round_rows()),
             "",
         ]
     )
@@ -186,6 +188,11 @@ def _folds(tree: ast.Module, event: type) -> bool:
 def _reactor_rows() -> Iterator[Sequence[str]]:
     for reactor in assembly.REACTORS:
         yield reactor.name, ", ".join(f"`{name}`" for name in reactor.type_names)
+
+
+def _round_rows() -> Iterator[Sequence[str]]:
+    for turn in assembly.ROUNDS:
+        yield turn.name, f"{turn.every_seconds:g} s"
 
 
 def _sweep_rows() -> Iterator[Sequence[str]]:

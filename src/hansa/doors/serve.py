@@ -19,6 +19,7 @@ from hansa.doors import assembly
 from hansa.doors.http.app import build_app
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime
+from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.sweeps import run_sweeps
@@ -144,6 +145,7 @@ async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
     tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS))]
     tasks += [asyncio.create_task(run(runtime)) for run in assembly.ERRANDS]
+    tasks.append(asyncio.create_task(make_rounds(runtime, assembly.ROUNDS)))
     if runtime.settings.reactor_framework_enabled:
         tasks.append(asyncio.create_task(journal.run_reactors(runtime.database, assembly.REACTORS)))
     try:

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.registry import PASSWORD
+from tests.registry import PASSWORD, text_of
 
 
 async def change(registry, statement):
@@ -59,8 +59,8 @@ async def test_a_refresh_token_ends_after_seven_days(registry):
 async def test_a_verification_link_ends_after_a_day(start_registry):
     registry = await start_registry(email_verification_required=True)
     await register(registry)
-    (letter,) = registry.outbox()
-    (token,) = re.findall(r"token=(\w+)", letter.get_content())
+    (letter,) = await registry.outbox()
+    (token,) = re.findall(r"token=(\w+)", text_of(letter))
     await change(
         registry, "UPDATE people_verification_link SET expires_at = expires_at - interval '24 hours'"
     )
@@ -78,7 +78,7 @@ async def test_the_verification_mail_is_sent_again_after_five_minutes(start_regi
         "UPDATE people_developer SET verification_resent_at = verification_resent_at - interval '5 minutes'",
     )
     await log_in(registry)
-    assert len(registry.outbox()) == 3
+    assert len(await registry.outbox()) == 3
 
 
 async def test_new_terms_are_to_be_accepted_again(registry):
@@ -91,8 +91,8 @@ async def test_new_terms_are_to_be_accepted_again(registry):
 async def test_no_secret_is_in_the_database_in_clear(start_registry):
     registry = await start_registry(email_verification_required=True)
     keys = (await register(registry))["recovery_keys"]
-    (letter,) = registry.outbox()
-    (token,) = re.findall(r"token=(\w+)", letter.get_content())
+    (letter,) = await registry.outbox()
+    (token,) = re.findall(r"token=(\w+)", text_of(letter))
     await registry.get("/auth/verify-email", params={"token": token})
     tokens = (await log_in(registry)).json()
     tables = await registry.database.read(

@@ -1,7 +1,7 @@
 """Web pages of the registry: what it is, who is in it, how to begin, how to call it, and what its refusals mean.
 
 - A page shows only what anyone may read over the public API.
-- A page works without JavaScript, except for the live lines and the interactive description.
+- A page works without JavaScript, except for the live lines, the interactive description and the new password.
 - No page loads anything from another host.
 """
 
@@ -78,6 +78,12 @@ async def show_catalogue(
 async def show_first_steps(_: Public, request: Request, settings: Config) -> HTMLResponse:
     """The way to a first payment, as commands."""
     return page(request, "first-steps.html", steps=list(first_steps(settings)))
+
+
+@router.get("/set-password")
+async def show_set_password(_: Public, request: Request) -> HTMLResponse:
+    """Where the link of a mail leads that sets a new password. The token stands behind the # and is not sent here."""
+    return page(request, "set-password.html")
 
 
 @router.get("/docs")

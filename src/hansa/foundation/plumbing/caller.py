@@ -5,6 +5,7 @@
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
   missing right a 403.
 - `AGENT_RBAC_MODE` decides whether a missing permission is refused, or only told.
+- `CurrentPasswordSetter`: whoever recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
 """
@@ -13,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Annotated, Any
+from uuid import UUID
 
 import structlog
 from fastapi import Depends, Request
@@ -70,11 +72,20 @@ class Agent:
 
 
 @dataclass(frozen=True)
+class PasswordSetter:
+    """Somebody who may set a new password without the old one; `grant` is that right, good once."""
+
+    developer_id: int
+    grant: UUID
+
+
+@dataclass(frozen=True)
 class Gate:
     """The checks of credentials, supplied at assembly. Each raises Unauthorized or Forbidden."""
 
     developer: Callable[[Runtime, str], Awaitable[Developer]]
     agent: Callable[[Runtime, str], Awaitable[Agent]]
+    password_setter: Callable[[Runtime, str], Awaitable[PasswordSetter]]
 
     async def either(self, runtime: Runtime, token: str) -> Developer | Agent:
         """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
@@ -114,6 +125,7 @@ INTERNAL_KEY_HEADER = "X-Internal-Key"
 
 _DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
 _AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
+_PASSWORD_SCHEME = HTTPBearer(scheme_name="PasswordToken", auto_error=False)
 _INTERNAL_SCHEME = APIKeyHeader(name=INTERNAL_KEY_HEADER, scheme_name="InternalKey", auto_error=False)
 
 
@@ -166,6 +178,14 @@ async def developer_or_agent_caller(
     """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
     gate: Gate = request.app.state.gate
     return await gate.either(runtime_of(request), bearer_token(request))
+
+
+async def password_setter_caller(
+    request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
+) -> PasswordSetter:
+    """Who may set a new password. Raises: Unauthorized."""
+    gate: Gate = request.app.state.gate
+    return await gate.password_setter(runtime_of(request), bearer_token(request))
 
 
 async def internal_caller(request: Request, _: Annotated[Any, Depends(_INTERNAL_SCHEME)]) -> None:
@@ -263,5 +283,6 @@ CurrentDeveloper = Annotated[Developer, Depends(developer_caller)]
 MaybeDeveloper = Annotated[Developer | None, Depends(developer_caller_if_any)]
 """With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route."""
 CurrentAgent = Annotated[Agent, Depends(agent_caller)]
+CurrentPasswordSetter = Annotated[PasswordSetter, Depends(password_setter_caller)]
 InternalCaller = Annotated[None, Depends(internal_caller)]
 DeveloperOrAgent = Annotated[Developer | Agent, Depends(developer_or_agent_caller)]

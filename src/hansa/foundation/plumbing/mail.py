@@ -1,6 +1,9 @@
-"""Outgoing mail: by SMTP where SMTP_URL is set, else as `.eml` files in DIR/outbox."""
+"""Outgoing mail: by SMTP where SMTP_URL is set, else as `.eml` files in DIR/outbox. Plain text, and the same as HTML."""
 
+import html
+import re
 from email.message import EmailMessage
+from email.utils import format_datetime, localtime, make_msgid, parseaddr
 from pathlib import Path
 from time import time_ns
 from typing import Protocol
@@ -9,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 import aiosmtplib
 
 SMTP_TIMEOUT_SECONDS = 10
+
+_LINK = re.compile(r"https?://[^\s<>]+")
 
 
 class Mailbox(Protocol):
@@ -59,5 +64,18 @@ def mailbox(smtp_url: str | None, sender: str, data_dir: Path) -> Mailbox:
 def _letter(sender: str, to: str, subject: str, text: str) -> EmailMessage:
     letter = EmailMessage()
     letter["From"], letter["To"], letter["Subject"] = sender, to, subject
+    letter["Date"] = format_datetime(localtime())
+    letter["Message-ID"] = make_msgid(domain=parseaddr(sender)[1].rpartition("@")[2] or None)
+    # RFC 3834: nobody's absence note is to answer this.
+    letter["Auto-Submitted"] = "auto-generated"
     letter.set_content(text)
+    letter.add_alternative(_as_html(text), subtype="html")
     return letter
+
+
+def _as_html(text: str) -> str:
+    """The same text in paragraphs, with links that can be followed."""
+    paragraphs = [html.escape(paragraph.strip()) for paragraph in re.split(r"\n{2,}", text.strip())]
+    linked = [_LINK.sub(r'<a href="\g<0>">\g<0></a>', paragraph) for paragraph in paragraphs]
+    body = "\n".join("<p>" + paragraph.replace("\n", "<br>\n") + "</p>" for paragraph in linked)
+    return f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"></head><body>\n{body}\n</body></html>\n'

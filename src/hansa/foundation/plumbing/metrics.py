@@ -49,3 +49,4 @@ passwords_waiting = Gauge("hansa_passwords_waiting", "Passwords that wait for Ar
 webhook_tries_total = Counter(
     "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]
 )
+letters_total = Counter("hansa_letters", "Letters to the mail server, by what became of a try.", ["outcome"])

@@ -53,12 +53,7 @@ async def _seal_of(request: Request) -> Seal:
     return runtime_of(request).seal
 
 
-async def _mail_of(request: Request) -> Mailbox:
-    return runtime_of(request).mail
-
-
 Db = Annotated[Database, Depends(_database_of)]
 Config = Annotated[Settings, Depends(_settings_of)]
 Tokens = Annotated[TokenDesk, Depends(_tokens_of)]
 Sealing = Annotated[Seal, Depends(_seal_of)]
-Mail = Annotated[Mailbox, Depends(_mail_of)]

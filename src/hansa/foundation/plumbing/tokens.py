@@ -32,6 +32,7 @@ class TokenKind(StrEnum):
 
     DEVELOPER = "developer"
     AGENT = "agent"
+    PASSWORD_SET = "password-set"  # noqa: S105
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from .administrators import admit_administrator, create_administrator
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
 from .check import check_developer
+from .ended import forget_ended
 from .invites import router as invites_router
+from .recovery import answer_forgotten_passwords, check_password_setter
 from .routes import router
 from .store import names_of
 from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries
@@ -14,11 +16,14 @@ from .webhooks import router as webhooks_router
 __all__ = [
     "WebhookEvent",
     "admit_administrator",
+    "answer_forgotten_passwords",
     "api_keys_router",
     "audit_log_router",
     "check_developer",
+    "check_password_setter",
     "create_administrator",
     "enqueue_webhook",
+    "forget_ended",
     "forget_old_deliveries",
     "invites_router",
     "keep_sending_webhooks",

@@ -1,6 +1,14 @@
 """What this room refuses, beyond malformed requests."""
 
-from hansa.foundation.words.errors import BadRequest, Conflict, Forbidden, Invalid, Unauthorized, Unavailable
+from hansa.foundation.words.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthorized,
+    Unavailable,
+)
 
 
 class TermsNotAccepted(Invalid):
@@ -79,6 +87,12 @@ class RefreshTokenRefused(Unauthorized):
     """The refresh token is unknown, expired, already used, or of an ended session."""
 
     sentence = "This refresh token is not valid; log in again."
+
+
+class SessionUnknown(NotFound):
+    """There is no such session among the open ones of this account."""
+
+    sentence = "There is no such open session of yours."
 
 
 class VerificationLinkInvalid(BadRequest):

@@ -1,22 +1,15 @@
 """Registration of a developer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 
 from . import invites, passwords, recovery_keys, rules, store, verify_email
 from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, TermsNotAccepted
 from .likeness import readings
 from .schemas import RegistrationIn
-
-
-@dataclass(frozen=True)
-class Registered:
-    """What exists only now: the keys to show once, and the link to mail where one is needed."""
-
-    recovery_keys: list[str]
-    verification_link: str | None
 
 
 async def admit(request: RegistrationIn, settings: Settings) -> store.NewDeveloper:
@@ -64,9 +57,11 @@ async def open_account(tx: Tx, developer: store.NewDeveloper) -> int:
 
 
 async def register(
-    tx: Tx, developer: store.NewDeveloper, base_url: str, *, invite_code: str | None
-) -> Registered:
-    """Open the account with its recovery keys. A code is used up by one, also where none is required.
+    tx: Tx, seal: Seal, developer: store.NewDeveloper, base_url: str, *, invite_code: str | None
+) -> list[str]:
+    """Open the account and return its recovery keys, shown once; an address to be verified gets its link mailed.
+
+    A code is used up by one registration, also where none is required.
 
     Raises: InviteCodeUnknown, EmailRegistered, DisplayNameTaken.
     """
@@ -76,6 +71,8 @@ async def register(
     developer_id = await open_account(tx, developer)
     if invitation:
         await invites.note_use(tx, invitation, developer_id)
-    keys = await recovery_keys.issue(tx, developer_id)
-    link = None if developer.is_verified else await verify_email.new_link(tx, developer_id, base_url)
-    return Registered(keys, link)
+    if not developer.is_verified:
+        await verify_email.mail_link(
+            tx, seal, developer_id, to=developer.email, name=developer.name, base_url=base_url
+        )
+    return await recovery_keys.issue(tx, developer_id)

@@ -1,6 +1,7 @@
 """Accounts over HTTP."""
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 
@@ -8,12 +9,13 @@ from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, Public, developer_holding
 from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Mail, Sealing, Tokens
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
-from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.words.paging import Page, Pagination
 
-from . import half_login, login, profile, register, sessions, two_factor, verify_email
+from . import half_login, login, profile, recovery, register, sessions, two_factor, verify_email
 from .errors import (
     DisplayNameTaken,
     EmailRegistered,
@@ -22,6 +24,7 @@ from .errors import (
     PartialTokenRefused,
     PasswordRefused,
     RefreshTokenRefused,
+    SessionUnknown,
     TermsNotAccepted,
     TooManyPasswords,
     VerificationLinkInvalid,
@@ -40,15 +43,20 @@ from .schemas import (
     RegistrationIn,
     RegistrationOut,
     SecondFactorIn,
+    SessionOut,
     TokenPairOut,
     VerificationOut,
 )
 
 router = APIRouter(prefix="/auth", tags=["accounts"], route_class=GuardedRoute)
 router.include_router(two_factor.router)
+router.include_router(recovery.router)
 
 REGISTRATIONS = Limit("register", 5)
 LOGINS_PER_ADDRESS = Limit("login", 10)
+SESSIONS_PAGE = 50
+SESSIONS_PAGE_MAX = 200
+OFFSET_MAX = 2**31 - 1
 CODES_PER_ADDRESS = Limit("second-factor", 30)
 
 
@@ -70,22 +78,15 @@ CODES_PER_ADDRESS = Limit("second-factor", 30)
     ),
 )
 async def register_developer(
-    body: RegistrationIn, db: Db, config: Config, mail: Mail, _: Public
+    body: RegistrationIn, db: Db, config: Config, seal: Sealing, _: Public
 ) -> RegistrationOut:
     """Register a developer. The three recovery keys are shown this once."""
     developer = await register.admit(body, config)
-    registered = await db.act(
-        lambda tx: register.register(tx, developer, config.base_url, invite_code=body.invite_code)
+    keys = await db.act(
+        lambda tx: register.register(tx, seal, developer, config.base_url, invite_code=body.invite_code)
     )
-    if registered.verification_link is None:
-        return RegistrationOut(message="Registered.", recovery_keys=registered.recovery_keys)
-    await verify_email.mail_link(
-        mail, to=developer.email, name=developer.name, link=registered.verification_link
-    )
-    return RegistrationOut(
-        message="Registered. Follow the link that was mailed to you, then log in.",
-        recovery_keys=registered.recovery_keys,
-    )
+    what_next = "Log in." if developer.is_verified else "Follow the link that is mailed to you, then log in."
+    return RegistrationOut(message=f"Registered. {what_next}", recovery_keys=keys)
 
 
 @router.get(
@@ -118,7 +119,6 @@ async def log_in(
     config: Config,
     tokens: Tokens,
     seal: Sealing,
-    mail: Mail,
     _: Public,
 ) -> LoginOut:
     """Log in with e-mail address and password; with two-factor login a code finishes it, here or in a second step."""
@@ -126,9 +126,7 @@ async def log_in(
     found = await db.read(lambda tx: login.find_account(tx, form.username))
     account = await login.require_right_password(found, form.password)
     if config.email_verification_required and not account.is_verified:
-        link = await db.act(lambda tx: verify_email.new_link_if_due(tx, account.id, config.base_url))
-        if link:
-            await verify_email.mail_link(mail, to=account.email, name=account.name, link=link)
+        await db.act(lambda tx: verify_email.mail_link_if_due(tx, seal, account, config.base_url))
         raise EmailUnverified
     client = sessions.Client.of(request)
     opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, client))
@@ -185,8 +183,29 @@ async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Pu
 @router.post("/logout", responses=problems(Unauthorized))
 async def log_out(developer: CurrentDeveloper, db: Db) -> MessageOut:
     """End every developer token of the account, refresh tokens included."""
-    await db.act(lambda tx: sessions.log_out(tx, developer))
+    await db.act(lambda tx: sessions.end_all(tx, developer.id))
     return MessageOut(message="Logged out everywhere.")
+
+
+@router.get("/sessions", responses=problems(Unauthorized, Forbidden, Invalid))
+async def list_sessions(
+    developer: Annotated[Developer, developer_holding("profile:read")],
+    db: Db,
+    limit: Annotated[int, Query(ge=1, le=SESSIONS_PAGE_MAX)] = SESSIONS_PAGE,
+    offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
+) -> Page[SessionOut]:
+    """Where the account is logged in; the session used last comes first."""
+    total, shown = await db.read(lambda tx: sessions.open_ones(tx, developer, limit=limit, offset=offset))
+    return Page(items=shown, pagination=Pagination.of(total=total, limit=limit, offset=offset))
+
+
+@router.delete("/sessions/{session_id}", responses=problems(Unauthorized, Forbidden, SessionUnknown, Invalid))
+async def end_session(
+    session_id: UUID, developer: Annotated[Developer, developer_holding("profile:write")], db: Db
+) -> MessageOut:
+    """End one session, with its developer and refresh tokens; one's own too."""
+    await db.act(lambda tx: sessions.end_one(tx, developer.id, session_id))
+    return MessageOut(message="The session has ended.")
 
 
 @router.get("/profile", responses=problems(Unauthorized))

@@ -44,15 +44,15 @@ def missing_class(password: str) -> str | None:
     return None
 
 
-def require_acceptable_password(password: str) -> None:
-    """Raises: PasswordRefused."""
+def require_acceptable_password(password: str, field: str = "password") -> None:
+    """Raises: PasswordRefused, naming the field."""
     permitted = string.ascii_letters + string.digits + SPECIAL_CHARACTERS
     if any(character not in permitted for character in password):
         raise PasswordRefused(
-            f"The password may hold ASCII letters, digits and {SPECIAL_CHARACTERS} only.", field="password"
+            f"The password may hold ASCII letters, digits and {SPECIAL_CHARACTERS} only.", field=field
         )
     if any(word in password.lower() for word in COMMON_WORDS):
-        raise PasswordRefused("The password holds a common word.", field="password")
+        raise PasswordRefused("The password holds a common word.", field=field)
 
 
 def is_email(text: str) -> bool:

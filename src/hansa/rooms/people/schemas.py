@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
@@ -117,6 +118,17 @@ class RefreshIn(BaseModel):
     """A refresh token."""
 
     refresh_token: Secret
+
+
+class SessionOut(BaseModel):
+    """A login that lasts. `last_used_at` is when its tokens were last renewed."""
+
+    id: UUID
+    opened_at: datetime
+    last_used_at: datetime
+    client: str = Field(description="What the program that logged in called itself (User-Agent).")
+    address: str = Field(description="The network address of the login; IPv6 by its /64.")
+    is_current: bool
 
 
 class MessageOut(BaseModel):

@@ -15,6 +15,8 @@ from hansa.foundation.words.errors import Unauthorized
 from hansa.foundation.words.secrets import fingerprint, new_hex
 
 from . import store
+from .errors import SessionUnknown
+from .schemas import SessionOut
 
 REFRESH_DAYS = 7
 CLIENT_MAX_CHARACTERS = 200
@@ -72,9 +74,32 @@ async def refresh(tx: Tx, refresh_token: str) -> OpenSession | None:
     return await continue_session(tx, session)
 
 
-async def log_out(tx: Tx, developer: Developer) -> None:
-    """End every session of the account, and with them its developer and refresh tokens."""
-    await store.end_sessions(tx, developer.id)
+async def end_all(tx: Tx, developer_id: int) -> None:
+    """End every session of the account, with its developer and refresh tokens, and the logins that are half done."""
+    await store.end_sessions(tx, developer_id)
+
+
+async def end_one(tx: Tx, developer_id: int, session_id: UUID) -> None:
+    """End one session of the account. Raises: SessionUnknown, also for somebody else's and for one that has ended."""
+    if not await store.end_session(tx, developer_id, session_id):
+        raise SessionUnknown
+
+
+async def open_ones(tx: Tx, developer: Developer, *, limit: int, offset: int) -> tuple[int, list[SessionOut]]:
+    """How many sessions are open, and a page of them, the one used last first."""
+    found = await store.open_sessions(tx, developer.id, REFRESH_DAYS, limit, offset)
+    shown = [
+        SessionOut(
+            id=one.id,
+            opened_at=one.opened_at,
+            last_used_at=one.continued_at,
+            client=one.client,
+            address=one.address,
+            is_current=str(one.id) == developer.session,
+        )
+        for one in found
+    ]
+    return await store.count_open_sessions(tx, developer.id, REFRESH_DAYS), shown
 
 
 async def check_session(runtime: Runtime, claims: Claims) -> Developer:

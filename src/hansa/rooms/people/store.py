@@ -61,6 +61,17 @@ class VerificationLink:
 
 
 @dataclass(frozen=True)
+class OpenSession:
+    """A session as its owner sees it."""
+
+    id: UUID
+    opened_at: datetime
+    continued_at: datetime
+    client: str
+    address: str
+
+
+@dataclass(frozen=True)
 class Session:
     """A login that lasts. `now` is the database's time."""
 
@@ -248,6 +259,56 @@ async def end_sessions(tx: Tx, developer_id: int) -> None:
     await tx.execute("DELETE FROM people_partial_token WHERE developer_id = $1", developer_id)
 
 
+async def end_session(tx: Tx, developer_id: int, session_id: UUID) -> bool:
+    ended = await tx.fetchval(
+        "UPDATE people_session SET ended_at = now()"
+        " WHERE id = $2 AND developer_id = $1 AND ended_at IS NULL RETURNING true",
+        developer_id,
+        session_id,
+    )
+    return ended is not None
+
+
+async def open_sessions(
+    tx: Tx, developer_id: int, idle_days: int, limit: int, offset: int
+) -> list[OpenSession]:
+    """Sessions that a token can still continue, the one used last first; by the index of open ones."""
+    rows = await tx.fetch(
+        "SELECT id, opened_at, continued_at, client, address FROM people_session"
+        " WHERE developer_id = $1 AND ended_at IS NULL AND continued_at > now() - make_interval(days => $2)"
+        " ORDER BY continued_at DESC, id LIMIT $3 OFFSET $4",
+        developer_id,
+        idle_days,
+        limit,
+        offset,
+    )
+    return [OpenSession(**row) for row in rows]
+
+
+async def count_open_sessions(tx: Tx, developer_id: int, idle_days: int) -> int:
+    count: int = await tx.fetchval(
+        "SELECT count(*) FROM people_session"
+        " WHERE developer_id = $1 AND ended_at IS NULL AND continued_at > now() - make_interval(days => $2)",
+        developer_id,
+        idle_days,
+    )
+    return count
+
+
+async def forget_ended(tx: Tx, idle_days: int, link_days: int) -> None:
+    """Delete what nobody can use any more, and whose loss changes no answer."""
+    await tx.execute("DELETE FROM people_partial_token WHERE expires_at < now()")
+    await tx.execute("DELETE FROM people_refresh_token WHERE expires_at < now()")
+    await tx.execute(
+        "DELETE FROM people_session s WHERE continued_at < now() - make_interval(days => $1)"
+        " AND NOT EXISTS (SELECT FROM people_refresh_token r WHERE r.session_id = s.id)",
+        idle_days,
+    )
+    await tx.execute(
+        "DELETE FROM people_verification_link WHERE expires_at < now() - make_interval(days => $1)", link_days
+    )
+
+
 async def add_refresh_token(tx: Tx, session_id: UUID, token_hash: bytes, lifetime_days: int) -> None:
     await tx.execute(
         "INSERT INTO people_refresh_token (token_hash, session_id, expires_at)"
@@ -261,9 +322,10 @@ async def add_refresh_token(tx: Tx, session_id: UUID, token_hash: bytes, lifetim
 async def use_refresh_token(tx: Tx, token_hash: bytes) -> Session | None:
     """Burn an unused token of an open session; a rival waits on the row and then finds it used."""
     row = await tx.fetchrow(
-        "UPDATE people_refresh_token r SET used_at = now() FROM people_session s"
-        " WHERE r.token_hash = $1 AND r.used_at IS NULL AND r.expires_at > clock_timestamp()"
-        " AND s.id = r.session_id AND s.ended_at IS NULL RETURNING s.id, s.developer_id, now() AS now",
+        "WITH used AS (UPDATE people_refresh_token SET used_at = now()"
+        " WHERE token_hash = $1 AND used_at IS NULL AND expires_at > clock_timestamp() RETURNING session_id)"
+        " UPDATE people_session s SET continued_at = now() FROM used"
+        " WHERE s.id = used.session_id AND s.ended_at IS NULL RETURNING s.id, s.developer_id, now() AS now",
         token_hash,
     )
     return Session(**row) if row else None

@@ -3,28 +3,16 @@
 A link is good for a day. Visited again, it says that the address is verified already; it logs nobody in.
 """
 
-import aiosmtplib
-import structlog
-
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail import Mailbox
+from hansa.foundation.plumbing.post import write_letter
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.words.secrets import fingerprint, new_hex
 
-from . import store
+from . import letters, store
 from .errors import VerificationLinkInvalid
 
 LINK_HOURS = 24
 RESEND_PAUSE_MINUTES = 5
-LETTER = """Hello {name},
-
-please confirm your e-mail address by opening this link within {hours} hours:
-
-{link}
-
-If you did not register here, ignore this mail.
-"""
-
-_log = structlog.get_logger()
 
 
 async def verify_email(tx: Tx, token: str) -> bool:
@@ -44,24 +32,15 @@ async def verify_email(tx: Tx, token: str) -> bool:
     return False
 
 
-async def new_link(tx: Tx, developer_id: int, base_url: str) -> str:
-    """A link to mail; earlier ones of the account stay good."""
+async def mail_link(tx: Tx, seal: Seal, developer_id: int, *, to: str, name: str, base_url: str) -> None:
+    """Write a letter with a link; earlier links of the account stay good."""
     token = new_hex("evt_")
     await store.add_verification_link(tx, developer_id, fingerprint(token), LINK_HOURS)
-    return f"{base_url}/api/v1/auth/verify-email?token={token}"
+    link = f"{base_url}/api/v1/auth/verify-email?token={token}"
+    await write_letter(tx, seal, letters.verification(to=to, name=name, link=link, hours=LINK_HOURS))
 
 
-async def new_link_if_due(tx: Tx, developer_id: int, base_url: str) -> str | None:
-    """A link to mail again, or None when one was mailed again in the last five minutes."""
-    if not await store.claim_resend(tx, developer_id, RESEND_PAUSE_MINUTES):
-        return None
-    return await new_link(tx, developer_id, base_url)
-
-
-async def mail_link(mail: Mailbox, *, to: str, name: str, link: str) -> None:
-    """Mail the link, after commit. A mail server out of reach is logged: a later login has the link mailed again."""
-    text = LETTER.format(name=name, hours=LINK_HOURS, link=link)
-    try:
-        await mail.send(to=to, subject="Confirm your e-mail address", text=text)
-    except (OSError, aiosmtplib.SMTPException) as trouble:
-        _log.warning("verification mail not taken", trouble=type(trouble).__name__)
+async def mail_link_if_due(tx: Tx, seal: Seal, account: store.Account, base_url: str) -> None:
+    """Mail a link again, unless one was mailed again in the last five minutes."""
+    if await store.claim_resend(tx, account.id, RESEND_PAUSE_MINUTES):
+        await mail_link(tx, seal, account.id, to=account.email, name=account.name, base_url=base_url)

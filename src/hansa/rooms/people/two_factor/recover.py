@@ -2,13 +2,16 @@
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.words.errors import Unauthorized
 from hansa.rooms.people import half_login, recovery_keys
 
 from .setup import turn_off_without_code
 
 
-async def recover(tx: Tx, developer: Developer | None, partial_token: str | None, recovery_key: str) -> bool:
+async def recover(
+    tx: Tx, seal: Seal, developer: Developer | None, partial_token: str | None, recovery_key: str
+) -> bool:
     """Turn it off for the developer, or for whoever began a login; False, to be committed, when the key is wrong.
 
     Raises: Unauthorized when nobody is named, TwoFactorOff.
@@ -16,7 +19,7 @@ async def recover(tx: Tx, developer: Developer | None, partial_token: str | None
     developer_id = developer.id if developer else await _who_began(tx, partial_token)
     if not await recovery_keys.burn(tx, developer_id, recovery_key):
         return False
-    await turn_off_without_code(tx, developer_id)
+    await turn_off_without_code(tx, seal, developer_id)
     if partial_token:
         await half_login.burn(tx, partial_token)
     return True

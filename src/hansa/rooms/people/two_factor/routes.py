@@ -61,8 +61,10 @@ async def disable(body: DisableIn, developer: CurrentDeveloper, db: Db, seal: Se
     responses=problems(Unauthorized, RecoveryRefused, TwoFactorOff, Invalid, BodyInvalid, TooManyRequests),
     openapi_extra=CREDENTIAL_OPTIONAL,
 )
-async def recover_without_code(body: RecoverIn, developer: MaybeDeveloper, db: Db) -> MessageOut:
+async def recover_without_code(
+    body: RecoverIn, developer: MaybeDeveloper, db: Db, seal: Sealing
+) -> MessageOut:
     """Turn two-factor login off with a recovery key: logged in, or with the partial token of a login begun."""
-    if not await db.act(lambda tx: recover(tx, developer, body.partial_token, body.recovery_key)):
+    if not await db.act(lambda tx: recover(tx, seal, developer, body.partial_token, body.recovery_key)):
         raise RecoveryRefused
     return MessageOut(message="Two-factor login is off; log in with your password.")

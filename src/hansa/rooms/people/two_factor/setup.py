@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.rooms.people import letters
 
 from . import codes, rules, store
 from .errors import TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
@@ -68,15 +69,20 @@ async def turn_off(tx: Tx, seal: Seal, developer: Developer, code: str) -> bool:
         raise TwoFactorOff
     if not await codes.take_code(tx, seal, developer.id, code):
         return False
-    await store.forget(tx, developer.id)
+    await _end(tx, seal, developer.id)
     return True
 
 
-async def turn_off_without_code(tx: Tx, developer_id: int) -> None:
+async def turn_off_without_code(tx: Tx, seal: Seal, developer_id: int) -> None:
     """Turn it off for somebody who proved otherwise who they are. Raises: TwoFactorOff."""
     if not await store.is_on(tx, developer_id):
         raise TwoFactorOff
+    await _end(tx, seal, developer_id)
+
+
+async def _end(tx: Tx, seal: Seal, developer_id: int) -> None:
     await store.forget(tx, developer_id)
+    await letters.notify(tx, seal, developer_id, letters.two_factor_ended)
 
 
 def _new_backup_code() -> str:

@@ -1,9 +1,8 @@
 """The mail to an owner whose webhook has stopped."""
 
-import aiosmtplib
-import structlog
+from datetime import timedelta
 
-from hansa.foundation.plumbing.mail import Mailbox
+from hansa.foundation.plumbing.post import Letter
 
 from .records import Errand, Owner
 from .rules import FAILURES_UNTIL_STOPPED, StoppedBy
@@ -19,15 +18,11 @@ WHY: dict[StoppedBy, str] = {
     "failures": f"{FAILURES_UNTIL_STOPPED} tries in a row have failed",
     "gone": "the receiver answered that it is gone for good (410)",
 }
+GOOD_FOR = timedelta(days=3)
 
-_log = structlog.get_logger()
 
-
-async def tell_of_stop(mail: Mailbox, owner: Owner, errand: Errand, stopped: StoppedBy) -> None:
-    """Mail the owner, after commit. A mail server out of reach is logged: the webhook itself shows that it stopped."""
+def of_stop(owner: Owner, errand: Errand, stopped: StoppedBy) -> Letter:
+    """What the owner is told."""
     # The address itself may hold a secret of the receiver.
     text = LETTER.format(name=owner.name, webhook=errand.webhook_id, place=errand.place, why=WHY[stopped])
-    try:
-        await mail.send(to=owner.email, subject="Your webhook has been stopped", text=text)
-    except (OSError, aiosmtplib.SMTPException) as trouble:
-        _log.warning("mail of a stopped webhook not taken", trouble=type(trouble).__name__)
+    return Letter(owner.email, "Your webhook has been stopped", text, GOOD_FOR)

@@ -12,8 +12,9 @@ import structlog
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import webhook_tries_total
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.post import write_letter
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.seal import BadSeal
+from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.words.errors import Unavailable
 
 from . import letters, rules, store
@@ -113,12 +114,17 @@ async def send(runtime: Runtime, errand: Errand) -> None:
     """Call the receiver once and write how it ended; who must be told of the end is told."""
     outcome = await _call(runtime, errand)
     webhook_tries_total.labels("taken" if outcome.is_taken else "failed").inc()
-    stopped = await runtime.database.act(lambda tx: record(tx, errand, outcome))
+    stopped = await runtime.database.act(lambda tx: _settle(tx, runtime.seal, errand, outcome))
     if stopped:
         _log.info("webhook stopped", webhook=errand.webhook_id, by=stopped)
-        owner = await runtime.database.look(lambda tx: store.owner_of(tx, errand.webhook_id))
-        if owner:
-            await letters.tell_of_stop(runtime.mail, owner, errand, stopped)
+
+
+async def _settle(tx: Tx, seal: Seal, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:
+    stopped = await record(tx, errand, outcome)
+    owner = await store.owner_of(tx, errand.webhook_id) if stopped else None
+    if stopped and owner:
+        await write_letter(tx, seal, letters.of_stop(owner, errand, stopped))
+    return stopped
 
 
 async def record(tx: Tx, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:

@@ -1,0 +1,44 @@
+"""Rounds: background work that goes out on the network, so in no transaction of its own.
+
+Every process makes them. A round claims its rows, goes out, and settles; a row that a dead process claimed comes back.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.words.errors import Unavailable
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Round:
+    """Work done every so often in each process; it must be harmless to repeat."""
+
+    name: str
+    every_seconds: float
+    work: Callable[[Runtime], Awaitable[Any]]
+
+
+async def make_rounds(runtime: Runtime, rounds: Sequence[Round]) -> None:
+    """Run until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        for turn in rounds:
+            group.create_task(_repeat(runtime, turn))
+
+
+async def _repeat(runtime: Runtime, turn: Round) -> None:
+    while True:
+        await asyncio.sleep(turn.every_seconds)
+        try:
+            await turn.work(runtime)
+        except Unavailable as trouble:
+            _log.warning("round put off", round=turn.name, reason=trouble.detail)
+        except Exception:  # noqa: BLE001
+            # A round fails alone, as a sweep does.
+            _log.exception("round failed", round=turn.name)

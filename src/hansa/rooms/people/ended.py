@@ -1,0 +1,15 @@
+"""What has ended is forgotten: tokens past their time, and sessions that nothing continues any more."""
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import recovery, store
+
+# The last developer token of a session lives a day at most beyond its last refresh token's seven.
+SESSION_IDLE_DAYS = 9
+LINK_DAYS = 30
+
+
+async def forget_ended(tx: Tx) -> None:
+    """Delete what nobody can use any more."""
+    await store.forget_ended(tx, SESSION_IDLE_DAYS, LINK_DAYS)
+    await recovery.forget_ended(tx)

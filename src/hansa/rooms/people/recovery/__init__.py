@@ -1,0 +1,7 @@
+"""A new password: with the old one, or with a recovery key or a mailed link when it is lost."""
+
+from .forgotten import answer_forgotten_passwords
+from .grants import check_password_setter, forget_ended
+from .routes import router
+
+__all__ = ["answer_forgotten_passwords", "check_password_setter", "forget_ended", "router"]

@@ -1,0 +1,38 @@
+"""The right to set a new password: a token that does nothing else, once, and dies with any change of the password."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import PasswordSetter
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.words.errors import Unauthorized
+
+from . import store
+
+
+async def grant(tx: Tx, tokens: TokenDesk, developer_id: int, lifetime_seconds: int) -> str:
+    """The token that sets the developer's password."""
+    granted = await store.add_grant(tx, developer_id, lifetime_seconds)
+    return tokens.issue(
+        TokenKind.PASSWORD_SET,
+        str(granted.developer_id),
+        session=str(granted.id),
+        now=granted.issued_at,
+        lifetime=timedelta(seconds=lifetime_seconds),
+    )
+
+
+async def check_password_setter(runtime: Runtime, token: str) -> PasswordSetter:
+    """Who may set a password with this token. Raises: Unauthorized when it is not genuine, expired or burnt."""
+    claims = runtime.tokens.verify(TokenKind.PASSWORD_SET, token)
+    setter = PasswordSetter(int(claims.subject), UUID(claims.session))
+    if not await runtime.database.look(lambda tx: store.grant_is_good(tx, setter.developer_id, setter.grant)):
+        raise Unauthorized
+    return setter
+
+
+async def forget_ended(tx: Tx) -> None:
+    """Delete the rights that were not used in time."""
+    await store.forget_ended(tx)

@@ -1,0 +1,88 @@
+"""HTTP doors of passwords."""
+
+from fastapi import APIRouter, Depends
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentDeveloper, CurrentPasswordSetter, Public
+from hansa.foundation.plumbing.limits import Limit, admit, limited
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.rooms.people import passwords, rules
+from hansa.rooms.people.errors import PasswordRefused, RecoveryRefused, TooManyPasswords, WrongPassword
+from hansa.rooms.people.guesses import account_key, prove_password
+from hansa.rooms.people.schemas import MessageOut
+
+from . import new_password
+from .forgotten import note_forgotten
+from .schemas import ChangePasswordIn, ForgottenIn, PasswordTokenOut, RecoveryIn, SetPasswordIn
+
+FORGOTTEN_PER_ADDRESS = Limit("forgotten", 10)
+FORGOTTEN_PER_ACCOUNT = Limit("forgotten-account", 3, 3600)
+RECOVERIES_PER_ADDRESS = Limit("recovery", 10)
+RECOVERIES_PER_ACCOUNT = Limit("recovery-account", 10)
+
+router = APIRouter(route_class=GuardedRoute)
+
+
+@router.post(
+    "/change-password",
+    responses=problems(
+        Unauthorized, WrongPassword, PasswordRefused, Invalid, BodyInvalid, TooManyRequests, TooManyPasswords
+    ),
+)
+async def change_password(
+    body: ChangePasswordIn, developer: CurrentDeveloper, db: Db, seal: Sealing
+) -> MessageOut:
+    """Change the password. Every developer token of the account ends, refresh tokens included; API keys stay."""
+    rules.require_acceptable_password(body.new_password, field="new_password")
+    old_hash = await prove_password(db, developer, body.current_password)
+    new_hash = await passwords.hashed(body.new_password)
+    await db.act(lambda tx: new_password.change_password(tx, seal, developer, old_hash, new_hash))
+    return MessageOut(message="The password is changed; log in with it.")
+
+
+@router.post(
+    "/forgot-password",
+    dependencies=[Depends(limited(FORGOTTEN_PER_ADDRESS))],
+    responses=problems(Invalid, BodyInvalid, TooManyRequests),
+)
+async def forgot_password(body: ForgottenIn, db: Db, _: Public) -> MessageOut:
+    """Have a link mailed that sets a new password; the answer is the same whether there is such an account or not."""
+    await admit(db, FORGOTTEN_PER_ACCOUNT, account_key(body.email))
+    await db.act(lambda tx: note_forgotten(tx, body.email))
+    return MessageOut(message="If there is an account with this address, a link is on its way to it.")
+
+
+@router.post(
+    "/recover-account",
+    dependencies=[Depends(limited(RECOVERIES_PER_ADDRESS))],
+    responses=problems(RecoveryRefused, Invalid, BodyInvalid, TooManyRequests),
+)
+async def recover_account(
+    body: RecoveryIn, db: Db, tokens: Tokens, seal: Sealing, _: Public
+) -> PasswordTokenOut:
+    """Exchange a recovery key, which is used up, for the right to set a new password within five minutes."""
+    await admit(db, RECOVERIES_PER_ACCOUNT, account_key(body.email))
+    token = await db.act(
+        lambda tx: new_password.recover_account(tx, seal, tokens, body.email, body.recovery_key)
+    )
+    return PasswordTokenOut(
+        access_token=token,
+        expires_in=new_password.RECOVERY_SECONDS,
+        message="Set a new password at POST /auth/set-new-password.",
+    )
+
+
+@router.post(
+    "/set-new-password",
+    responses=problems(Unauthorized, PasswordRefused, Invalid, BodyInvalid, TooManyPasswords),
+)
+async def set_new_password(
+    body: SetPasswordIn, setter: CurrentPasswordSetter, db: Db, seal: Sealing
+) -> MessageOut:
+    """Set a new password with the token of a recovery or of a mailed link. Whoever was logged in is so no more."""
+    rules.require_acceptable_password(body.new_password, field="new_password")
+    new_hash = await passwords.hashed(body.new_password)
+    await db.act(lambda tx: new_password.set_password(tx, seal, setter, new_hash))
+    return MessageOut(message="The password is set; log in with it.")

@@ -1,0 +1,42 @@
+"""Shapes of requests and answers about passwords."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from hansa.rooms.people.schemas import Email, NewPassword, Secret
+
+
+class ChangePasswordIn(BaseModel):
+    """A new password, by who knows the present one."""
+
+    current_password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
+    new_password: NewPassword
+
+
+class SetPasswordIn(BaseModel):
+    """A new password, by who holds a token for it."""
+
+    new_password: NewPassword
+
+
+class ForgottenIn(BaseModel):
+    """The address of an account."""
+
+    email: Email
+
+
+class RecoveryIn(BaseModel):
+    """The address of an account and one of its recovery keys."""
+
+    email: Email
+    recovery_key: Secret
+
+
+class PasswordTokenOut(BaseModel):
+    """A bearer token for POST /auth/set-new-password and nothing else; `expires_in` in seconds."""
+
+    access_token: str
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105
+    expires_in: int
+    message: str

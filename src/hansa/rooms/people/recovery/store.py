@@ -1,0 +1,111 @@
+"""Every statement on people_password_grant and people_forgotten_password, and those that change a password.
+
+The developer is locked before anything else: a change of the password waits for logins under way, and ends them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+
+
+@dataclass(frozen=True)
+class Grant:
+    """The right to set a password, good once. `issued_at` is the database's time."""
+
+    id: UUID
+    developer_id: int
+    issued_at: datetime
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whom to write to."""
+
+    id: int
+    email: str
+    name: str
+
+
+async def lock_developer(tx: Tx, developer_id: int) -> None:
+    await tx.execute("SELECT FROM people_developer WHERE id = $1 FOR NO KEY UPDATE", developer_id)
+
+
+async def change_password(tx: Tx, developer_id: int, old_hash: str, new_hash: str) -> bool:
+    """Replace the password; False when it is another than that by now."""
+    changed = await tx.fetchval(
+        "UPDATE people_developer SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING true",
+        developer_id,
+        old_hash,
+        new_hash,
+    )
+    return changed is not None
+
+
+async def set_password(tx: Tx, developer_id: int, new_hash: str) -> None:
+    await tx.execute("UPDATE people_developer SET password_hash = $2 WHERE id = $1", developer_id, new_hash)
+
+
+async def add_grant(tx: Tx, developer_id: int, lifetime_seconds: int) -> Grant:
+    row = await tx.fetchrow(
+        "INSERT INTO people_password_grant (developer_id, expires_at)"
+        " VALUES ($1, now() + make_interval(secs => $2)) RETURNING id, developer_id, issued_at",
+        developer_id,
+        lifetime_seconds,
+    )
+    assert row is not None
+    return Grant(**row)
+
+
+async def grant_is_good(tx: Tx, developer_id: int, grant_id: UUID) -> bool:
+    found = await tx.fetchval(
+        "SELECT true FROM people_password_grant"
+        " WHERE id = $2 AND developer_id = $1 AND expires_at > clock_timestamp()",
+        developer_id,
+        grant_id,
+    )
+    return found is not None
+
+
+async def burn_grant(tx: Tx, grant_id: UUID) -> bool:
+    burnt = await tx.fetchval(
+        "DELETE FROM people_password_grant WHERE id = $1 AND expires_at > clock_timestamp() RETURNING true",
+        grant_id,
+    )
+    return burnt is not None
+
+
+async def forget_ended(tx: Tx) -> None:
+    await tx.execute("DELETE FROM people_password_grant WHERE expires_at < now()")
+
+
+async def burn_grants(tx: Tx, developer_id: int) -> None:
+    await tx.execute("DELETE FROM people_password_grant WHERE developer_id = $1", developer_id)
+
+
+async def remember_forgotten(tx: Tx, email: str) -> None:
+    await tx.execute("INSERT INTO people_forgotten_password (email) VALUES ($1)", email)
+
+
+async def take_forgotten(tx: Tx, count: int) -> list[str]:
+    """Addresses that nobody else looks at."""
+    rows = await tx.fetch(
+        "DELETE FROM people_forgotten_password WHERE id IN (SELECT id FROM people_forgotten_password"
+        " ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING email",
+        count,
+    )
+    return [row["email"] for row in rows]
+
+
+async def claim_reset_mail(tx: Tx, email: str, pause_minutes: int) -> Person | None:
+    """Whom to mail a link, unless nobody has this address or one was mailed to it a moment ago."""
+    row = await tx.fetchrow(
+        "UPDATE people_developer SET reset_mailed_at = now()"
+        ' WHERE lower(email COLLATE "C") = $1'
+        " AND (reset_mailed_at IS NULL OR reset_mailed_at <= now() - make_interval(mins => $2))"
+        " RETURNING id, email, name",
+        email.lower(),
+        pause_minutes,
+    )
+    return Person(**row) if row else None

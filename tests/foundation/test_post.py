@@ -1,0 +1,183 @@
+"""Letters: written with the act, handed over in the background, neither lost nor sent for nothing."""
+
+import asyncio
+import email
+from dataclasses import replace
+from datetime import timedelta
+from email.message import EmailMessage
+from email.policy import default as mail_policy
+
+import pytest
+from aiosmtpd.controller import Controller
+
+from hansa.foundation.plumbing.post import Letter, hand_over, write_letter
+from tests.registry import StartRegistry, TestRegistry, at_once, text_of
+
+LINK = "https://registry.example.org/api/v1/auth/verify-email?token=evt_0&x=1"
+
+
+class MailServer:
+    """A real SMTP server; `answer` is what it says to a message."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"smtp://127.0.0.1:{port}"
+        self.taken = []
+        self.answer = "250 OK"
+        self.controller = Controller(self, hostname="127.0.0.1", port=port)
+
+    async def handle_DATA(self, server, session, envelope):  # noqa: N802
+        if self.answer.startswith("250"):
+            self.taken.append(envelope)
+        return self.answer
+
+    def letters(self) -> list[EmailMessage]:
+        return [email.message_from_bytes(one.content, policy=mail_policy) for one in self.taken]
+
+
+class NeverDone:
+    """A mail server that says nothing."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
+    async def send(self, *, to: str, subject: str, text: str) -> None:
+        self.begun.set()
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+def mail_server(unused_tcp_port: int):
+    server = MailServer(unused_tcp_port)
+    server.controller.start()
+    yield server
+    server.controller.stop()
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry, mail_server: MailServer) -> TestRegistry:
+    return await start_registry(smtp_url=mail_server.url, mail_from="Registry <post@registry.example.org>")
+
+
+async def write(
+    registry: TestRegistry, text: str = "Hello", good_for: timedelta = timedelta(hours=1)
+) -> None:
+    letter = Letter("ada@example.org", "A subject", text, good_for)
+    await registry.database.act(lambda tx: write_letter(tx, registry.runtime.seal, letter))
+
+
+async def waiting(registry: TestRegistry) -> list[int]:
+    """How often each letter that waits was tried."""
+    rows = await registry.database.read(lambda tx: tx.fetch("SELECT tries FROM plumbing_letter ORDER BY id"))
+    return [row["tries"] for row in rows]
+
+
+async def later(registry: TestRegistry, interval: str) -> None:
+    """So much time passes for the letters that wait."""
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE plumbing_letter SET next_try_at = next_try_at - $1::text::interval,"
+            " good_until = good_until - $1::text::interval",
+            interval,
+        )
+    )
+
+
+async def test_a_letter_goes_to_the_mail_server_as_plain_text_and_as_html(registry, mail_server):
+    await write(registry, f"Hello Ada <b>,\n\nopen this link:\n\n{LINK}\n\nBye.")
+    await hand_over(registry.runtime)
+    (envelope,), (letter,) = mail_server.taken, mail_server.letters()
+    assert (envelope.mail_from, envelope.rcpt_tos) == ("post@registry.example.org", ["ada@example.org"])
+    assert (letter["From"], letter["To"]) == ("Registry <post@registry.example.org>", "ada@example.org")
+    assert letter["Subject"] == "A subject"
+    assert letter["Auto-Submitted"] == "auto-generated"
+    assert letter["Message-ID"].endswith("@registry.example.org>")
+    assert letter["Date"]
+    assert text_of(letter).splitlines()[:3] == ["Hello Ada <b>,", "", "open this link:"]
+    html = letter.get_body(("html",)).get_content()
+    escaped = LINK.replace("&", "&amp;")
+    assert f'<a href="{escaped}">{escaped}</a>' in html
+    assert "<p>Hello Ada &lt;b&gt;,</p>" in html
+    assert await waiting(registry) == []
+
+
+async def test_a_letter_of_an_act_that_is_undone_is_not_sent(registry, mail_server):
+    async def fail(tx):
+        letter = Letter("ada@example.org", "A subject", "Hello", timedelta(hours=1))
+        await write_letter(tx, registry.runtime.seal, letter)
+        raise RuntimeError("undone")
+
+    with pytest.raises(RuntimeError, match="undone"):
+        await registry.database.act(fail)
+    await hand_over(registry.runtime)
+    assert mail_server.taken == []
+
+
+@pytest.mark.parametrize("answer", ["451 Come back later", "550 No such mailbox"])
+async def test_a_letter_that_is_not_taken_is_tried_again_at_growing_intervals(registry, mail_server, answer):
+    mail_server.answer = answer
+    await write(registry)
+    for tries, interval in enumerate(["1 minute", "2 minutes", "4 minutes"], start=1):
+        await hand_over(registry.runtime)
+        await hand_over(registry.runtime)
+        assert await waiting(registry) == [tries]
+        await later(registry, interval)
+    mail_server.answer = "250 OK"
+    await hand_over(registry.runtime)
+    assert len(mail_server.taken) == 1
+    assert await waiting(registry) == []
+
+
+async def test_a_mail_server_out_of_reach_loses_no_letter(start_registry, unused_tcp_port):
+    registry = await start_registry(smtp_url=f"smtp://127.0.0.1:{unused_tcp_port}")
+    await write(registry)
+    await hand_over(registry.runtime)
+    assert await waiting(registry) == [1]
+
+
+async def test_a_letter_that_has_become_useless_is_given_up(registry, mail_server):
+    await write(registry, good_for=timedelta(hours=1))
+    await later(registry, "1 hour 1 second")
+    await hand_over(registry.runtime)
+    assert mail_server.taken == []
+    assert await waiting(registry) == []
+
+
+async def test_one_letter_that_is_refused_holds_up_no_other(registry, mail_server):
+    await write(registry)
+    await registry.database.act(
+        lambda tx: tx.execute("UPDATE plumbing_letter SET sealed_content = '\\x00112233445566778899aabbcc'")
+    )
+    await write(registry, "Another")
+    await hand_over(registry.runtime)
+    assert [text_of(letter).strip() for letter in mail_server.letters()] == ["Another"]
+    assert await waiting(registry) == []
+
+
+async def test_processes_that_hand_over_at_once_send_each_letter_once(registry, mail_server):
+    for number in range(12):
+        await write(registry, f"Letter {number}")
+    await at_once(*(hand_over(registry.runtime) for _ in range(4)))
+    sent = [text_of(letter).strip() for letter in mail_server.letters()]
+    assert sorted(sent) == sorted(f"Letter {number}" for number in range(12))
+
+
+async def test_a_letter_that_a_dead_process_had_in_hand_is_sent_by_another(registry, mail_server):
+    await write(registry)
+    stuck = NeverDone()
+    dying = asyncio.create_task(hand_over(replace(registry.runtime, mail=stuck)))
+    await stuck.begun.wait()
+    dying.cancel()
+    await asyncio.wait([dying])
+    await hand_over(registry.runtime)
+    assert mail_server.taken == []
+    await later(registry, "1 minute")
+    await hand_over(registry.runtime)
+    assert len(mail_server.taken) == 1
+    assert await waiting(registry) == []
+
+
+async def test_what_a_waiting_letter_says_is_sealed(registry):
+    await write(registry, LINK)
+    row = await registry.database.read(lambda tx: tx.fetchval("SELECT p::text FROM plumbing_letter p"))
+    assert "evt_0" not in row
+    assert b"evt_0".hex() not in row
