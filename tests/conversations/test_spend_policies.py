@@ -285,12 +285,16 @@ async def test_a_governed_payment_repeated_under_its_key_counts_once(owner, paye
     assert (await authz(owner, payer))["spent_today"] == "20"
 
 
-async def test_a_repeat_across_the_start_of_a_policy_is_the_same_payment(owner, payer, payee):
+async def test_a_repeat_across_the_start_and_the_end_of_a_policy_is_the_same_payment(owner, payer, payee):
     first = await pay(payer, payee, "20", key="k")
     await govern(owner, payer, per_tx_max="1")
     again = await pay(payer, payee, "20", key="k")
     assert (again.status_code, again.text) == (200, first.text)
     assert await payee.balance() == "120"
+    second = await pay(payer, payee, "1", key="k2")
+    await put(owner, payer, spend_policy=None)
+    again = await pay(payer, payee, "1", key="k2")
+    assert (again.text, again.headers["Idempotent-Replayed"]) == (second.text, "true")
 
 
 async def test_a_refused_payment_leaves_its_key_free(owner, payer, payee):

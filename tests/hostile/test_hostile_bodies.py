@@ -10,7 +10,7 @@ from hansa.doors.house_map import Entrance, empty_house, entrances
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.refusals import fault_of
 from tests.hostile.rows import rows_of_every_table
-from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed
+from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed, with_some_id
 from tests.registry import TestRegistry
 
 MEBIBYTE = 1 << 20
@@ -116,7 +116,7 @@ async def test_a_spoiled_body_is_refused_and_stores_nothing(
             headers = {**_right_credential(entrance, credentials), "Content-Type": media_type}
             answer = await stage.registry.http.request(
                 entrance.method,
-                entrance.path,
+                with_some_id(entrance.path),
                 content=body,
                 headers={**stage.registry.elsewhere(), **headers},
             )
@@ -148,7 +148,9 @@ async def test_a_bootstrap_token_survives_every_refused_body(
 async def test_who_asks_is_judged_before_what_is_asked(stage: Stage, taking_bodies: list[Entrance]):
     for entrance in taking_bodies:
         if not entrance.callers[0].startswith("anyone"):
-            answer = await stage.registry.http.request(entrance.method, entrance.path, json={"zzz": 1})
+            answer = await stage.registry.http.request(
+                entrance.method, with_some_id(entrance.path), json={"zzz": 1}
+            )
             assert answer.status_code == 401, f"{_operation(entrance)}: {answer.text}"
 
 

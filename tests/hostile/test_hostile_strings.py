@@ -167,8 +167,16 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         return stage.administrator.headers
     if "/events/" in operation:
         return stage.registry.internal
-    of_agents = "/teg/" in operation or "/agents/me" in operation
-    parts = ("/onboard/", "/auth/profile", "/api-keys", "/authz", "/spend-approvals", *OF_ACCOUNTS)
+    of_agents = "/teg/" in operation or "/agents/me" in operation or "/capabilities" in operation
+    parts = (
+        "/onboard/",
+        "/auth/profile",
+        "/api-keys",
+        "/authz",
+        "/spend-approvals",
+        "/delegations",
+        *OF_ACCOUNTS,
+    )
     of_developers = any(part in operation for part in parts)
     return stage.agent.headers if of_agents else stage.developer.headers if of_developers else {}
 

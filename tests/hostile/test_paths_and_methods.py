@@ -1,15 +1,13 @@
 """What is not there and what is not done that way: 404 and 405 in the envelope of every other refusal."""
 
-import re
-
 import pytest
 
 from hansa.doors.house_map import empty_house, entrances
 from tests.hostile.refusals import fault_of
+from tests.hostile.well_formed import with_some_id
 from tests.registry import TestRegistry
 
 METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "BREW"}
-SOME_ID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 NOWHERE = [
     *(
         "/nowhere",
@@ -52,7 +50,7 @@ async def test_a_method_that_a_path_does_not_take_is_a_405_in_the_common_envelop
     registry: TestRegistry, tmp_path
 ):
     found = entrances(empty_house(tmp_path))
-    for path in {re.sub(r"\{\w+:uuid\}", SOME_ID, entrance.path) for entrance in found}:
+    for path in {with_some_id(entrance.path) for entrance in found}:
         taken = {entrance.method for entrance in found if entrance.context.path_regex.match(path)}
         # A path that is declared as it stands names its own methods, not those of a template that fits it too.
         named = {entrance.method for entrance in found if entrance.path == path} or taken

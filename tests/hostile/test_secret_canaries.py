@@ -172,6 +172,17 @@ async def make_an_agent(talk: Conversation) -> None:
         await talk.say(
             "POST", "/teg/transfer", json={"receiver_agent_id": dids[1], "amount": amount}, headers=payer
         )
+    payer.pop("Idempotency-Key")
+    lent = {"caveats": {"permissions": ["teg.transfer"]}, "budget_total": "5"}
+    capability = await talk.say("POST", "/agents/capabilities", json=lent, headers=payer)
+    talk.keep(**{"capability of the payer": capability["token"]})
+    for amount in ("1", "6"):
+        await talk.say(
+            "POST",
+            "/teg/transfer",
+            json={"receiver_agent_id": dids[1], "amount": amount},
+            headers={**payer, "X-Capability-Token": capability["token"]},
+        )
     unused = await talk.say("POST", "/onboard/bootstrap/request-token", json={}, headers=headers)
     talk.keep(**{"unused bootstrap token": unused["bootstrap_token"]})
     key = await talk.say("POST", "/auth/api-keys", json="Canary", headers=headers)
@@ -220,6 +231,12 @@ async def send_secrets_to_wrong_places(talk: Conversation) -> None:
         await talk.say("POST", "/auth/agent/token", data={"username": secret, "password": secret})
         await talk.say("GET", "/teg/balance", headers={"Authorization": f"Bearer {secret}x"})
         await talk.say("GET", "/teg/balance", headers={"Authorization": secret})
+        shown = {
+            "Authorization": f"Bearer {talk.secrets['token of the payer']}",
+            "X-Capability-Token": secret,
+        }
+        body = {"receiver_agent_id": "x", "amount": "1"}
+        await talk.say("POST", "/teg/transfer", json=body, headers=shown)
         await talk.say("POST", "/onboard/create_agent", json={}, headers={"Bootstrap-Token": secret + "x"})
         await talk.say("GET", "/agent-cards/", params={"next": secret, "limit": secret})
         await talk.say("GET", "/auth/verify-email", params={"token": secret})

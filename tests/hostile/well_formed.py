@@ -1,6 +1,7 @@
 """A request for each operation that, with the right credential, is carried out."""
 
 import itertools
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -79,6 +80,11 @@ async def set_stage(registry: TestRegistry) -> Stage:
         link,
         bystander_id=profile["id"],
     )
+
+
+def with_some_id(path: str) -> str:
+    """The path of an operation with an id in it that fits, where others would lead nowhere."""
+    return re.sub(r"\{\w+:uuid\}", "1b4e28ba-2fa1-41d2-883f-0016d3cca427", path)
 
 
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
@@ -177,8 +183,17 @@ async def _session_to_end(stage: Stage) -> str:
     return str(made)
 
 
+async def _capability_to_use(stage: Stage) -> str:
+    """A capability that the staged agent issued."""
+    wanted = await _capability(stage)
+    made = await stage.registry.post("/agents/capabilities", json=wanted.json, headers=stage.agent.headers)
+    assert made.status_code == 200, made.text
+    return made.json()["id"]
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
+    "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "{webhook_id}": _webhook,
@@ -383,6 +398,19 @@ async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
 
+async def _capability(stage: Stage) -> WellFormed:
+    caveats = {"permissions": ["teg.transfer"], "max_per_tx": "10", "operations": ["teg.transfer", "bake"]}
+    return _json(caveats=caveats, budget_total=10, currency="AVT", max_uses=5, ttl_seconds=600)
+
+
+async def _narrower_capability(stage: Stage) -> WellFormed:
+    return _json(caveats={"max_per_tx": "5"}, budget_total="7", ttl_seconds=60)
+
+
+async def _consumption(stage: Stage) -> WellFormed:
+    return _json(amount="1", permission="teg.transfer", operation="bake", counterparty_did=stage.payee.did)
+
+
 async def _authz(stage: Stage) -> WellFormed:
     return _json(roles=["trader", "client"], spend_policy=None)
 
@@ -428,6 +456,9 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "PUT /api/v1/agents/{did}/authz": _authz,
+    "POST /api/v1/agents/capabilities": _capability,
+    "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,
+    "POST /api/v1/agents/capabilities/{capability_id:uuid}/consume": _consumption,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/agents/bulk/suspend": _suspension,
     "POST /api/v1/admin/agents/bulk/reinstate": _suspended,

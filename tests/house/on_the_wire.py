@@ -26,6 +26,7 @@ _.agent_type_hint
 _.agents
 _.aggregate_id
 _.aggregate_type
+_.allowed_currencies
 _.allowlist
 _.amount
 _.amount_received
@@ -48,10 +49,13 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.bootstrap_token
+_.budget_remaining
+_.budget_total
 _.bundle_pem
 _.by
 _.card_data
 _.card_id
+_.caveats
 _.certificate_expires_at
 _.certificate_issued_at
 _.changed_by
@@ -71,6 +75,8 @@ _.context
 _.controller
 _.count
 _.counterparty
+_.counterparty_allow
+_.counterparty_did
 _.created
 _.created_at
 _.created_by
@@ -88,6 +94,7 @@ _.decided_at
 _.decimals
 _.delivery
 _.delta
+_.depth
 _.description
 _.detail
 _.developer_id
@@ -138,9 +145,12 @@ _.from_
 _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grant_type
+_.grants
 _.grants_admin
 _.ground
 _.has_tee
+_.holder_agent_did
+_.holder_did
 _.human_readable_id
 _.id
 _.idempotency_key
@@ -163,6 +173,7 @@ _.is_seed
 _.is_valid
 _.is_verified
 _.issuer
+_.issuer_did
 _.items
 _.key_id
 _.key_name
@@ -190,6 +201,7 @@ _.lock_period
 _.lock_period_max
 _.locked_balance
 _.matched_in
+_.max_per_tx
 _.max_rate_percent
 _.max_uses
 _.memo
@@ -207,15 +219,20 @@ _.new_sender_balance
 _.next
 _.next_try_at
 _.next_unlock_at
+_.no_redelegate
 _.note
 _.number
 _.offset
+_.ok
 _.opened_at
+_.operation
+_.operations
 _.origin
 _.otpauth_uri
 _.owned_only
 _.owner
 _.pagination
+_.parent_token_id
 _.part
 _.partial_token
 _.password
@@ -224,6 +241,7 @@ _.payload
 _.per_day_max
 _.per_tx_max
 _.per_user
+_.permission
 _.permissions
 _.plain_api_key
 _.position
@@ -256,10 +274,12 @@ _.requires_well_known_fetch
 _.results
 _.revoked
 _.revoked_at
+_.revoked_count
 _.rewards_enabled
 _.ring_depth
 _.role
 _.roles
+_.root_token_id
 _.rounding
 _.schemaVersion
 _.scope
@@ -311,7 +331,9 @@ _.tiers
 _.timestamp
 _.title
 _.to
+_.token
 _.token_type
+_.tokens
 _.tokens_destroyed
 _.tokens_fees_collected
 _.tokens_issued
@@ -351,6 +373,7 @@ _.url
 _.used_at
 _.username
 _.uses
+_.uses_remaining
 _.valid_from
 _.valid_until
 _.validated_card_data

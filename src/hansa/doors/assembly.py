@@ -49,6 +49,7 @@ ERRANDS: tuple[Callable[[Runtime], Coroutine[Any, Any, None]], ...] = (people.ke
 """Background work that calls others, in every process from its start to its end."""
 
 SWEEPS: tuple[Sweep, ...] = (
+    Sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
     Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
     Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),

@@ -4,7 +4,8 @@
   `developer_holding(scope)`: the same, or an API key with that scope; `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
   missing right a 403.
-- `AGENT_RBAC_MODE` decides whether a missing permission is refused, or only told.
+- A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
+  decides whether a missing one is refused, or only told.
 - `CurrentPasswordSetter`: whoever recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key.
 - How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
@@ -122,6 +123,7 @@ class ScopeMissing(Forbidden):
 CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
 INTERNAL_KEY_HEADER = "X-Internal-Key"
+CAPABILITY_HEADER = "X-Capability-Token"
 
 _DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
 _AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
@@ -240,22 +242,30 @@ def maybe_developer_holding(scope: str) -> Any:
     return Depends(developer_with_scope_if_any)
 
 
-def agent_holding(permission: str) -> Any:
-    """A dependency: the agent asking, which holds `permission` where roles are enforced."""
+def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
+    """A dependency: the agent asking, which holds `permission` where roles are enforced.
+
+    With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both.
+    """
 
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> Agent:
-        require_permission(agent, permission, runtime_of(request).settings.agent_rbac_mode)
+        settings = runtime_of(request).settings
+        shows_capability = or_capability and CAPABILITY_HEADER in request.headers
+        if not shows_capability or settings.agent_delegation_mode != "enforce":
+            require_permission(agent, permission, settings.agent_rbac_mode)
         return agent
 
     agent_with_permission.permission = permission  # type: ignore[attr-defined]
     return Depends(agent_with_permission)
 
 
-def require_permission(agent: Agent, permission: str, mode: CAUTIOUS_MODE) -> None:
-    """The agent's roles give the permission; shadow mode only tells. Raises: PermissionMissing."""
-    if mode == "off" or permission in agent.permissions:
+def require_permission(
+    agent: Agent, permission: str, mode: CAUTIOUS_MODE, *, lent: frozenset[str] = frozenset()
+) -> None:
+    """The agent's roles give the permission, or it is lent to it; shadow mode only tells. Raises: PermissionMissing."""
+    if mode == "off" or permission in agent.permissions | lent:
         return
     if mode == "enforce":
         raise PermissionMissing(context={"permission": permission})

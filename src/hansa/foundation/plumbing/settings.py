@@ -178,6 +178,7 @@ class Settings(BaseSettings):
     api_key_default_ttl_days: int = Field(default=365, ge=0, le=3650)
     bootstrap_token_lifetime: int = Field(default=300, ge=1, le=24 * 3600)
     agent_rbac_mode: CAUTIOUS_MODE = "enforce"
+    agent_delegation_mode: CAUTIOUS_MODE = "enforce"
     agent_identity_issuer: Literal["embedded", "none"] = "embedded"
     agent_rbac_default_roles: Annotated[Words, AfterValidator(_roles)] = ["trader", "client"]
     staking_enabled: bool = True

@@ -13,6 +13,9 @@ PERMISSIONS_OF_ROLE = {
 }
 
 
+PERMISSIONS = tuple(sorted(frozenset().union(*PERMISSIONS_OF_ROLE.values())))
+
+
 def permissions_of(roles: Iterable[str]) -> frozenset[str]:
     """Everything that an agent with these roles may do."""
     return frozenset().union(*(PERMISSIONS_OF_ROLE[role] for role in roles))

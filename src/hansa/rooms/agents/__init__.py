@@ -1,8 +1,17 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
+from hansa.rooms.agents.capabilities import (
+    CapabilityBudgetSpent,
+    CapabilityEnded,
+    CapabilityUnknown,
+    CaveatViolated,
+    DelegatorMayNot,
+    forget_capabilities,
+)
 from hansa.rooms.agents.check import check_agent
 from hansa.rooms.agents.documents import root_router
 from hansa.rooms.agents.mtls import restore_mtls, revoke_mtls
+from hansa.rooms.agents.payment import Payment, clear_payment, is_plain, preview_payment
 from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
@@ -15,11 +24,8 @@ from hansa.rooms.agents.spending import (
     OverDayLimit,
     OverPaymentLimit,
     PayeeNotAllowed,
-    Spending,
     ask_approval,
-    clear_spending,
     forget_approvals,
-    preview_spending,
 )
 from hansa.rooms.agents.status import of_developer, owner_of, reinstate, retire, revoke, statuses_of, suspend
 
@@ -29,19 +35,26 @@ __all__ = [
     "ApprovalUnknown",
     "ApprovalUnusable",
     "ApprovalsPending",
+    "CapabilityBudgetSpent",
+    "CapabilityEnded",
+    "CapabilityUnknown",
+    "CaveatViolated",
     "Clearance",
+    "DelegatorMayNot",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnedAgent",
     "PayeeNotAllowed",
-    "Spending",
+    "Payment",
     "ask_approval",
     "check_agent",
-    "clear_spending",
+    "clear_payment",
     "forget_approvals",
+    "forget_capabilities",
+    "is_plain",
     "of_developer",
     "owner_of",
-    "preview_spending",
+    "preview_payment",
     "reinstate",
     "restore_mtls",
     "retire",

@@ -27,6 +27,7 @@ from hansa.rooms import catalogue, ledger
 from . import rules
 from .authz import router as authz_router
 from .bootstrap import issue_bootstrap_token
+from .capabilities import router as capabilities_router
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
 from .documents import router as documents_router
@@ -69,6 +70,7 @@ router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 router.include_router(documents_router)
 router.include_router(keys_router)
 router.include_router(authz_router)
+router.include_router(capabilities_router)
 router.include_router(spending_router)
 router.include_router(mtls_router)
 

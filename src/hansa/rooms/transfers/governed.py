@@ -1,43 +1,46 @@
-"""Transfers of agents whose owner bounds what they pay: one transaction each, beside the group commit.
+"""Transfers that an owner's policy or a capability has a say in: one transaction each, beside the group commit.
 
-The payment is judged, counted and made under the lock of the policy. A replay is not judged again; what waits for the
-owner moves nothing and leaves its key free.
+The payment is judged, counted and made under the locks of the policy and of the capability's tree. A replay is not
+judged again; what waits for the owner moves nothing and leaves its key free.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, ledger
 
 
 @dataclass(frozen=True)
 class GovernedTransfer:
-    """A transfer to be judged; `tell` makes the answer that is sent and remembered."""
+    """A transfer to be judged; `tell` makes the answer of a receipt, the first time and every other."""
 
     order: ledger.TransferOrder
-    spending: agents.Spending
+    payment: agents.Payment
     request: Repeatable | None
     tell: Callable[[ledger.Receipt], str]
 
 
 async def transfer_governed(
-    tx: Tx, asked: GovernedTransfer, book: ledger.Book
+    tx: Tx, agent: Agent, asked: GovernedTransfer, settings: Settings
 ) -> ledger.Told | agents.Approval:
-    """Make the transfer, or ask the owner about it.
+    """Make the transfer, or ask the agent's owner about it.
 
-    Raises: what `ledger.transfer`, `agents.clear_spending`, `agents.ask_approval` and `idempotency.recall` raise.
+    Raises: what `ledger.transfer`, `agents.clear_payment`, `agents.ask_approval` and `idempotency.recall` raise.
     """
-    if asked.request and (answer := await idempotency.recall(tx, asked.request)) is not None:
-        return ledger.Told(answer, replayed=True)
-    payer = asked.order.payer
-    if await agents.clear_spending(tx, payer, asked.spending) is agents.Clearance.NEEDS_APPROVAL:
+    if asked.request and (kept := await idempotency.recall(tx, asked.request)) is not None:
+        return ledger.Told(asked.tell(ledger.Receipt.of_text(kept, asked.order.amount)), replayed=True)
+    clearance = await agents.clear_payment(tx, agent, asked.payment, settings)
+    if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
         await ledger.preview(tx, asked.order, ledger.FeePolicy())
-        return await agents.ask_approval(tx, payer, asked.spending)
-    answer = asked.tell(await ledger.transfer(tx, asked.order, book, ledger.FeePolicy()))
+        return await agents.ask_approval(tx, agent.did, asked.payment.spending)
+    receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
     if asked.request:
-        await idempotency.remember(tx, asked.request, answer)
-    return ledger.Told(answer, replayed=False)
+        # As the group commit keeps it: either may be asked to tell it again.
+        await idempotency.remember(tx, asked.request, receipt.as_text())
+    return ledger.Told(asked.tell(receipt), replayed=False)

@@ -6,7 +6,8 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.caller import Agent, PermissionMissing, agent_holding
+from hansa.foundation.plumbing.caller import CAPABILITY_HEADER, Agent, PermissionMissing, agent_holding
+from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import (
     IdempotencyKey,
@@ -17,11 +18,15 @@ from hansa.foundation.plumbing.idempotency import (
 )
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized, Unavailable
 from hansa.rooms import agents, ledger
 
 from .governed import GovernedTransfer, transfer_governed
 from .schemas import ApprovalNeeded, SendIn, SendOut, TransferIn, TransferOut
+
+PERMISSION = "teg.transfer"
+TOKEN_MAX_CHARACTERS = 128
 
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
@@ -31,13 +36,16 @@ async def _group_commit_of(request: Request) -> ledger.GroupCommit:
     return transfers
 
 
-async def _book_of(settings: Config) -> ledger.Book:
-    return ledger.Book.of(settings)
-
-
 Transfers = Annotated[ledger.GroupCommit, Depends(_group_commit_of)]
-BookOfHere = Annotated[ledger.Book, Depends(_book_of)]
-TransferringAgent = Annotated[Agent, agent_holding("teg.transfer")]
+TransferringAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+CapabilityToken = Annotated[
+    str | None,
+    Header(
+        alias=CAPABILITY_HEADER,
+        max_length=TOKEN_MAX_CHARACTERS,
+        description="The token of a capability: it may lend the permission, and its caveats bound the payment.",
+    ),
+]
 SpendApproval = Annotated[
     UUID | None,
     Header(
@@ -59,6 +67,11 @@ ANSWERS = {
         PermissionMissing,
         ledger.AccountSuspended,
         ledger.SystemAccountRefused,
+        agents.CapabilityUnknown,
+        agents.CapabilityEnded,
+        agents.DelegatorMayNot,
+        agents.CaveatViolated,
+        agents.CapabilityBudgetSpent,
         agents.PayeeNotAllowed,
         agents.OverPaymentLimit,
         agents.OverDayLimit,
@@ -79,22 +92,24 @@ ANSWERS = {
 async def transfer_units(
     body: TransferIn,
     agent: TransferringAgent,
-    book: BookOfHere,
     transfers: Transfers,
     db: Db,
+    config: Config,
     *,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
+    capability: CapabilityToken = None,
 ) -> Response:
     """Move units to another agent of this registry; the fee is added on top of the amount."""
-    order = body.order_by(agent.did)
+    order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = Repeatable(agent.did, "/teg/transfer", key, body.model_dump()) if key else None
+    payment = _payment(order, book, "teg.transfer", approval, capability)
 
     def tell(receipt: ledger.Receipt) -> str:
         return TransferOut.of(receipt, order, book.currency).model_dump_json()
 
-    if agent.is_governed:
-        return await _governed(db, GovernedTransfer(order, _spending(order, approval), request, tell), book)
+    if not agents.is_plain(agent, payment):
+        return await _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
     told = await transfers.transfer(order, request, tell)
     return answer_once(told.answer, replayed=told.replayed)
 
@@ -103,43 +118,61 @@ async def transfer_units(
 async def send_units(
     body: SendIn,
     agent: TransferringAgent,
-    book: BookOfHere,
     transfers: Transfers,
     db: Db,
+    config: Config,
     *,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
+    capability: CapabilityToken = None,
 ) -> Response:
     """Move units to an agent wherever it is; `dry_run` tells the way and moves nothing."""
-    order = body.order_by(agent.did)
-    spending = _spending(order, approval)
-    if body.dry_run:
-        needs_approval = agent.is_governed and await _would_need_approval(db, spending, agent.did)
-        planned = SendOut.planned(await transfers.preview(order), order, book, needs_approval=needs_approval)
-        return answer_once(planned.model_dump_json(), replayed=False)
+    order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = Repeatable(agent.did, "/teg/send", key, body.model_dump()) if key else None
+    payment = _payment(order, book, "teg.send", approval, capability)
+    is_plain = agents.is_plain(agent, payment)
 
     def tell(receipt: ledger.Receipt) -> str:
         return SendOut.done(receipt, order, book).model_dump_json()
 
-    if agent.is_governed:
-        return await _governed(db, GovernedTransfer(order, spending, request, tell), book)
+    if body.dry_run:
+        needs_approval = not is_plain and await _would_need_approval(db, agent, payment, config)
+        planned = SendOut.planned(await transfers.preview(order), order, book, needs_approval=needs_approval)
+        return answer_once(planned.model_dump_json(), replayed=False)
+    if not is_plain:
+        return await _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
     told = await transfers.transfer(order, request, tell)
     return answer_once(told.answer, replayed=told.replayed)
 
 
-def _spending(order: ledger.TransferOrder, approval: UUID | None) -> agents.Spending:
-    return agents.Spending(order.payee, order.amount, approval)
+def _payment(
+    order: ledger.TransferOrder,
+    book: ledger.Book,
+    operation: str,
+    approval: UUID | None,
+    capability: str | None,
+) -> agents.Payment:
+    return agents.Payment(
+        payee=order.payee,
+        amount=order.amount,
+        currency=book.currency,
+        permission=PERMISSION,
+        operation=operation,
+        approval_id=approval,
+        capability_token=capability,
+    )
 
 
-async def _governed(db: Db, asked: GovernedTransfer, book: ledger.Book) -> Response:
-    told = await db.act(lambda tx: transfer_governed(tx, asked, book))
+async def _governed(db: Database, agent: Agent, asked: GovernedTransfer, settings: Settings) -> Response:
+    told = await db.act(lambda tx: transfer_governed(tx, agent, asked, settings))
     if isinstance(told, agents.Approval):
-        pending = ApprovalNeeded.of(told, book.currency)
+        pending = ApprovalNeeded.of(told, settings.settlement_currency)
         return Response(pending.model_dump_json(), status_code=202, media_type="application/json")
     return answer_once(told.answer, replayed=told.replayed)
 
 
-async def _would_need_approval(db: Db, spending: agents.Spending, did: str) -> bool:
-    clearance = await db.read(lambda tx: agents.preview_spending(tx, did, spending))
+async def _would_need_approval(
+    db: Database, agent: Agent, payment: agents.Payment, settings: Settings
+) -> bool:
+    clearance = await db.read(lambda tx: agents.preview_payment(tx, agent, payment, settings))
     return clearance is agents.Clearance.NEEDS_APPROVAL

@@ -1,0 +1,31 @@
+"""Capabilities: what one agent lets another do, within caveats that only narrow."""
+
+from hansa.rooms.agents.capabilities.errors import (
+    CapabilityBudgetSpent,
+    CapabilityEnded,
+    CapabilityUnknown,
+    CaveatViolated,
+    DelegatorMayNot,
+)
+from hansa.rooms.agents.capabilities.give_up import forget_capabilities
+from hansa.rooms.agents.capabilities.routes import router
+from hansa.rooms.agents.capabilities.rules import Chain, Use, judge, lent
+from hansa.rooms.agents.capabilities.use import found_for_use, held_for_use, spend, within_mode
+
+__all__ = [
+    "CapabilityBudgetSpent",
+    "CapabilityEnded",
+    "CapabilityUnknown",
+    "CaveatViolated",
+    "Chain",
+    "DelegatorMayNot",
+    "Use",
+    "forget_capabilities",
+    "found_for_use",
+    "held_for_use",
+    "judge",
+    "lent",
+    "router",
+    "spend",
+    "within_mode",
+]

@@ -1,0 +1,69 @@
+"""Issuing a capability, and drawing a narrower one from it."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.secrets import fingerprint, new_hex
+
+from . import rules, store
+from .errors import HolderUnknown
+from .rules import Chain, Narrowing, Terms
+from .use import Presenter, chain_for, within_mode
+
+
+@dataclass(frozen=True)
+class IssuedCapability:
+    """A new capability and its token, which is shown once."""
+
+    chain: Chain
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ForWhom:
+    """Who is to hold a capability, and for how long; without a holder it is good for whoever shows it."""
+
+    holder_did: str | None
+    ttl_seconds: int
+
+
+async def issue(tx: Tx, issuer: Agent, terms: Terms, whom: ForWhom, settings: Settings) -> IssuedCapability:
+    """A capability that begins a tree.
+
+    Raises: PermissionNotHeld, HolderUnknown, TooManyCapabilities.
+    """
+    if settings.agent_rbac_mode == "enforce":
+        with within_mode(settings.agent_delegation_mode, issuer.did):
+            rules.require_held(terms.permissions, issuer.permissions)
+    return await _issued(tx, issuer.did, terms, whom, parent=None)
+
+
+async def attenuate(
+    tx: Tx, capability_id: UUID, presenter: Presenter, asked: Narrowing, whom: ForWhom
+) -> IssuedCapability:
+    """A capability within another, drawn by whoever may use that.
+
+    Raises: CapabilityAbsent, CapabilityUnknown, CapabilityEnded, NotRedelegable, CapabilityWidened, HolderUnknown,
+    TooManyCapabilities.
+    """
+    parent = await chain_for(tx, capability_id, presenter)
+    rules.require_redelegable(parent)
+    return await _issued(tx, presenter.did, rules.narrowed(parent.leaf.terms, asked), whom, parent=parent)
+
+
+async def _issued(
+    tx: Tx, issuer_did: str, terms: Terms, whom: ForWhom, *, parent: Chain | None
+) -> IssuedCapability:
+    rules.require_room(await store.lock_issuer(tx, issuer_did))
+    if whom.holder_did is not None and not await store.is_agent(tx, whom.holder_did):
+        raise HolderUnknown
+    token = new_hex("att_")
+    new = store.NewCapability(
+        fingerprint(token), issuer_did, whom.holder_did, terms, whom.ttl_seconds, parent
+    )
+    chain = await store.find_chain(tx, await store.insert(tx, new))
+    assert chain is not None
+    return IssuedCapability(chain, token)

@@ -1,0 +1,170 @@
+"""HTTP doors of capabilities."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Path
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, exact_numbers
+from hansa.foundation.plumbing.caller import (
+    CAPABILITY_HEADER,
+    Agent,
+    CurrentAgent,
+    Developer,
+    PermissionMissing,
+    ScopeMissing,
+    agent_holding,
+    developer_holding,
+)
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.did import DID_MAX_CHARACTERS
+from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized
+from hansa.rooms.agents.errors import AgentUnknown
+
+from . import errors
+from .give_up import revoke
+from .issue import attenuate, issue
+from .reading import delegations, own_capabilities
+from .schemas import (
+    AttenuationIn,
+    CapabilityIn,
+    CapabilityOut,
+    ConsumedOut,
+    ConsumptionIn,
+    DelegationsOut,
+    IssuedOut,
+    OwnCapabilitiesOut,
+    RevokedOut,
+)
+from .use import Presenter, consume
+
+TOKEN_MAX_CHARACTERS = 128
+
+router = APIRouter(prefix="/agents", route_class=GuardedRoute)
+
+DelegatingAgent = Annotated[Agent, agent_holding("authz.delegate")]
+ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
+Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
+CapabilityToken = Annotated[
+    str | None,
+    Header(
+        alias=CAPABILITY_HEADER,
+        max_length=TOKEN_MAX_CHARACTERS,
+        description="The token of this capability, where it has no holder.",
+    ),
+]
+
+
+@router.post(
+    "/capabilities",
+    responses=problems(
+        Unauthorized,
+        PermissionMissing,
+        errors.PermissionNotHeld,
+        errors.HolderUnknown,
+        errors.TooManyCapabilities,
+        Invalid,
+        BodyInvalid,
+    ),
+)
+@exact_numbers
+async def issue_capability(body: CapabilityIn, agent: DelegatingAgent, db: Db, config: Config) -> IssuedOut:
+    """Let another agent do what one's own roles permit, within caveats. The token is shown this once."""
+    terms = body.terms(config.settlement_currency)
+    return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.whom, config)))
+
+
+@router.get("/capabilities/mine", responses=problems(Unauthorized, Forbidden))
+async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> OwnCapabilitiesOut:
+    """The capabilities that the asking agent issued or holds, the newest first; the tokens are not shown."""
+    chains = await db.read(lambda tx: own_capabilities(tx, agent.did))
+    return OwnCapabilitiesOut(
+        agent_did=agent.did,
+        mode=config.agent_delegation_mode,
+        tokens=[CapabilityOut.seen_by(agent.did, chain) for chain in chains],
+    )
+
+
+@router.post(
+    "/capabilities/{capability_id:uuid}/attenuate",
+    responses=problems(
+        Unauthorized,
+        Forbidden,
+        errors.CapabilityUnknown,
+        errors.CapabilityEnded,
+        errors.NotRedelegable,
+        errors.CapabilityWidened,
+        errors.CapabilityAbsent,
+        errors.HolderUnknown,
+        errors.TooManyCapabilities,
+        Invalid,
+        BodyInvalid,
+    ),
+)
+@exact_numbers
+async def attenuate_capability(
+    capability_id: UUID, body: AttenuationIn, agent: CurrentAgent, db: Db, token: CapabilityToken = None
+) -> IssuedOut:
+    """Draw a narrower capability from one that the asking agent may use. The token is shown this once."""
+    presenter, asked = Presenter(agent.did, token), body.narrowing()
+    issued = await db.act(lambda tx: attenuate(tx, capability_id, presenter, asked, body.whom))
+    return IssuedOut.of(issued)
+
+
+@router.post(
+    "/capabilities/{capability_id:uuid}/consume",
+    response_model=ConsumedOut,
+    responses=problems(
+        Unauthorized,
+        Forbidden,
+        errors.CapabilityUnknown,
+        errors.CapabilityEnded,
+        errors.DelegatorMayNot,
+        errors.CaveatViolated,
+        errors.CapabilityBudgetSpent,
+        errors.CapabilityAbsent,
+        Invalid,
+        BodyInvalid,
+        KeyReused,
+        KeyInProgress,
+    ),
+)
+@exact_numbers
+async def consume_capability(
+    capability_id: UUID,
+    body: ConsumptionIn,
+    agent: CurrentAgent,
+    db: Db,
+    config: Config,
+    *,
+    token: CapabilityToken = None,
+    key: IdempotencyKey = None,
+) -> Response:
+    """Spend from a capability for what is done elsewhere; no units move."""
+    route = f"/agents/capabilities/{capability_id}/consume"
+    request = Repeatable(agent.did, route, key, body.model_dump()) if key else None
+
+    async def consumed(tx: Tx) -> ConsumedOut:
+        presenter = Presenter(agent.did, token)
+        return ConsumedOut.of(await consume(tx, capability_id, presenter, body.use(), config))
+
+    return await once(db, request, consumed)
+
+
+@router.delete(
+    "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, Forbidden, errors.CapabilityAbsent)
+)
+async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> RevokedOut:
+    """End a capability and all that was drawn from it: for its holder, and for every issuer of its chain."""
+    return RevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
+
+
+@router.get("/{did}/delegations", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
+async def read_delegations(did: Did, developer: ReadingDeveloper, db: Db) -> DelegationsOut:
+    """The capabilities that an own agent issued or holds, the newest first; the tokens are not shown."""
+    chains = await db.read(lambda tx: delegations(tx, developer, did))
+    return DelegationsOut(agent_did=did, grants=[CapabilityOut.seen_by(did, chain) for chain in chains])

@@ -1,0 +1,325 @@
+"""Shapes of capabilities. Amounts are decimal strings in answers; a request may also give a JSON number."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
+
+from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
+from hansa.foundation.words.did import DID_MAX_CHARACTERS
+from hansa.foundation.words.money import (
+    ZERO,
+    Minor,
+    PositiveAmountOrNumber,
+    format_amount,
+    parse_positive,
+)
+from hansa.foundation.words.roles import PERMISSIONS
+
+from .give_up import Revoked
+from .issue import ForWhom, IssuedCapability
+from .rules import Capability, Chain, Narrowing, Terms, Use
+
+TTL_MIN_SECONDS = 60
+TTL_MAX_SECONDS = 24 * 3600
+TTL_DEFAULT_SECONDS = 900
+LIST_MAX = 1000
+USES_MAX = 10**9
+
+
+def _known_permission(permission: str) -> str:
+    if permission not in PERMISSIONS:
+        raise ValueError(f"must be one of {', '.join(PERMISSIONS)}")
+    return permission
+
+
+Permission = Annotated[
+    str,
+    Field(max_length=64, json_schema_extra={"enum": list(PERMISSIONS)}),
+    AfterValidator(_known_permission),
+]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{2,8}$", examples=["AVT"])]
+Did = Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
+Operation = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._/-]{0,63}$", examples=["teg.transfer"])]
+Permissions = Annotated[list[Permission], Field(min_length=1, max_length=len(PERMISSIONS))]
+Uses = Annotated[int, Field(strict=True, ge=1, le=USES_MAX)]
+Ttl = Annotated[int, Field(strict=True, ge=TTL_MIN_SECONDS, le=TTL_MAX_SECONDS)]
+Role = Literal["issuer", "holder"]
+Status = Literal["active", "revoked", "expired", "exhausted"]
+
+
+class _Caveats(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    max_per_tx: Annotated[
+        PositiveAmountOrNumber | None, Field(description="The most that one use may be, fees left out.")
+    ] = None
+    allowed_currencies: Annotated[list[Currency] | None, Field(max_length=LIST_MAX)] = None
+    counterparty_allow: Annotated[
+        list[Did] | None, Field(max_length=LIST_MAX, description="Whom it may pay; an empty list: nobody.")
+    ] = None
+    operations: Annotated[
+        list[Operation] | None,
+        Field(
+            max_length=LIST_MAX, description="`teg.transfer`, `teg.send`, or words of your own to consume by."
+        ),
+    ] = None
+    no_redelegate: Annotated[StrictBool, Field(description="Nothing may be drawn from it.")] = False
+
+
+class CaveatsIn(_Caveats):
+    """What a capability allows. A member that is not in this list is refused."""
+
+    permissions: Permissions
+
+
+class NarrowerCaveatsIn(_Caveats):
+    """What a capability drawn from another allows; what is left out is as there."""
+
+    permissions: Permissions | None = None
+
+
+class _Asked(BaseModel):
+    holder_agent_did: Annotated[
+        Did | None, Field(description="Who may use it; without, whoever shows its token.")
+    ] = None
+    budget_total: Annotated[
+        PositiveAmountOrNumber | None,
+        Field(description="The most that all uses together may be, those of what is drawn from it included."),
+    ] = None
+    currency: Currency | None = None
+    max_uses: Uses | None = None
+    ttl_seconds: Ttl = TTL_DEFAULT_SECONDS
+
+    @property
+    def whom(self) -> ForWhom:
+        """Who is to hold it, and for how long."""
+        return ForWhom(self.holder_agent_did, self.ttl_seconds)
+
+
+class CapabilityIn(_Asked):
+    """A capability to issue."""
+
+    caveats: CaveatsIn
+
+    def terms(self, settlement_currency: str) -> Terms:
+        """What it is to allow."""
+        return Terms(
+            permissions=_unique(self.caveats.permissions) or (),
+            max_per_tx=_minor(self.caveats.max_per_tx),
+            allowed_currencies=_unique(self.caveats.allowed_currencies),
+            counterparty_allow=_unique(self.caveats.counterparty_allow),
+            operations=_unique(self.caveats.operations),
+            no_redelegate=self.caveats.no_redelegate,
+            currency=self.currency or settlement_currency,
+            budget_total=_minor(self.budget_total),
+            max_uses=self.max_uses,
+        )
+
+
+class AttenuationIn(_Asked):
+    """A capability to draw from another: never wider, and never longer."""
+
+    caveats: NarrowerCaveatsIn = NarrowerCaveatsIn()
+
+    def narrowing(self) -> Narrowing:
+        """What is asked for."""
+        return Narrowing(
+            permissions=_unique(self.caveats.permissions),
+            max_per_tx=_minor(self.caveats.max_per_tx),
+            allowed_currencies=_unique(self.caveats.allowed_currencies),
+            counterparty_allow=_unique(self.caveats.counterparty_allow),
+            operations=_unique(self.caveats.operations),
+            no_redelegate=self.caveats.no_redelegate,
+            currency=self.currency,
+            budget_total=_minor(self.budget_total),
+            max_uses=self.max_uses,
+        )
+
+
+class ConsumptionIn(BaseModel):
+    """What is done under a capability elsewhere. What a caveat bounds has to be said."""
+
+    amount: PositiveAmountOrNumber | None = None
+    currency: Currency | None = None
+    permission: Permission | None = None
+    operation: Operation | None = None
+    counterparty_did: Did | None = None
+
+    def use(self) -> Use:
+        """The use to be judged."""
+        return Use(
+            amount=_minor(self.amount) or ZERO,
+            currency=self.currency,
+            permission=self.permission,
+            operation=self.operation,
+            counterparty=self.counterparty_did,
+        )
+
+
+class IssuedOut(BaseModel):
+    """A new capability; `token` is shown this once."""
+
+    id: UUID
+    token: str = Field(examples=["att_…"])
+    root_token_id: UUID
+    parent_token_id: UUID | None
+    depth: int
+    holder_did: str | None
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, issued: IssuedCapability) -> "IssuedOut":
+        """The answer that shows the token."""
+        made = issued.chain.leaf
+        return cls(
+            id=made.id,
+            token=issued.token,
+            root_token_id=made.root_id,
+            parent_token_id=made.parent_id,
+            depth=made.depth,
+            holder_did=made.holder_did,
+            expires_at=made.expires_at,
+        )
+
+
+class ConsumedOut(BaseModel):
+    """What a capability has left: the least of what its chain has left; null where nothing bounds it."""
+
+    ok: Literal[True] = True
+    id: UUID
+    status: Status
+    budget_remaining: str | None
+    uses_remaining: int | None
+    currency: str
+
+    @classmethod
+    def of(cls, chain: Chain) -> "ConsumedOut":
+        """The answer to a use."""
+        return cls(
+            id=chain.leaf.id,
+            status=chain.status,
+            budget_remaining=_shown(chain.left),
+            uses_remaining=chain.uses_left,
+            currency=chain.leaf.terms.currency,
+        )
+
+
+class RevokedOut(BaseModel):
+    """How many capabilities a revocation ended, what was drawn from the one named included."""
+
+    ok: Literal[True] = True
+    root_token_id: UUID
+    revoked_count: int
+
+    @classmethod
+    def of(cls, revoked: Revoked) -> "RevokedOut":
+        """The answer to a revocation."""
+        return cls(root_token_id=revoked.root_id, revoked_count=revoked.count)
+
+
+class CaveatsOut(BaseModel):
+    """What a capability allows; a null bounds nothing."""
+
+    permissions: list[str]
+    max_per_tx: str | None
+    allowed_currencies: list[str] | None
+    counterparty_allow: list[str] | None
+    operations: list[str] | None
+    no_redelegate: bool
+
+    @classmethod
+    def of(cls, terms: Terms) -> "CaveatsOut":
+        """The caveats among the terms."""
+        return cls(
+            permissions=list(terms.permissions),
+            max_per_tx=_shown(terms.max_per_tx),
+            allowed_currencies=_listed(terms.allowed_currencies),
+            counterparty_allow=_listed(terms.counterparty_allow),
+            operations=_listed(terms.operations),
+            no_redelegate=terms.no_redelegate,
+        )
+
+
+class CapabilityOut(BaseModel):
+    """A capability as one of its parties sees it."""
+
+    id: UUID
+    role: Role = Field(description="What the agent is to it; an issuer that holds it itself is its holder.")
+    issuer_did: str
+    holder_did: str | None = Field(description="Null: whoever shows its token.")
+    root_token_id: UUID
+    parent_token_id: UUID | None
+    depth: int
+    status: Status
+    permissions: list[str]
+    caveats: CaveatsOut
+    budget_total: str | None
+    budget_remaining: str | None = Field(description="The least that it or one it was drawn from has left.")
+    currency: str
+    max_uses: int | None
+    uses_remaining: int | None
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+
+    @classmethod
+    def seen_by(cls, did: str, chain: Chain) -> "CapabilityOut":
+        """The capability as this agent sees it."""
+        one = chain.leaf
+        return cls(
+            id=one.id,
+            role=_role_of(did, one),
+            issuer_did=one.issuer_did,
+            holder_did=one.holder_did,
+            root_token_id=one.root_id,
+            parent_token_id=one.parent_id,
+            depth=one.depth,
+            status=chain.status,
+            permissions=list(one.terms.permissions),
+            caveats=CaveatsOut.of(one.terms),
+            budget_total=_shown(one.terms.budget_total),
+            budget_remaining=_shown(chain.left),
+            currency=one.terms.currency,
+            max_uses=one.terms.max_uses,
+            uses_remaining=chain.uses_left,
+            created_at=one.created_at,
+            expires_at=one.expires_at,
+            revoked_at=one.revoked_at,
+        )
+
+
+class OwnCapabilitiesOut(BaseModel):
+    """What the asking agent issued or holds, the newest first."""
+
+    agent_did: str
+    mode: CAUTIOUS_MODE = Field(description="`enforce`: capabilities lend and bound.")
+    tokens: list[CapabilityOut]
+
+
+class DelegationsOut(BaseModel):
+    """What an own agent issued or holds, the newest first."""
+
+    agent_did: str
+    grants: list[CapabilityOut]
+
+
+def _role_of(did: str, capability: Capability) -> Role:
+    return "holder" if capability.holder_did == did else "issuer"
+
+
+def _minor(amount: str | None) -> Minor | None:
+    return None if amount is None else parse_positive(amount)
+
+
+def _shown(amount: int | None) -> str | None:
+    return None if amount is None else format_amount(amount)
+
+
+def _unique(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(dict.fromkeys(values))
+
+
+def _listed(values: tuple[str, ...] | None) -> list[str] | None:
+    return None if values is None else list(values)

@@ -1,0 +1,77 @@
+"""May this agent pay that: its roles, the capability it shows, and its owner's policy, judged in the payment's commit.
+
+A capability lends a permission and bounds the payment; it never pays with the money of anybody but the agent itself.
+Locks: the tree of the capability, then the policy, then whatever the payment touches.
+"""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Agent, require_permission
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.money import Minor
+
+from .capabilities import Chain, Use, found_for_use, held_for_use, judge, lent, spend, within_mode
+from .spending import Clearance, Spending, clear_spending, preview_spending
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What an agent asks to pay; `amount` without the fee. The last two are what it shows with the request."""
+
+    payee: str
+    amount: Minor
+    currency: str
+    permission: str
+    operation: str
+    approval_id: UUID | None = None
+    capability_token: str | None = field(default=None, repr=False)
+
+    @property
+    def spending(self) -> Spending:
+        """The payment as a spend policy sees it."""
+        return Spending(self.payee, self.amount, self.approval_id)
+
+    @property
+    def use(self) -> Use:
+        """The payment as a capability sees it."""
+        return Use(self.amount, self.currency, self.permission, self.operation, self.payee)
+
+
+def is_plain(agent: Agent, payment: Payment) -> bool:
+    """Whether nothing but the agent's roles has a say in its payment."""
+    return not agent.is_governed and payment.capability_token is None
+
+
+async def clear_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
+    """Judge a payment and, when it may go ahead, count it against the capability and the policy.
+
+    Raises: PermissionMissing, and what a capability or a spend policy refuses with.
+    """
+    chain = None
+    if payment.capability_token is not None and settings.agent_delegation_mode != "off":
+        with within_mode(settings.agent_delegation_mode, agent.did):
+            held = await held_for_use(tx, payment.capability_token, agent.did)
+            _judge(agent, payment, held, settings)
+            chain = held
+    clearance = await clear_spending(tx, agent.did, payment.spending)
+    if chain is not None and clearance is Clearance.CLEARED:
+        await spend(tx, chain, payment.amount)
+    return clearance
+
+
+async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
+    """As `clear_payment`, without locks and without effect."""
+    if payment.capability_token is not None and settings.agent_delegation_mode == "enforce":
+        chain = await found_for_use(tx, payment.capability_token, agent.did)
+        _judge(agent, payment, chain, settings)
+    return await preview_spending(tx, agent.did, payment.spending)
+
+
+def _judge(agent: Agent, payment: Payment, chain: Chain, settings: Settings) -> None:
+    judge(chain, payment.use, roles_count=settings.agent_rbac_mode == "enforce")
+    if settings.agent_delegation_mode == "enforce":
+        # In the other modes the roles alone were asked, at the door.
+        may_have = lent(chain, agent.developer_id)
+        require_permission(agent, payment.permission, settings.agent_rbac_mode, lent=may_have)
