@@ -10,6 +10,7 @@ import pytest
 from hansa.doors.serve import in_the_background
 from hansa.rooms import standing
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
+from tests.rooms.journal.feed.listening import ear
 
 NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
 REASON = "Sold what it did not have."
@@ -152,6 +153,24 @@ async def test_a_suspension_counts_in_every_process_within_a_second(
         assert (await there.transfer(NOBODY, "1")).status_code == 403
         await enforcement.reinstate(agent.did)
         assert await status_of(there) == 200
+
+
+async def test_the_live_feed_tells_a_suspended_agent_nothing_private_within_a_second(
+    enforcement: Enforcement,
+):
+    agent, other = await enforcement.registry.agent(), await enforcement.registry.agent()
+    async with (
+        enforcement.registry.listening() as address,
+        ear(address, agent.token) as stopped,
+        ear(address, other.token) as going_on,
+    ):
+        for listener in (stopped, going_on):
+            await listener.subscribe("balance:updates")
+        async with asyncio.timeout(1):
+            await enforcement.suspend(agent.did, soft_suspend=True)
+            assert (await stopped.hear())["code"] == "AGENT_SUSPENDED"
+            assert await stopped.ended() == 1008
+        assert await going_on.is_quiet()
 
 
 async def test_nobody_pays_a_suspended_agent_and_its_units_stay_where_they_are(enforcement: Enforcement):

@@ -89,11 +89,13 @@ class Conversation:
 
     async def _watch(self) -> None:
         """Keep alive what is silent. Returns when the credential has ended, or the last words were not heard."""
-        while not self._reader.lost.is_set():
+        while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SILENT_SECONDS):
-                    await self._reader.lost.wait()
-                    break
+                    await self._reader.doubted.wait()
+            if self._reader.lost.is_set():
+                break
+            self._reader.doubted.clear()
             try:
                 await self._bearer.judge()
             except (Unauthorized, Forbidden) as trouble:

@@ -107,8 +107,12 @@ class LiveFeed:
     def tell(self, events: Sequence[StoredEvent]) -> None:
         """Make each event ready once and give every reader its own."""
         for_reader: defaultdict[Reader, list[LiveEvent]] = defaultdict(list)
-        for event in map(LiveEvent.of, events):
+        for told in events:
+            event = LiveEvent.of(told)
             self._ring.add(event)
+            for key in rules.private_keys_stopped_by(told.event_type, told.aggregate_id):
+                for reader in self._readers.get(key, ()):
+                    reader.doubted.set()
             audiences = [self._readers[key] for key in event.keys if key in self._readers]
             for reader in audiences[0].union(*audiences[1:]) if audiences else ():
                 for_reader[reader].append(event)

@@ -25,6 +25,8 @@ class Reader:
     def __init__(self, line: Line) -> None:
         self.channels: dict[str, rules.Channel] = {}
         self.lost = asyncio.Event()
+        self.doubted = asyncio.Event()
+        """Set when whoever reads may have lost the right to, and with `lost`."""
         self._line = line
         # The shared event itself: an object for each waiting message would keep the garbage collector busy.
         self._waiting: deque[LiveEvent | bytes] = deque()
@@ -78,6 +80,7 @@ class Reader:
         if len(self._waiting) > WAITING_MAX_MESSAGES or self._waiting_bytes > WAITING_MAX_BYTES:
             self._waiting.clear()
             self.lost.set()
+            self.doubted.set()
             feed_readers_dropped_total.inc()
         self._work.set()
         self._settled.clear()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from hansa.foundation.events import LedgerBalanceChanged, event_types
+from hansa.foundation.events import AgentRevoked, AgentSuspended, LedgerBalanceChanged, event_types
 
 from .errors import ChannelNeedsCredential, ChannelRefused, ChannelUnknown, OriginRefused
 
@@ -15,6 +15,7 @@ OF_TYPE, OF_AGENT, OF_BALANCE = "events:", "agent:", "balance:"
 PARTIES = ("did", "account", "payer", "from", "to")
 """Members of an event that name an agent. Texts that somebody chose, such as a message, are none of them."""
 
+_STOPPING = frozenset({AgentRevoked.__name__, AgentSuspended.__name__})
 _TYPES = frozenset(kind.__name__ for kind in event_types())
 
 
@@ -68,6 +69,11 @@ def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tupl
         *(OF_AGENT + did for did in agents),
         *(OF_BALANCE + did for did in dict.fromkeys(moved)),
     )
+
+
+def private_keys_stopped_by(event_type: str, did: str) -> tuple[str, ...]:
+    """The keys under which the agent that the event is about may follow nothing any more."""
+    return (OF_AGENT + did, OF_BALANCE + did) if event_type in _STOPPING else ()
 
 
 def require_own_origin(origin: str | None, *, host: str, base_url: str) -> None:
