@@ -6,8 +6,7 @@ do. The order is a row of choices among the sides that can go on, so that every 
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -66,21 +65,29 @@ class Side:
         await self._stop()
         return await self._connection.fetchval(*statement)
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[None]:
-        """A savepoint, as the real connection makes one; it waits for nobody and is no step of its own."""
-        await self._connection.execute("SAVEPOINT part")
-        try:
-            yield
-        except BaseException:
-            await self._connection.execute("ROLLBACK TO part")
-            raise
-        await self._connection.execute("RELEASE part")
+    def transaction(self) -> "Savepoint":
+        return Savepoint(self._connection)
 
     async def _stop(self) -> None:
         self.arrived.set()
         await self._go.wait()
         self._go.clear()
+
+
+class Savepoint:
+    """A transaction within a side's, as the real connection makes one. It waits for nobody and is no step of its own."""
+
+    def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        self._connection = connection
+
+    async def start(self) -> None:
+        await self._connection.execute("SAVEPOINT part")
+
+    async def commit(self) -> None:
+        await self._connection.execute("RELEASE part")
+
+    async def rollback(self) -> None:
+        await self._connection.execute("ROLLBACK TO part")
 
 
 class Director:

@@ -108,14 +108,20 @@ async def _pulled_together(
 
 
 async def _pulled(tx: Tx, pull: Callable[[], Awaitable[Told]], whose: str) -> Told | Literal["failed"]:
+    # What goes wrong with the savepoint itself goes wrong with the whole act.
+    savepoint = tx.transaction()
+    await savepoint.start()
     try:
-        async with tx.transaction():
-            return await pull()
+        told = await pull()
     except _ITS_OWN as trouble:
         reason: Exception = trouble
     except (*RETRIED, *OUT_OF_REACH):
         raise
     except Exception as trouble:  # noqa: BLE001
         reason = trouble
+    else:
+        await savepoint.commit()
+        return told
+    await savepoint.rollback()
     _log.error("a lever of enforcement failed", agent=whose, exc_info=reason)
     return FAILED
