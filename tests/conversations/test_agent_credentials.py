@@ -124,6 +124,7 @@ async def test_an_agent_reads_who_it_is(registry):
         "created_at",
         "last_active_at",
         "public_key_jwk",
+        "actor",
     }
     assert (body["did"], body["client_id"]) == (agent.did, agent.created["client_id"])
     assert (body["status"], body["name"], body["agent_name"]) == ("active", "Polyglot", "Polyglot")

@@ -8,6 +8,7 @@ _.act
 _.active_only
 _.active_positions
 _.active_positions_max
+_.actor
 _.address
 _.admin_flags
 _.after

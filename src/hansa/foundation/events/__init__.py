@@ -4,6 +4,7 @@ A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
 """
 
 from hansa.foundation.events.agents import (
+    AgentActTokenIssued,
     AgentKeyRotated,
     AgentMtlsEnrolled,
     AgentMtlsRevoked,
@@ -39,6 +40,7 @@ from hansa.foundation.events.standing import (
 )
 
 __all__ = [
+    "AgentActTokenIssued",
     "AgentKeyRotated",
     "AgentMtlsEnrolled",
     "AgentMtlsRevoked",

@@ -20,6 +20,20 @@ class AgentOnboarded(Event, frozen=True):
         return self.did
 
 
+class AgentActTokenIssued(Event, frozen=True):
+    """An agent's owner may act as the agent until `expires_at`."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    actor: str
+    expires_at: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
 class AgentRevoked(Event, frozen=True):
     """An agent ended for good, by the word of `agent`, `administrator` or `account_deletion`."""
 

@@ -42,6 +42,8 @@ class Claims:
     subject: str
     expires_at: int
     session: str
+    actor: str | None = None
+    """Who acts as the subject, where that is somebody else (RFC 8693)."""
 
 
 class TokenDesk:
@@ -56,9 +58,16 @@ class TokenDesk:
         self._verified: OrderedDict[bytes, Claims] = OrderedDict()
 
     def issue(
-        self, kind: TokenKind, subject: str, *, session: str, now: datetime, lifetime: timedelta
+        self,
+        kind: TokenKind,
+        subject: str,
+        *,
+        session: str,
+        now: datetime,
+        lifetime: timedelta,
+        actor: str | None = None,
     ) -> str:
-        """A token for `subject` that ends `lifetime` after `now`, the database's clock."""
+        """A token for `subject`, or for whoever acts as it, that ends `lifetime` after `now`, the database's clock."""
         issued_at = int(now.timestamp())
         claims: dict[str, Any] = {
             "iss": self._issuer,
@@ -69,6 +78,8 @@ class TokenDesk:
             "exp": issued_at + int(lifetime.total_seconds()),
             "jti": str(uuid4()),
         }
+        if actor is not None:
+            claims["act"] = {"sub": actor}
         return jwt.encode(
             {"alg": "EdDSA", "typ": f"{kind}+jwt"}, claims, self._keys[kind], registry=self._registry
         )
@@ -101,4 +112,5 @@ class TokenDesk:
         )
         if not genuine:
             raise Unauthorized
-        return Claims(subject=claims["sub"], expires_at=claims["exp"], session=claims["sid"])
+        actor = claims["act"]["sub"] if "act" in claims else None
+        return Claims(claims["sub"], expires_at=claims["exp"], session=claims["sid"], actor=actor)

@@ -29,6 +29,8 @@ class KnownAgent(Agent):
     created_at: datetime
     last_active_at: datetime | None
     public_key: bytes
+    actor: str | None
+    """Its owner, where that acts as the agent."""
 
 
 async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
@@ -55,6 +57,7 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         created_at=bearer.created_at,
         last_active_at=bearer.last_active_at,
         public_key=bearer.public_key,
+        actor=claims.actor,
     )
 
 

@@ -25,6 +25,7 @@ from hansa.foundation.words.paging import Page, Pagination
 from hansa.rooms import catalogue, ledger
 
 from . import rules
+from .acting import router as acting_router
 from .authz import router as authz_router
 from .bootstrap import issue_bootstrap_token
 from .capabilities import router as capabilities_router
@@ -69,6 +70,7 @@ from .status import hear, page_of_developer, retire
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 router.include_router(documents_router)
 router.include_router(keys_router)
+router.include_router(acting_router)
 router.include_router(authz_router)
 router.include_router(capabilities_router)
 router.include_router(spending_router)

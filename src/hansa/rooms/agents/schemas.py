@@ -145,6 +145,9 @@ class Myself(BaseModel):
     created_at: datetime
     last_active_at: datetime | None = Field(description="When it last asked for a token or sent a heartbeat.")
     public_key_jwk: PublicKey
+    actor: str | None = Field(
+        description="Who acts as the agent by an act-token; null: the agent itself.", examples=["developer:7"]
+    )
 
     @classmethod
     def of(cls, agent: KnownAgent) -> "Myself":
@@ -159,6 +162,7 @@ class Myself(BaseModel):
             created_at=agent.created_at,
             last_active_at=agent.last_active_at,
             public_key_jwk=PublicKey.of(agent.public_key),
+            actor=agent.actor,
         )
 
 

@@ -60,6 +60,10 @@ SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.is_gover
 FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL WHERE a.did = ANY($1)
 """
 
+_FIND_CREDENTIAL_NUMBER = """
+SELECT client_id, secret_number AS number, status, clock_timestamp() AS read_at FROM agents_agent WHERE did = $1
+"""
+
 _WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now() WHERE did = $1"
 
 _AGENTS_OF = """
@@ -107,6 +111,16 @@ class Bearer:
     last_active_at: datetime | None
     secret_number: int
     public_key: bytes
+    read_at: datetime
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Which secret an agent has, not what it is; and its status at the database's time `read_at`."""
+
+    client_id: str
+    number: int
+    status: str
     read_at: datetime
 
 
@@ -179,6 +193,13 @@ async def find_bearers(tx: Tx, dids: Sequence[str]) -> dict[str, Bearer]:
     """The agents with these DIDs; unknown ones are left out."""
     rows = await tx.fetch(_FIND_BEARERS, list(dids))
     return {row["did"]: Bearer(**{**row, "roles": tuple(row["roles"])}) for row in rows}
+
+
+async def find_secret(tx: Tx, did: str) -> Secret:
+    """Which secret an agent has that is known to exist, and its status."""
+    row = await tx.fetchrow(_FIND_CREDENTIAL_NUMBER, did)
+    assert row is not None
+    return Secret(**row)
 
 
 async def find_standing(tx: Tx, did: str) -> Standing | None:

@@ -1,0 +1,55 @@
+"""HTTP doors of acting."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentDeveloper, ScopeMissing
+from hansa.foundation.plumbing.limits import Limit, limited
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db, Tokens
+from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.words.did import DID_MAX_CHARACTERS
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown, NotTheOwner
+
+from .act import LIFETIME, act_as
+from .schemas import ActTokenOut
+
+ACT_TOKENS = Limit("act-token", 60)
+
+router = APIRouter(prefix="/agents/{did}/act-token", route_class=GuardedRoute)
+
+
+@router.post(
+    "",
+    dependencies=[Depends(limited(ACT_TOKENS))],
+    responses=problems(
+        Unauthorized,
+        ScopeMissing,
+        NotTheOwner,
+        AgentSuspended,
+        AgentRevoked,
+        AgentUnknown,
+        Invalid,
+        TooManyRequests,
+    ),
+)
+async def issue_act_token(
+    did: Annotated[str, Path(max_length=DID_MAX_CHARACTERS)],
+    developer: CurrentDeveloper,
+    db: Db,
+    tokens: Tokens,
+) -> ActTokenOut:
+    """A token with which the owner acts as an own agent for 15 minutes; the journal tells of it."""
+    acting = await db.act(lambda tx: act_as(tx, developer, did))
+    token = tokens.issue(
+        TokenKind.AGENT, did, session=acting.session, now=acting.at, lifetime=LIFETIME, actor=acting.actor
+    )
+    return ActTokenOut(
+        access_token=token,
+        expires_in=int(LIFETIME.total_seconds()),
+        agent_did=did,
+        actor=acting.actor,
+    )
