@@ -17,6 +17,7 @@ from fastapi import FastAPI
 
 from hansa.doors import assembly
 from hansa.doors.http.app import build_app
+from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime
 from hansa.foundation.plumbing.rounds import make_rounds
@@ -94,6 +95,7 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http=ConnectionProtocol,
             ws=SocketProtocol,
             ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
             # Each event is framed once for all sockets; compression is done for each of them.
