@@ -1,15 +1,16 @@
-"""The first steps are told for a shell with curl; where there is none they cannot be walked."""
+"""The first steps and the guide are told for a shell with curl; where there is none they cannot be walked."""
 
 import shutil
 
 import pytest
 
 HAS_CURL = shutil.which("curl") is not None
-collect_ignore_glob = [] if HAS_CURL else ["test_first_steps_walked.py"]
+NEED_CURL = ["test_first_agent_guide.py", "test_first_steps_walked.py"]
+collect_ignore_glob = [] if HAS_CURL else NEED_CURL
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not HAS_CURL:
         terminalreporter.write_line(
-            "not collected: tests/doors/test_first_steps_walked.py (no curl on the PATH)"
+            f"not collected: {', '.join(NEED_CURL)} of tests/doors (no curl on the PATH)"
         )
