@@ -30,6 +30,11 @@ class Host:
     open_now: int = 0
     most_open: int = 0
 
+    def forget(self) -> None:
+        """Count from now on."""
+        self.connections = self.most_open = 0
+        self.heads.clear()
+
 
 @asynccontextmanager
 async def host(

@@ -1,19 +1,17 @@
 """Webhooks: an owner has an address told what happens to their agents."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from hansa.doors import assembly
+from hansa.doors.serve import in_the_background
 from hansa.foundation.words.errors import Unavailable
 from hansa.rooms import agents, journal, standing
 from hansa.rooms.journal.store import COLUMNS, stored
 from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
 from tests.outside import host
-from tests.registry import TestDeveloper, TestRegistry, at_once
+from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry
 from tests.rooms.people.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
 
 URL = "https://receiver.example.com/hook?room=1"
@@ -29,6 +27,15 @@ MEMBERS = {
     "created_at",
     "updated_at",
 }
+
+
+@pytest.fixture(scope="module")
+async def registry(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[TestRegistry]:
+    """One for all of them: each test has developers of its own."""
+    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("data")) as opened:
+        yield opened
 
 
 def wanted(**more):
@@ -64,7 +71,9 @@ async def test_a_new_webhook_is_answered_with_its_secret_which_is_never_shown_ag
         (await ask(owner, "PUT", f"/{made['id']}", json={})).text,
     ):
         assert secret not in text
-    stored = await registry.database.look(lambda tx: tx.fetchval("SELECT w::text FROM people_webhook w"))
+    stored = await registry.database.look(
+        lambda tx: tx.fetchval("SELECT w::text FROM people_webhook w WHERE id = $1", made["id"])
+    )
     assert secret not in stored
     assert secret.encode().hex() not in stored
 
@@ -234,24 +243,13 @@ async def test_a_key_of_another_scope_manages_no_webhooks(registry: TestRegistry
         assert (await registry.get(HOOKS, headers=headers)).status_code == status
 
 
-@asynccontextmanager
-async def in_the_background(registry: TestRegistry) -> AsyncIterator[None]:
-    """What a serving process does beside serving: its reactors and errands."""
-    tasks = [asyncio.create_task(journal.run_reactors(registry.database, assembly.REACTORS))]
-    tasks += [asyncio.create_task(run(registry.runtime)) for run in assembly.ERRANDS]
-    yield
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
-
-
 async def test_an_owner_is_told_of_a_new_agent_and_of_its_end(start_registry):
     async with receiving() as receiver:
         registry = await registry_that_may_call(start_registry, receiver)
         owner, other = await registry.developer(), await registry.developer()
         hooked = await hook(owner, receiver.url, "agent.onboarded", "agent.revoked")
         stranger = await hook(other, receiver.url)
-        async with in_the_background(registry):
+        async with in_the_background(registry.runtime):
             agent = await owner.agent()
             await until(lambda: len(receiver.received) == 1)
             await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
@@ -281,7 +279,7 @@ async def test_an_owner_is_told_of_suspensions_and_their_end(start_registry):
         subjects = ("agent.suspended", "agent.reinstated", "developer.suspended", "developer.reinstated")
         await hook(owner, receiver.url, *subjects)
         secret = "Between us"
-        async with in_the_background(registry):
+        async with in_the_background(registry.runtime):
             for path, body in (
                 ("agents/bulk/suspend", {"agent_dids": [agent.did], "soft_suspend": True}),
                 ("agents/bulk/reinstate", {"agent_dids": [agent.did], "soft_reinstate": True}),
@@ -306,8 +304,7 @@ async def test_an_owner_is_told_of_suspensions_and_their_end(start_registry):
     assert soft == {True, False}
 
 
-async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(start_registry):
-    registry = await start_registry()
+async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(registry: TestRegistry):
     owner = await registry.developer()
     hooked = await hook(owner, URL)
     await owner.agent()
@@ -325,6 +322,9 @@ async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(st
 
 async def newest_onboarding(tx) -> journal.StoredEvent:
     (event,) = stored(
-        await tx.fetch(f"SELECT {COLUMNS} FROM journal_event WHERE event_type = 'AgentOnboarded'")
+        await tx.fetch(
+            f"SELECT {COLUMNS} FROM journal_event WHERE event_type = 'AgentOnboarded'"
+            " ORDER BY seq DESC LIMIT 1"
+        )
     )
     return event

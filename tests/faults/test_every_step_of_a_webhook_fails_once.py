@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.words.errors import Unavailable
 from hansa.rooms.people import WebhookEvent, enqueue_webhook
-from hansa.rooms.people.webhooks.sending import Sender
+from hansa.rooms.people.webhooks.sending import send_due
 from hansa.rooms.people.webhooks.store import LEASE_SECONDS
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier
@@ -48,10 +48,9 @@ async def test_a_delivery_arrives_whichever_statement_fails_and_however(
 ):
     plan = Plan(observer)
     await put_under_plan(registry.database, plan)
-    sender = Sender(registry.runtime)
     await _queue(observer)
     plan.watch()
-    await sender.send_due()
+    await send_due(registry.runtime)
     statements = list(plan.listed)
     assert [statement for statement in statements if statement.startswith("COMMIT")]
     for number, statement in enumerate(statements):
@@ -62,11 +61,11 @@ async def test_a_delivery_arrives_whichever_statement_fails_and_however(
                 receiver.status = status
                 await _queue(observer)
                 plan.fail(number, way)
-                await _send(sender)
+                await _send(registry)
                 assert plan.has_failed, site
                 plan.watch()
                 receiver.status = 200
-                await _send_until_done(sender, observer, site)
+                await _send_until_done(registry, observer, site)
                 assert len({got.id for got in receiver.received}) == 1, site
                 assert 1 <= len(receiver.received) <= 3, site
     print(f"{len(statements)} statements x {len(WAYS)} ways x {len(STATUSES)} answers, each failed once")
@@ -78,14 +77,15 @@ async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
         assert await enqueue_webhook(observer, owner, WebhookEvent.AGENT_REVOKED, {}) == 1
 
 
-async def _send(sender: Sender) -> None:
+async def _send(registry: TestRegistry) -> None:
     """Send what is due; what a dying database interrupts is gone on with later."""
     with suppress(Unavailable, asyncpg.PostgresError):
-        await asyncio.wait_for(sender.send_due(), 30)
-    await sender.stop()
+        await asyncio.wait_for(send_due(registry.runtime), 30)
 
 
-async def _send_until_done(sender: Sender, observer: "asyncpg.Connection[asyncpg.Record]", site: str) -> None:
+async def _send_until_done(
+    registry: TestRegistry, observer: "asyncpg.Connection[asyncpg.Record]", site: str
+) -> None:
     for _ in range(TRIES):
         await observer.execute(
             "UPDATE people_webhook SET due_at = due_at - $1::int * interval '1 second', paused_until = '-infinity'",
@@ -94,7 +94,7 @@ async def _send_until_done(sender: Sender, observer: "asyncpg.Connection[asyncpg
         await observer.execute(
             "UPDATE people_webhook_delivery SET next_try_at = now() WHERE status = 'pending'"
         )
-        await _send(sender)
+        await _send(registry)
         stands = await observer.fetchrow(
             "SELECT lease, due_at, is_active, (SELECT count(*) FROM people_webhook_delivery"
             " WHERE status <> 'delivered') AS open FROM people_webhook"

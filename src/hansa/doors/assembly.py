@@ -1,8 +1,5 @@
 """The only list of rooms: whose routes are served, who judges callers, what runs in the background."""
 
-from collections.abc import Callable, Coroutine
-from typing import Any
-
 from fastapi import APIRouter
 
 from hansa.foundation.plumbing import idempotency, limits, post
@@ -45,9 +42,6 @@ IS_DEVELOPER_SUSPENDED = standing.is_developer_suspended
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
 
-ERRANDS: tuple[Callable[[Runtime], Coroutine[Any, Any, None]], ...] = (people.keep_sending_webhooks,)
-"""Background work that calls others, in every process from its start to its end."""
-
 SWEEPS: tuple[Sweep, ...] = (
     Sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
     Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
@@ -63,6 +57,7 @@ SWEEPS: tuple[Sweep, ...] = (
 
 ROUNDS: tuple[Round, ...] = (
     Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
+    Round("people: send webhooks", 1, people.send_webhooks),
     Round("post: hand over letters", 1, post.hand_over),
 )
 

@@ -10,8 +10,8 @@ from .recovery import answer_forgotten_passwords, check_password_setter
 from .routes import router
 from .store import names_of
 from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries
-from .webhooks import keep_sending as keep_sending_webhooks
 from .webhooks import router as webhooks_router
+from .webhooks import send_due as send_webhooks
 
 __all__ = [
     "WebhookEvent",
@@ -26,8 +26,8 @@ __all__ = [
     "forget_ended",
     "forget_old_deliveries",
     "invites_router",
-    "keep_sending_webhooks",
     "names_of",
     "router",
+    "send_webhooks",
     "webhooks_router",
 ]

@@ -5,13 +5,14 @@ import base64
 import hmac
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from tests.outside import Host, host
-from tests.registry import StartRegistry, TestDeveloper, TestRegistry
+from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
 
 HOOKS = "/developers/webhooks"
 
@@ -80,6 +81,36 @@ async def receiving() -> AsyncIterator[Receiver]:
     async with host(keep) as listening:
         receiver = Receiver(listening)
         yield receiver
+
+
+class Stage:
+    """A registry and the receivers that it may call, lent to one test after the other."""
+
+    def __init__(self, registry: TestRegistry, receivers: list[Receiver]) -> None:
+        self.registry = registry
+        self._free = receivers
+
+    @asynccontextmanager
+    async def receiving(self) -> AsyncIterator[Receiver]:
+        """A receiver that nobody else uses meanwhile, as good as new."""
+        lent = self._free.pop()
+        lent.status, lent.pause = 200, 0.0
+        lent.received.clear()
+        lent.listening.forget()
+        try:
+            yield lent
+        finally:
+            self._free.append(lent)
+
+
+@asynccontextmanager
+async def open_stage(farm: DatabaseFarm, directory: Path, *, receivers: int) -> AsyncIterator[Stage]:
+    """A registry with so many receivers."""
+    async with AsyncExitStack() as stack:
+        pool = [await stack.enter_async_context(receiving()) for _ in range(receivers)]
+        allowed = ",".join(receiver.place for receiver in pool)
+        opening = open_registry(await farm.fresh(), directory, outgoing_allow_hosts=allowed)
+        yield Stage(await stack.enter_async_context(opening), pool)
 
 
 @dataclass(frozen=True)

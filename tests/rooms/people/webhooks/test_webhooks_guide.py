@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hansa.rooms.people.webhooks.sending import Sender
+from hansa.rooms.people.webhooks.sending import send_due
 from tests.rooms.people.webhooks.receiver import hook, receiving, registry_that_may_call
 
 GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "webhooks.md"
@@ -24,7 +24,7 @@ async def test_the_snippet_in_the_guide_accepts_what_the_registry_sends_and_noth
         registry = await registry_that_may_call(start_registry, receiver)
         hooked = await hook(await registry.developer(), receiver.url)
         await hooked.test()
-        await Sender(registry.runtime).send_due()
+        await send_due(registry.runtime)
     (got,) = receiver.received
     other = "whsec_" + "A" * 43 + "="
     assert is_genuine(hooked.secret, got.headers, got.body)

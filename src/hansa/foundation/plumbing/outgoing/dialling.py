@@ -17,7 +17,8 @@ from hansa.foundation.words.web_address import is_odd_port, is_public_host, is_p
 
 from .errors import AddressRefused, HostUnreachable, NameUnknown
 
-LOOKUP_THREADS = 8
+# A lookup goes on in its thread when its call is given up: hosts with slow name servers must not use them all up.
+LOOKUP_THREADS = 64
 ADDRESSES_TRIED = 4
 
 Lookup = Callable[[str, int], Awaitable[list[str]]]

@@ -2,8 +2,8 @@
 
 from .routes import router
 from .rules import WebhookEvent
-from .sending import keep_sending
+from .sending import send_due
 from .sweeping import forget_old_deliveries
 from .telling import enqueue_webhook
 
-__all__ = ["WebhookEvent", "enqueue_webhook", "forget_old_deliveries", "keep_sending", "router"]
+__all__ = ["WebhookEvent", "enqueue_webhook", "forget_old_deliveries", "router", "send_due"]

@@ -72,11 +72,3 @@ class Locked:
     lease: UUID | None
     is_active: bool
     consecutive_failures: int
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Whom to write to about a webhook."""
-
-    name: str
-    email: str = field(repr=False)

@@ -6,18 +6,21 @@ Whoever sends, in whichever process, holds the webhook's lease meanwhile. A proc
 import asyncio
 import random
 from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
 
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import webhook_tries_total
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.post import write_letter
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.words.errors import Unavailable
+from hansa.rooms.people.letters import notify
 
-from . import letters, rules, store
+from . import rules, store
+from .letters import webhook_stopped
 from .records import Errand
 from .rules import Outcome
 from .signature import signed_headers
@@ -29,72 +32,54 @@ LOOK_AGAIN_SECONDS = 1.0
 RECORDING_SECONDS = 1.0
 LIMITS = CallLimits(seconds=5.0, body_bytes=0)
 
+UnderWay: TypeAlias = dict["asyncio.Task[None]", str]
+"""The calls of this process, each with the place that it goes to."""
+
 _log = structlog.get_logger()
 
 
-async def keep_sending(runtime: Runtime) -> None:
-    """Send what is due, several at once, one to a host; runs until cancelled."""
-    sender = Sender(runtime)
+async def send_due(runtime: Runtime) -> int:
+    """Send until nothing is due and nothing under way, several at once, one to a host; returns how many tries were made."""
+    under_way: UnderWay = {}
+    count = 0
     try:
         while True:
-            try:
-                await sender.send_due()
-            except Unavailable as trouble:
-                _log.warning("webhooks wait", reason=trouble.detail)
-            except Exception:  # noqa: BLE001
-                # The next turn comes, and what was claimed is due again when its lease ends.
-                _log.exception("sending of webhooks failed")
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
-    finally:
-        await sender.stop()
-
-
-class Sender:
-    """What is under way in this process."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._under_way: dict[asyncio.Task[None], str] = {}
-
-    async def send_due(self) -> int:
-        """Send until nothing is due and nothing under way; returns how many tries were made."""
-        count = 0
-        while True:
-            errand = await self._next_errand()
+            errand = await _next_errand(runtime, under_way)
             if errand:
                 count += 1
-                self._under_way[asyncio.create_task(send(self._runtime, errand))] = errand.place
-            elif self._under_way:
-                await asyncio.wait(
-                    self._under_way, timeout=LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
+                under_way[asyncio.create_task(send(runtime, errand))] = errand.place
+            elif under_way:
+                await asyncio.wait(under_way, timeout=LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             else:
                 return count
-            self._forget_ended()
+            _forget_ended(under_way)
+    finally:
+        await _let_end(under_way)
 
-    async def stop(self) -> None:
-        """Let what is under way end in its time, so that it need not be sent twice."""
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=LIMITS.seconds + RECORDING_SECONDS)
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    async def _next_errand(self) -> Errand | None:
-        busy = list(self._under_way.values())
-        if len(busy) >= SENT_AT_ONCE:
-            return None
-        return await self._runtime.database.act(lambda tx: claim(tx, busy))
+async def _next_errand(runtime: Runtime, under_way: UnderWay) -> Errand | None:
+    busy = list(under_way.values())
+    return await runtime.database.act(lambda tx: claim(tx, busy)) if len(busy) < SENT_AT_ONCE else None
 
-    def _forget_ended(self) -> None:
-        for task in [task for task in self._under_way if task.done()]:
-            del self._under_way[task]
-            # What it was about will be sent again when its lease ends; the others go on.
-            trouble = task.exception()
-            if isinstance(trouble, Unavailable):
-                _log.warning("the end of a try was not written", reason=trouble.detail)
-            elif trouble:
-                _log.error("a delivery failed on our side", exc_info=trouble)
+
+def _forget_ended(under_way: UnderWay) -> None:
+    for task in [task for task in under_way if task.done()]:
+        del under_way[task]
+        # What it was about will be sent again when its lease ends; the others go on.
+        trouble = task.exception()
+        if isinstance(trouble, Unavailable):
+            _log.warning("the end of a try was not written", reason=trouble.detail)
+        elif trouble:
+            _log.error("a delivery failed on our side", exc_info=trouble)
+
+
+async def _let_end(under_way: UnderWay) -> None:
+    """What is broken off would be sent twice."""
+    if under_way:
+        await asyncio.wait(under_way, timeout=LIMITS.seconds + RECORDING_SECONDS)
+    for task in under_way:
+        task.cancel()
+    await asyncio.gather(*under_way, return_exceptions=True)
 
 
 async def claim(tx: Tx, busy_places: Sequence[str]) -> Errand | None:
@@ -111,23 +96,15 @@ async def claim(tx: Tx, busy_places: Sequence[str]) -> Errand | None:
 
 
 async def send(runtime: Runtime, errand: Errand) -> None:
-    """Call the receiver once and write how it ended; who must be told of the end is told."""
+    """Call the receiver once and write how it ended."""
     outcome = await _call(runtime, errand)
     webhook_tries_total.labels("taken" if outcome.is_taken else "failed").inc()
-    stopped = await runtime.database.act(lambda tx: _settle(tx, runtime.seal, errand, outcome))
+    stopped = await runtime.database.act(lambda tx: record(tx, runtime.seal, errand, outcome))
     if stopped:
         _log.info("webhook stopped", webhook=errand.webhook_id, by=stopped)
 
 
-async def _settle(tx: Tx, seal: Seal, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:
-    stopped = await record(tx, errand, outcome)
-    owner = await store.owner_of(tx, errand.webhook_id) if stopped else None
-    if stopped and owner:
-        await write_letter(tx, seal, letters.of_stop(owner, errand, stopped))
-    return stopped
-
-
-async def record(tx: Tx, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:
+async def record(tx: Tx, seal: Seal, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:
     """Write how a try ended, and give up the lease; returns what has stopped the webhook, if that did."""
     webhook = await store.lock_for_outcome(tx, errand.webhook_id)
     if webhook is None:
@@ -162,6 +139,7 @@ async def record(tx: Tx, errand: Errand, outcome: Outcome) -> rules.StoppedBy | 
     if stopped:
         told = {"webhook_id": errand.webhook_id, "stopped_by": stopped, "consecutive_failures": failures}
         await enqueue_webhook(tx, webhook.developer_id, rules.WebhookEvent.RETRY_EXHAUSTED, told)
+        await notify(tx, seal, webhook.developer_id, partial(webhook_stopped, errand=errand, stopped=stopped))
     return stopped
 
 

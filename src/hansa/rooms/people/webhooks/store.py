@@ -9,7 +9,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 
-from .records import Delivery, Errand, Lease, Locked, Owner, Webhook
+from .records import Delivery, Errand, Lease, Locked, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
 
 LEASE_SECONDS = 60
@@ -317,16 +317,6 @@ async def release(
 ) -> None:
     """Give up the lease of a locked webhook, and say when it is due next."""
     await tx.execute(_RELEASE, webhook_id, consecutive_failures, stopped_by, pause_seconds)
-
-
-async def owner_of(tx: Tx, webhook_id: str) -> Owner | None:
-    """Whom to write to; None when the webhook was deleted meanwhile."""
-    row = await tx.fetchrow(
-        "SELECT d.name, d.email FROM people_webhook w JOIN people_developer d ON d.id = w.developer_id"
-        " WHERE w.id = $1",
-        webhook_id,
-    )
-    return Owner(**row) if row else None
 
 
 async def forget_old(tx: Tx, days: int) -> None:
