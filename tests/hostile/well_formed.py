@@ -113,6 +113,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{code}": "BODY_INVALID",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
+        "{name}": "standing: blocklist",
     }
 
 
@@ -460,6 +461,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/consume": _consumption,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
+    "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/agents/bulk/suspend": _suspension,
     "POST /api/v1/admin/agents/bulk/reinstate": _suspended,
     "POST /api/v1/admin/agents/bulk/revoke": _suspended,

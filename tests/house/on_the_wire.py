@@ -123,12 +123,15 @@ _.event_type
 _.event_types
 _.events
 _.events_by_type
+_.events_waiting
 _.expires
 _.expires_at
 _.expires_days
 _.expires_in
 _.expires_in_days
 _.fail_closed
+_.failed
+_.failures
 _.fee
 _.fee_amount
 _.fee_collector_address
@@ -256,6 +259,7 @@ _.protocol_version
 _.public_key_jwk
 _.pull_failures
 _.qr_svg
+_.reacted
 _.reason
 _.receiver_agent_id
 _.receiver_did
@@ -273,6 +277,7 @@ _.requested_by
 _.requires_2fa
 _.requires_well_known_fetch
 _.results
+_.retry_at
 _.revoked
 _.revoked_at
 _.revoked_count
@@ -294,6 +299,9 @@ _.sender_agent_id
 _.sequence
 _.service
 _.service_endpoint
+_.set_aside
+_.set_aside_at
+_.set_aside_count
 _.settlement_currency
 _.since
 _.skip

@@ -42,6 +42,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.event_counts = assembly.event_counts(runtime)
     app.state.ledger_readings = assembly.LEDGER_READINGS
+    app.state.reactors = assembly.REACTORS
     app.state.is_developer_suspended = assembly.IS_DEVELOPER_SUSPENDED
     app.state.live_feed = assembly.live_feed(runtime)
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)

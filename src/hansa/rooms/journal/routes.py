@@ -16,6 +16,7 @@ from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
 from .projection import router as projection_router
+from .reactors import router as reactors_router
 from .reading import events_of, list_events
 from .recent import recent_events
 from .schemas import (
@@ -31,6 +32,7 @@ from .schemas import (
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
 router.include_router(emission_router)
 router.include_router(projection_router)
+router.include_router(reactors_router)
 
 
 @router.get(

@@ -1,6 +1,8 @@
-"""How long a reaction that failed is left alone, and when it is given up."""
+"""How long a reaction that failed is left alone, when it is given up, and what is kept of its trouble."""
 
 from dataclasses import dataclass
+
+TROUBLE_MAX_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
@@ -16,3 +18,9 @@ class Patience:
         if failures >= self.tries:
             return None
         return min(self.first_seconds * 2.0 ** (failures - 1), self.longest_seconds)
+
+
+def told_of(trouble: Exception) -> str:
+    """What is kept of a trouble: its kind and the first line, which names no values of a row."""
+    line = str(trouble).partition("\n")[0]
+    return f"{type(trouble).__name__}: {line}"[:TROUBLE_MAX_CHARACTERS]

@@ -24,14 +24,13 @@ from hansa.rooms.journal.store import StoredEvent
 
 from . import store
 from .reactor import Reactor
-from .rules import Patience
+from .rules import Patience, told_of
 
 BATCH_MAX = 50
 PACE_SECONDS = 0.02
 LOOK_AGAIN_MIN_SECONDS = 0.02
 LOOK_AGAIN_MAX_SECONDS = 1.0
 RECONNECT_SECONDS = 1.0
-TROUBLE_MAX_CHARACTERS = 300
 
 _log = structlog.get_logger()
 
@@ -131,12 +130,12 @@ class _Run:
             event_type=event.event_type,
             seq=event.sequence,
             failures=turn.failures + 1,
-            reason=_told(trouble),
+            reason=told_of(trouble),
         )
         if pause is not None:
             await self._database.act(lambda tx: store.note_failure(tx, name, turn, pause))
             return
-        await self._database.act(lambda tx: store.set_aside(tx, name, turn, event, _told(trouble)))
+        await self._database.act(lambda tx: store.set_aside(tx, name, turn, event, told_of(trouble)))
         reactions_set_aside_total.labels(name).inc()
         _log.error(
             "event set aside",
@@ -175,9 +174,3 @@ class _Attempt:
         if self.in_hand is not None:
             await store.advance(tx, self._reactor.name, self.in_hand)
         return len(events)
-
-
-def _told(trouble: Exception) -> str:
-    """What is kept of a trouble: its kind and the first line, which names no values of a row."""
-    line = str(trouble).partition("\n")[0]
-    return f"{type(trouble).__name__}: {line}"[:TROUBLE_MAX_CHARACTERS]

@@ -5,6 +5,7 @@ The row of a reactor is its place in the journal and its lease: whoever reacts h
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.journal.reading_store import FREQUENT, OLDEST_OPEN, RARE, Place
@@ -17,6 +18,26 @@ class Turn:
 
     place: Place
     failures: int
+
+
+@dataclass(frozen=True)
+class State:
+    """How a reactor is doing; `retry_at` is None unless it pauses."""
+
+    failures: int
+    retry_at: datetime | None
+    set_aside_count: int
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """An event that a reactor gave up on."""
+
+    sequence: int
+    event_type: str
+    failures: int
+    trouble: str
+    set_aside_at: datetime
 
 
 # Whatever is open now may still commit behind the newest event.
@@ -58,6 +79,37 @@ WITH passed AS (
 INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, trouble)
 SELECT name, $5, $6, $7, $4 + 1, $8 FROM passed
 """
+
+
+_STATE = """
+SELECT failures, CASE WHEN failures > 0 THEN retry_at END AS retry_at,
+  (SELECT count(*) FROM journal_reactor_set_aside WHERE reactor = name) AS set_aside_count
+FROM journal_reactor WHERE name = $1
+"""
+
+_NEWEST_SET_ASIDE = """
+SELECT seq AS sequence, event_type, failures, trouble, set_aside_at FROM journal_reactor_set_aside
+WHERE reactor = $1 ORDER BY xid DESC, seq DESC LIMIT $2
+"""
+
+_OLDEST_SET_ASIDE = """
+SELECT xid, seq FROM journal_reactor_set_aside WHERE reactor = $1 ORDER BY xid, seq LIMIT $2
+"""
+
+# Of two who take it back at once the second waits, then finds nothing.
+_TAKE_BACK = f"""
+WITH taken AS (
+  DELETE FROM journal_reactor_set_aside WHERE (reactor, xid, seq) = ($1, $2, $3) RETURNING xid, seq
+)
+SELECT {COLUMNS} FROM taken JOIN journal_event USING (xid, seq)
+"""  # noqa: S608
+
+_FAIL_AGAIN = """
+UPDATE journal_reactor_set_aside SET failures = failures + 1, trouble = $4
+WHERE (reactor, xid, seq) = ($1, $2, $3)
+"""
+
+SET_ASIDE_SHOWN = 20
 
 
 async def settle(tx: Tx, names: Sequence[str], from_the_start: Sequence[bool]) -> None:
@@ -106,6 +158,47 @@ async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, trouble: 
     await tx.execute(
         _SET_ASIDE, name, *turn.place, turn.failures, event.xid, event.sequence, event.event_type, trouble
     )
+
+
+async def count_waiting(tx: Tx, name: str, types: Sequence[str], bound: int) -> int:
+    """How many settled events of these types stand behind the reactor's place; those behind the bound are not counted."""
+    following = _next_of(types, columns="1", place="reactor.xid, reactor.seq")
+    count: int = await tx.fetchval(
+        f"SELECT count(*) FROM (SELECT FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event"  # noqa: S608
+        " WHERE name = $1 LIMIT $3) waiting",
+        name,
+        types,
+        bound,
+    )
+    return count
+
+
+async def state_of(tx: Tx, name: str) -> State:
+    """How a settled reactor is doing."""
+    row = await tx.fetchrow(_STATE, name)
+    assert row is not None
+    return State(**row)
+
+
+async def set_aside_by(tx: Tx, name: str) -> list[SetAside]:
+    """The newest few events that the reactor gave up on."""
+    return [SetAside(**row) for row in await tx.fetch(_NEWEST_SET_ASIDE, name, SET_ASIDE_SHOWN)]
+
+
+async def places_set_aside(tx: Tx, name: str, limit: int) -> list[Place]:
+    """Where the oldest events stand that the reactor gave up on."""
+    return [(row["xid"], row["seq"]) for row in await tx.fetch(_OLDEST_SET_ASIDE, name, limit)]
+
+
+async def take_back(tx: Tx, name: str, place: Place) -> StoredEvent | None:
+    """The event that was set aside, which it is no longer; None when somebody else took it back."""
+    found = stored(await tx.fetch(_TAKE_BACK, name, *place))
+    return found[0] if found else None
+
+
+async def fail_again(tx: Tx, *, name: str, place: Place, trouble: str) -> None:
+    """Count one more failure of an event that was set aside."""
+    await tx.execute(_FAIL_AGAIN, name, *place, trouble)
 
 
 def _next_of(types: Sequence[str], *, columns: str, place: str) -> str:

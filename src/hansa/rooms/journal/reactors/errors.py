@@ -1,0 +1,9 @@
+"""What is refused about reactors."""
+
+from hansa.foundation.words.errors import NotFound
+
+
+class ReactorUnknown(NotFound):
+    """The registry has no reactor of that name."""
+
+    sentence = "The registry has no reactor of that name."

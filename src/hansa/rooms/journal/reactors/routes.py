@@ -1,0 +1,47 @@
+"""Reactors over HTTP, for administrators of the platform."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+
+from .errors import ReactorUnknown
+from .reactor import Reactor
+from .readings import read_reactors
+from .schemas import ReactorOut, ReactorsOut, TakenUpOut
+from .taking_up import take_up_again
+
+router = APIRouter(prefix="/admin/reactors", route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_platform")]
+
+
+async def _given_at_assembly(request: Request) -> tuple[Reactor, ...]:
+    reactors: tuple[Reactor, ...] = request.app.state.reactors
+    return reactors
+
+
+Reactors = Annotated[tuple[Reactor, ...], Depends(_given_at_assembly)]
+
+
+@router.get("", responses=problems(Unauthorized, AreaMissing))
+async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settings: Config) -> ReactorsOut:
+    """How far each reactor has come, and what it gave up on."""
+    readings = await db.read(lambda tx: read_reactors(tx, reactors))
+    return ReactorsOut(
+        items=[ReactorOut.of(reading) for reading in readings],
+        enabled=settings.reactor_framework_enabled,
+    )
+
+
+@router.post("/{name}/retry", responses=problems(Unauthorized, AreaMissing, ReactorUnknown, Invalid))
+async def retry_what_was_set_aside(
+    name: Annotated[str, Path(max_length=80)], administrator: Administrator, reactors: Reactors, db: Db
+) -> TakenUpOut:
+    """React to the events that a reactor gave up on, once their trouble is mended."""
+    return TakenUpOut.of(await take_up_again(db, reactors, name, administrator))

@@ -1,0 +1,61 @@
+"""Shapes of answers about reactors."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from .readings import ReactorReading
+from .taking_up import TakenUp
+
+
+class SetAsideOut(BaseModel):
+    """An event that a reactor gave up on."""
+
+    sequence: int
+    event_type: str
+    failures: int
+    trouble: str = Field(description="What the last try came to.")
+    set_aside_at: datetime
+
+
+class ReactorOut(BaseModel):
+    """A reactor, and how far it has come."""
+
+    name: str
+    event_types: list[str]
+    events_waiting: int = Field(description="Counted up to 1000.")
+    failures: int = Field(description="How often the next event has failed.")
+    retry_at: datetime | None = Field(description="When it is tried again.")
+    set_aside_count: int
+    set_aside: list[SetAsideOut] = Field(description="The newest few that it gave up on.")
+
+    @classmethod
+    def of(cls, reading: ReactorReading) -> "ReactorOut":
+        state = reading.state
+        return cls(
+            name=reading.reactor.name,
+            event_types=list(reading.reactor.type_names),
+            events_waiting=reading.events_waiting,
+            failures=state.failures,
+            retry_at=state.retry_at,
+            set_aside_count=state.set_aside_count,
+            set_aside=[SetAsideOut(**vars(one)) for one in reading.set_aside],
+        )
+
+
+class ReactorsOut(BaseModel):
+    """Every reactor."""
+
+    items: list[ReactorOut]
+    enabled: bool = Field(description="REACTOR_FRAMEWORK_ENABLED of this process.")
+
+
+class TakenUpOut(BaseModel):
+    """What became of the oldest events that were set aside; at most 100 are taken up at a time."""
+
+    reacted: int
+    failed: int
+
+    @classmethod
+    def of(cls, taken: TakenUp) -> "TakenUpOut":
+        return cls(**vars(taken))

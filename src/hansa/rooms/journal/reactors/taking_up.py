@@ -1,0 +1,59 @@
+"""Take up again what a reactor gave up on, at an administrator's word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.words.errors import Unavailable
+from hansa.rooms.journal.reading_store import Place
+
+from . import store
+from .errors import ReactorUnknown
+from .reactor import Reactor
+from .rules import told_of
+
+TAKEN_UP_MAX = 100
+
+
+@dataclass(frozen=True)
+class TakenUp:
+    """How many events were reacted to, and how many failed again."""
+
+    reacted: int
+    failed: int
+
+
+async def take_up_again(
+    database: Database, reactors: Sequence[Reactor], name: str, administrator: Developer
+) -> TakenUp:
+    """React to the oldest events that the reactor set aside, each in a transaction of its own.
+
+    Raises: ReactorUnknown, Unavailable.
+    """
+    reactor = next((one for one in reactors if one.name == name), None)
+    if reactor is None:
+        raise ReactorUnknown
+    await database.act(lambda tx: record_admin_act(tx, administrator, act="reactor.retry", subject=name))
+    places = await database.read(lambda tx: store.places_set_aside(tx, name, TAKEN_UP_MAX))
+    reacted = failed = 0
+    for place in places:
+        try:
+            reacted += await database.act(partial(_react, reactor=reactor, place=place))
+        except Unavailable:
+            raise
+        except Exception as trouble:  # noqa: BLE001
+            failed += 1
+            again = partial(store.fail_again, name=name, place=place, trouble=told_of(trouble))
+            await database.act(again)
+    return TakenUp(reacted, failed)
+
+
+async def _react(tx: Tx, *, reactor: Reactor, place: Place) -> int:
+    event = await store.take_back(tx, reactor.name, place)
+    if event is None:
+        return 0
+    await reactor.react(tx, event)
+    return 1
