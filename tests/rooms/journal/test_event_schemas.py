@@ -58,11 +58,12 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     ).status_code == 200
     await _suspend_and_revoke(payee, administrator)
-    rotations = {
+    acts = {
         "agents/me/rotate-signing-key": payer.headers,
         f"agents/{owned.did}/rotate-secret": owner.headers,
+        f"agents/{owned.did}/act-token": owner.headers,
     }
-    for path, headers in rotations.items():
+    for path, headers in acts.items():
         assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
     rows = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
     held = {kind.__name__: event_schema(kind) for kind in event_types()}
