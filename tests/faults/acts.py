@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import httpx2
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.words.errors import Conflict, Refused
+from hansa.foundation.words.errors import Conflict, Forbidden, Refused
+from hansa.foundation.words.jwk import jwk_of
 from hansa.foundation.words.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, post_alone
@@ -183,6 +185,39 @@ async def _create_agent(world: World) -> Asking:
     return asked
 
 
+async def _rotate_key(world: World) -> Asking:
+    """A new signing key that the agent brings: brought again it is one that the agent had before."""
+    agent = await world.registry.agent()
+    jwk = jwk_of(Ed25519PrivateKey.generate().public_key().public_bytes_raw())
+
+    return lambda: _alone(
+        _told(
+            world.registry.post(
+                "/agents/me/rotate-signing-key", json={"public_key_jwk": jwk}, headers=agent.headers
+            )
+        )
+    )
+
+
+async def _enrol(world: World) -> Asking:
+    agent = await world.registry.agent()
+    return lambda: _alone(_told(world.registry.post("/agent/enable-mtls", headers=agent.headers)))
+
+
+async def _end_agent(world: World) -> Asking:
+    """The end of an agent that holds nothing and has a workload identity to lose."""
+    developer = await world.registry.developer()
+    await developer.agent()
+    agent = await developer.agent(name="Empty")
+    enrolled = await world.registry.post("/agent/enable-mtls", headers=agent.headers)
+    assert enrolled.status_code == 200, enrolled.text
+    return lambda: _alone(_told(world.registry.http.delete("/api/v1/agents/me", headers=agent.headers)))
+
+
+async def _told(answer: Awaitable[httpx2.Response]) -> Outcome:
+    return told(await answer)
+
+
 async def _mint(world: World) -> Asking:
     ref = world.new_key()
     return lambda: _alone(
@@ -223,5 +258,8 @@ OTHERS = (
     Act("claim of rewards", _claim, takes_key=False),
     # Whoever repeats a creation whose answer was lost is told that the token is used up, and a mint likewise.
     Act("creation of an agent with its grant", _create_agent, ({201, Conflict.status},)),
+    Act("rotation of a key", _rotate_key, ({200, Conflict.status},), takes_key=False),
+    Act("enrolment for mutual TLS", _enrol, takes_key=False),
+    Act("end of an agent", _end_agent, ({200, Forbidden.status},), takes_key=False),
     Act("mint", _mint, ({200, Conflict.status},)),
 )

@@ -31,7 +31,12 @@ SELECT (SELECT count(*) FROM ledger_transaction) AS transactions, (SELECT sum(am
   (SELECT sum(due) FROM ledger_stake_reward) AS due, (SELECT sum(staked) FROM ledger_account) AS staked,
   (SELECT count(*) FROM agents_agent) AS agents, (SELECT count(*) FROM agents_genesis_grant) AS grants,
   (SELECT count(*) FROM agents_bootstrap_token WHERE used_at IS NOT NULL) AS burnt_tokens,
-  (SELECT count(*) FROM catalogue_card) AS cards
+  (SELECT count(*) FROM catalogue_card) AS cards, (SELECT count(*) FROM agents_key) AS keys,
+  (SELECT count(*) FROM agents_key WHERE valid_until IS NULL) AS present_keys,
+  (SELECT count(*) FROM agents_agent WHERE status = 'revoked') AS revoked_agents,
+  (SELECT count(*) FROM catalogue_card WHERE status = 'revoked') AS revoked_cards,
+  (SELECT count(*) FROM agents_mtls) AS identities,
+  (SELECT count(*) FROM agents_mtls WHERE status = 'revoked') AS revoked_identities
 """
 
 

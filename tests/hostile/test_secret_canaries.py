@@ -183,6 +183,8 @@ async def make_an_agent(talk: Conversation) -> None:
             json={"receiver_agent_id": dids[1], "amount": amount},
             headers={**payer, "X-Capability-Token": capability["token"]},
         )
+    replaced = await talk.say("POST", f"/agents/{dids[1]}/rotate-secret", headers=headers)
+    talk.keep(**{"second client secret of the payee": replaced["client_secret"]})
     unused = await talk.say("POST", "/onboard/bootstrap/request-token", json={}, headers=headers)
     talk.keep(**{"unused bootstrap token": unused["bootstrap_token"]})
     key = await talk.say("POST", "/auth/api-keys", json="Canary", headers=headers)
