@@ -4,6 +4,7 @@ A token proves who it was given to, and when it ends. Whether its bearer may sti
 the decision, where its clock also judges the expiry.
 """
 
+import re
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ warnings.filterwarnings("ignore", message="EdDSA is deprecated", category=Securi
 
 VERIFIED_TOKENS_KEPT = 20_000
 TOKEN_MAX_CHARACTERS = 4096
+# The year 36812, in epoch seconds.
+EXPIRY_MAX = 1 << 40
 
 
 class TokenKind(StrEnum):
@@ -33,6 +36,21 @@ class TokenKind(StrEnum):
     DEVELOPER = "developer"
     AGENT = "agent"
     PASSWORD_SET = "password-set"  # noqa: S105
+
+
+# One text for each token: no padding, and no alias of the signature's last character, whose low bits mean nothing.
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{85}[AQgw]", re.ASCII)
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+# An API key behind a ticket of the live feed has no session of its own.
+_SESSION = re.compile(rf"{_UUID.pattern}|api-key:[1-9][0-9]{{0,17}}", re.ASCII)
+_WORD = re.compile(r"[!-~]{1,255}", re.ASCII)
+# Of each kind the forms of its subject and its session.
+_FORMS = {
+    TokenKind.DEVELOPER: (_NUMBER, _SESSION),
+    TokenKind.AGENT: (_WORD, _WORD),
+    TokenKind.PASSWORD_SET: (_NUMBER, _UUID),
+}
 
 
 @dataclass(frozen=True)
@@ -98,11 +116,11 @@ class TokenDesk:
         return known
 
     def _verify_anew(self, kind: TokenKind, token: str) -> Claims:
-        if len(token) > TOKEN_MAX_CHARACTERS or not token.isascii():
+        if len(token) > TOKEN_MAX_CHARACTERS or not _TOKEN.fullmatch(token):
             raise Unauthorized
         try:
             opened = jwt.decode(token, self._keys[kind], registry=self._registry)
-        except (JoseError, ValueError, TypeError, KeyError):
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError):
             raise Unauthorized from None
         claims = opened.claims
         genuine = (
@@ -112,5 +130,26 @@ class TokenDesk:
         )
         if not genuine:
             raise Unauthorized
-        actor = claims["act"]["sub"] if "act" in claims else None
-        return Claims(claims["sub"], expires_at=claims["exp"], session=claims["sid"], actor=actor)
+        return _claims_of(kind, claims)
+
+
+def _claims_of(kind: TokenKind, claims: dict[str, Any]) -> Claims:
+    """The claims in the form in which they were issued. Raises: Unauthorized."""
+    subject, session, expires_at = claims.get("sub"), claims.get("sid"), claims.get("exp")
+    subject_form, session_form = _FORMS[kind]
+    if not isinstance(subject, str) or not isinstance(session, str) or type(expires_at) is not int:
+        raise Unauthorized
+    in_form = subject_form.fullmatch(subject) and session_form.fullmatch(session)
+    if not in_form or not 0 <= expires_at < EXPIRY_MAX:
+        raise Unauthorized
+    return Claims(subject, expires_at=expires_at, session=session, actor=_actor_of(claims))
+
+
+def _actor_of(claims: dict[str, Any]) -> str | None:
+    if "act" not in claims:
+        return None
+    act = claims["act"]
+    actor = act.get("sub") if isinstance(act, dict) else None
+    if not isinstance(actor, str) or not _WORD.fullmatch(actor):
+        raise Unauthorized
+    return actor

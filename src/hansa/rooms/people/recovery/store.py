@@ -58,12 +58,15 @@ async def add_grant(tx: Tx, developer_id: int, lifetime_seconds: int) -> Grant:
     return Grant(**row)
 
 
-async def grant_is_good(tx: Tx, developer_id: int, grant_id: UUID) -> bool:
+async def grant_is_good(tx: Tx, developer_id: int, grant_id: UUID, token_expires_at: int) -> bool:
+    """Whether the right is still there, and its token (epoch seconds) has not expired."""
     found = await tx.fetchval(
         "SELECT true FROM people_password_grant"
-        " WHERE id = $2 AND developer_id = $1 AND expires_at > clock_timestamp()",
+        " WHERE id = $2 AND developer_id = $1 AND expires_at > clock_timestamp()"
+        " AND to_timestamp($3::bigint) > clock_timestamp()",
         developer_id,
         grant_id,
+        token_expires_at,
     )
     return found is not None
 
