@@ -46,6 +46,20 @@ CREATE TABLE people_invite_use (
   used_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX people_invite_use_invite ON people_invite_use (invite_id);
+
+-- A closed account opens nothing any more; what it held of a person is erased soon after.
+ALTER TABLE people_developer ADD COLUMN closed_at timestamptz;
+
+CREATE TABLE people_deletion (
+  developer_id bigint PRIMARY KEY REFERENCES people_developer (id),
+  status text NOT NULL CHECK (status IN ('requested', 'cancelled', 'processing', 'deleted')),
+  requested_at timestamptz NOT NULL DEFAULT now(),
+  effective_at timestamptz NOT NULL,
+  -- When a deletion that something stood in the way of is tried again.
+  next_try_at timestamptz NOT NULL,
+  ended_at timestamptz CHECK ((ended_at IS NULL) = (status IN ('requested', 'processing')))
+);
+CREATE INDEX people_deletion_due ON people_deletion (next_try_at) WHERE status IN ('requested', 'processing');
 """
 
 

@@ -11,7 +11,7 @@ from tests.hostile.well_formed import Stage, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
 from tests.registry import StartRegistry
 
-END_TOKENS = ("/logout", "/change-password")
+END_TOKENS = ("/logout", "/change-password", "/request-deletion")
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ _.base_rate_percent
 _.bearing_encirclement
 _.before
 _.beta_invite_required
+_.blockers
 _.bootstrap_token
 _.budget_remaining
 _.budget_total
@@ -109,6 +110,7 @@ _.documents_version
 _.done_at
 _.dry_run
 _.due
+_.effective_at
 _.email
 _.email_verification_required
 _.emit_from_registry
@@ -184,6 +186,7 @@ _.key_name
 _.key_pem
 _.key_prefix
 _.kid
+_.kind
 _.kty
 _.label
 _.last_active_at
@@ -273,6 +276,7 @@ _.registry
 _.registry_name
 _.remaining
 _.reputation
+_.requested_at
 _.requested_by
 _.requires_2fa
 _.requires_well_known_fetch

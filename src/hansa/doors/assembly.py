@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter
 
+from hansa.doors import leaving
 from hansa.foundation.plumbing import idempotency, limits, post
 from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.rounds import Round
@@ -16,6 +17,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.router,
     people.api_keys_router,
     people.audit_log_router,
+    people.deletion_router,
     people.invites_router,
     people.webhooks_router,
     catalogue.router,
@@ -38,9 +40,11 @@ LEDGER_READINGS = journal.LedgerReadings(
     keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
 )
 
-IS_DEVELOPER_SUSPENDED = standing.is_developer_suspended
+IS_DEVELOPER_SUSPENDED = leaving.may_create_nothing
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
+
+BELONGINGS = people.Belongings(blockers=leaving.blockers, end=leaving.end)
 
 SWEEPS: tuple[Sweep, ...] = (
     Sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
@@ -52,6 +56,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
     Sweep("webhooks: forget old deliveries", 3600, people.forget_old_deliveries),
     Sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
+    Sweep("people: carry out deletions", 60, lambda tx: people.carry_out_due_deletions(tx, BELONGINGS)),
     Sweep("people: forget what has ended", 3600, people.forget_ended),
 )
 

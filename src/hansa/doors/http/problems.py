@@ -52,11 +52,13 @@ def problem(
     *,
     field: str | None = None,
     context: Mapping[str, Any] | None = None,
+    members: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> ProblemResponse:
     """The response that tells one refusal."""
     tag = TAGS.get(status, "error")
     body = {
+        **(members or {}),
         "type": f"{runtime_of(request).settings.base_url}/docs/problems/{code}",
         "title": HTTPStatus(status).phrase,
         "status": status,
@@ -96,6 +98,7 @@ async def _refused(request: Request, trouble: Exception) -> ProblemResponse:
         trouble.detail,
         field=trouble.field,
         context=trouble.context,
+        members=trouble.members,
         headers=trouble.headers,
     )
 

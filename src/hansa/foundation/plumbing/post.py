@@ -59,6 +59,11 @@ async def write_letter(tx: Tx, seal: Seal, letter: Letter) -> None:
     )
 
 
+async def forget_letters(tx: Tx, recipient: str) -> None:
+    """Let nothing reach this address any more."""
+    await tx.execute("DELETE FROM plumbing_letter WHERE lower(recipient) = lower($1)", recipient)
+
+
 async def hand_over(runtime: Runtime) -> None:
     """Hand the letters that are due to the mail server."""
     while due := await runtime.database.act(_claim):

@@ -21,12 +21,15 @@ class Refused(Exception):
         *,
         field: str | None = None,
         context: Mapping[str, Any] | None = None,
+        members: Mapping[str, Any] | None = None,
         retry_after: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self.detail = detail or self.sentence
         self.field = field
         self.context = dict(context) if context else None
+        # Further members of the problem document itself.
+        self.members = dict(members or {})
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(max(1, retry_after))

@@ -1,5 +1,6 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
+from hansa.rooms.agents.bootstrap import forget_bootstrap_tokens
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
@@ -50,6 +51,7 @@ __all__ = [
     "check_agent",
     "clear_payment",
     "forget_approvals",
+    "forget_bootstrap_tokens",
     "forget_capabilities",
     "is_plain",
     "of_developer",

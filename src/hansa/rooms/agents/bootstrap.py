@@ -44,3 +44,8 @@ async def issue_bootstrap_token(
         lifetime_seconds=lifetime_seconds,
     )
     return IssuedToken(token, expires_at)
+
+
+async def forget_bootstrap_tokens(tx: Tx, developer_id: int) -> None:
+    """Delete the developer's tokens; one that a creation under way has burned is waited for."""
+    await store.delete_bootstrap_tokens(tx, developer_id)

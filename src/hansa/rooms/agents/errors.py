@@ -11,10 +11,10 @@ class DeveloperUnverified(Forbidden):
 
 
 class DeveloperSuspended(Forbidden):
-    """The developer is suspended."""
+    """The developer is suspended, or the account is closed."""
 
     code = "DEVELOPER_SUSPENDED"
-    sentence = "Your account is suspended: it creates no agents."
+    sentence = "Your account is suspended or closed: it creates no agents."
 
 
 class BootstrapTokenRefused(Unauthorized):

@@ -157,6 +157,10 @@ async def burn_bootstrap_token(tx: Tx, token_sha256: bytes) -> bool:
     return await tx.fetchval(_BURN_BOOTSTRAP, token_sha256) is not None
 
 
+async def delete_bootstrap_tokens(tx: Tx, developer_id: int) -> None:
+    await tx.execute("DELETE FROM agents_bootstrap_token WHERE developer_id = $1", developer_id)
+
+
 async def insert_agent(tx: Tx, agent: NewAgent) -> int:
     """Write an agent with its first key; the DID and the client id are unique keys."""
     agent_id: int = await tx.fetchval(

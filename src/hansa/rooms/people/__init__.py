@@ -4,6 +4,9 @@ from .administrators import admit_administrator, create_administrator
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
 from .check import check_developer
+from .deletion import Belongings, Blocker, is_account_closed
+from .deletion import carry_out_due as carry_out_due_deletions
+from .deletion import router as deletion_router
 from .ended import forget_ended
 from .invites import router as invites_router
 from .recovery import answer_forgotten_passwords, check_password_setter
@@ -14,18 +17,23 @@ from .webhooks import router as webhooks_router
 from .webhooks import send_due as send_webhooks
 
 __all__ = [
+    "Belongings",
+    "Blocker",
     "WebhookEvent",
     "admit_administrator",
     "answer_forgotten_passwords",
     "api_keys_router",
     "audit_log_router",
+    "carry_out_due_deletions",
     "check_developer",
     "check_password_setter",
     "create_administrator",
+    "deletion_router",
     "enqueue_webhook",
     "forget_ended",
     "forget_old_deliveries",
     "invites_router",
+    "is_account_closed",
     "names_of",
     "router",
     "send_webhooks",

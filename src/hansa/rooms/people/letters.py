@@ -1,7 +1,7 @@
 """What the registry writes to people. Links lead to the configured address alone, whatever a request says."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.post import Letter, write_letter
@@ -75,6 +75,22 @@ a recovery key of your account here was used. Whoever used it can set a new pass
 If it was not you, change your password at once.
 """
     return _notice(to, "A recovery key was used", text)
+
+
+def deletion_requested(until: datetime) -> Callable[..., Letter]:
+    """Told when somebody wants the account deleted; `until` is when that happens."""
+
+    def notice(*, to: str, name: str) -> Letter:
+        text = f"""Hello {name},
+
+somebody, probably you, asked for the deletion of your account here. Everybody was logged out. The account and its
+agents are deleted for good after {until:%Y-%m-%d %H:%M} UTC.
+
+To keep them, log in before then and cancel the deletion. If it was not you, change your password as well.
+"""
+        return _notice(to, "Your account is to be deleted", text)
+
+    return notice
 
 
 def _notice(to: str, subject: str, text: str) -> Letter:

@@ -144,8 +144,10 @@ async def profile_of(tx: Tx, developer_id: int) -> Profile:
 
 
 async def names_of(tx: Tx, developer_ids: Sequence[int]) -> dict[int, str]:
-    """Display names by developer."""
-    rows = await tx.fetch("SELECT id, name FROM people_developer WHERE id = ANY($1)", list(developer_ids))
+    """Display names by developer; closed accounts are left out."""
+    rows = await tx.fetch(
+        "SELECT id, name FROM people_developer WHERE id = ANY($1) AND closed_at IS NULL", list(developer_ids)
+    )
     return {row["id"]: row["name"] for row in rows}
 
 
@@ -346,7 +348,8 @@ async def developer_in_session(
     row = await tx.fetchrow(
         "SELECT d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin"
         " FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
-        " WHERE s.id = $2 AND d.id = $1 AND s.ended_at IS NULL AND to_timestamp($3::bigint) > clock_timestamp()",
+        " WHERE s.id = $2 AND d.id = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL"
+        " AND to_timestamp($3::bigint) > clock_timestamp()",
         developer_id,
         session_id,
         expires_at,

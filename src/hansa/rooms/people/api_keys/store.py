@@ -39,7 +39,7 @@ _BEARERS = """
 SELECT k.key_hash, k.id AS key_id, k.scopes, d.id, d.email, d.is_verified, d.areas, d.is_admin,
   k.last_used_at IS NULL OR k.last_used_at < now() - interval '1 minute' AS is_use_due
 FROM people_api_key k JOIN people_developer d ON d.id = k.developer_id
-WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) AND
+WHERE d.closed_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) AND
 """
 
 # In the order of ids: two processes that note the same keys would otherwise wait for each other.

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.database import Tx
 from .records import Invite, NewInvite
 
 _SHOWN = """
-i.id, i.code_prefix, i.author_id, d.name AS author_name, i.note, i.areas, i.max_uses, i.uses, i.created_at,
+i.id, i.code_prefix, i.author_id, CASE WHEN d.closed_at IS NULL THEN d.name END AS author_name, i.note, i.areas, i.max_uses, i.uses, i.created_at,
 i.expires_at,
 CASE WHEN i.revoked_at IS NOT NULL THEN 'revoked' WHEN i.uses = i.max_uses THEN 'used_up'
   WHEN i.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END AS state

@@ -1,0 +1,54 @@
+"""Ask for the deletion of one's own account, take it back, look how it stands."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.rooms.people import letters, sessions
+
+from . import store
+from .belongings import Belongings, Blocker
+from .errors import DeletionBlocked, DeletionNotRequested
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the deletion of an account stands, and what is in its way now."""
+
+    deletion: store.Deletion | None
+    blockers: Sequence[Blocker]
+
+
+async def request_deletion(
+    tx: Tx, seal: Seal, developer: Developer, belongings: Belongings, *, cooling_off_days: int
+) -> Standing:
+    """Have the account deleted after the cooling-off; every session of it ends now, and a letter says how to cancel.
+
+    Asked again while a deletion waits, it changes nothing.
+
+    Raises: DeletionBlocked.
+    """
+    if blockers := await belongings.blockers(tx, developer.id):
+        told = [asdict(blocker) for blocker in blockers]
+        raise DeletionBlocked(context={"blockers": told}, members={"blockers": told})
+    requested = await store.request_deletion(tx, developer.id, cooling_off_days)
+    if requested is None:
+        return Standing(await store.deletion_of(tx, developer.id), [])
+    await sessions.end_all(tx, developer.id)
+    await letters.notify(tx, seal, developer.id, letters.deletion_requested(requested.effective_at))
+    return Standing(requested, [])
+
+
+async def cancel_deletion(tx: Tx, developer: Developer) -> Standing:
+    """Keep the account after all. Raises: DeletionNotRequested."""
+    cancelled = await store.cancel_deletion(tx, developer.id)
+    if cancelled is None:
+        raise DeletionNotRequested
+    return Standing(cancelled, [])
+
+
+async def standing_of(tx: Tx, developer: Developer, belongings: Belongings) -> Standing:
+    """How it stands with the developer's own account."""
+    return Standing(await store.deletion_of(tx, developer.id), await belongings.blockers(tx, developer.id))

@@ -1,0 +1,50 @@
+"""Carry out the deletions whose cooling-off is over: close the account with all it owns, then erase the person.
+
+Each step is a transaction of a sweep, so that a crash between them repeats nothing and leaves nothing out. What still
+stands in the way puts a deletion off and holds up no other.
+"""
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.post import forget_letters
+from hansa.foundation.words.errors import Conflict
+from hansa.rooms.people import store as people_store
+
+from . import store
+from .belongings import Belongings
+
+AT_ONCE = 20
+PUT_OFF_MINUTES = 60
+# Whatever the account had under way when it was closed has ended by then: no statement runs as long.
+PAUSE_MINUTES = 2
+
+_log = structlog.get_logger()
+
+
+async def carry_out_due(tx: Tx, belongings: Belongings) -> None:
+    """One step of each deletion that is due."""
+    for deletion in await store.lock_due(tx, AT_ONCE):
+        if deletion.status == "processing":
+            await _erase(tx, deletion)
+        else:
+            await _close(tx, deletion, belongings)
+
+
+async def _close(tx: Tx, deletion: store.Deletion, belongings: Belongings) -> None:
+    try:
+        async with tx.transaction():
+            # The account first: from here on nothing new is made for it that the next line would not see.
+            await store.close_account(tx, deletion.developer_id)
+            await belongings.end(tx, deletion.developer_id)
+            await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
+    except Conflict as obstacle:
+        _log.info("deletion put off", developer=deletion.developer_id, reason=obstacle.code)
+        await store.put_off(tx, deletion.developer_id, PUT_OFF_MINUTES)
+
+
+async def _erase(tx: Tx, deletion: store.Deletion) -> None:
+    profile = await people_store.profile_of(tx, deletion.developer_id)
+    await forget_letters(tx, profile.email)
+    await store.erase_person(tx, deletion.developer_id)
+    await store.end_processing(tx, deletion.developer_id)

@@ -1,0 +1,43 @@
+"""HTTP doors of account deletion."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.words.errors import Unauthorized
+
+from . import ask
+from .belongings import OfDeveloper
+from .errors import DeletionBlocked, DeletionNotRequested
+from .schemas import DeletionOut
+
+router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRoute)
+
+
+@router.post("/request-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionBlocked))
+async def request_deletion(
+    developer: CurrentDeveloper, belongings: OfDeveloper, db: Db, config: Config, seal: Sealing
+) -> DeletionOut:
+    """Have one's own account deleted after the cooling-off. Every session ends; a new login can cancel it."""
+    days = config.account_deletion_cooling_off_days
+    return DeletionOut.of(
+        await db.act(lambda tx: ask.request_deletion(tx, seal, developer, belongings, cooling_off_days=days))
+    )
+
+
+@router.post("/cancel-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionNotRequested))
+async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
+    """Keep one's own account after all."""
+    return DeletionOut.of(await db.act(lambda tx: ask.cancel_deletion(tx, developer)))
+
+
+@router.get("/deletion-status", responses=problems(Unauthorized, ScopeMissing))
+async def deletion_status(
+    developer: Annotated[Developer, developer_holding("profile:read")], belongings: OfDeveloper, db: Db
+) -> DeletionOut:
+    """How the deletion of one's own account stands, and what is in its way."""
+    return DeletionOut.of(await db.read(lambda tx: ask.standing_of(tx, developer, belongings)))
