@@ -1,5 +1,6 @@
 """Administrators: made by the operator, held to their areas at every decision."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import asyncpg
@@ -152,3 +153,39 @@ async def test_the_database_holds_no_area_that_does_not_exist(registry):
     for areas in ("{admin_everything}", "{admin_support,NULL}"):
         with pytest.raises(asyncpg.CheckViolationError):
             await set_developer(registry, developer, f"areas = '{areas}'")
+
+
+async def set_second_factor(registry, developer, enabled_at):
+    statement = (
+        "INSERT INTO people_second_factor (developer_id, sealed_seed, enabled_at)"
+        " SELECT id, 'sealed', $2::timestamptz FROM people_developer WHERE email = $1"
+        " ON CONFLICT (developer_id) DO UPDATE SET enabled_at = excluded.enabled_at"
+    )
+    await registry.database.act(lambda tx: tx.execute(statement, developer.email, enabled_at))
+
+
+async def test_where_two_factor_login_is_required_of_administrators_one_without_it_does_nothing(
+    start_registry,
+):
+    registry = await start_registry(require_admin_2fa=True)
+    treasurer = await administrator(registry, "admin_treasury")
+    by_key = await treasurer.api_key()
+    developer = await registry.developer()
+    async with treasury_of(registry) as http:
+        for moment, status in ((None, 403), (datetime.now(UTC), 200), (None, 403)):
+            await set_second_factor(registry, treasurer, moment)
+            for who in (treasurer, by_key):
+                answer = await http.get("/treasury", headers=who.headers)
+                assert answer.status_code == status
+                if status == 403:
+                    assert answer.json()["error"]["code"] == "ADMIN_2FA_REQUIRED"
+                    assert "2FA" in answer.json()["detail"]
+        refused = await http.get("/treasury", headers=developer.headers)
+        assert refused.json()["error"]["code"] == "AREA_MISSING"
+    assert (await profile(registry, treasurer))["role"] == "admin"
+
+
+async def test_where_it_is_not_required_an_administrator_needs_no_second_factor(registry):
+    treasurer = await administrator(registry, "admin_treasury")
+    async with treasury_of(registry) as http:
+        assert (await http.get("/treasury", headers=treasurer.headers)).status_code == 200

@@ -48,6 +48,7 @@ class Developer:
     areas: frozenset[str]
     is_admin: bool
     scopes: frozenset[str] = frozenset({EVERY_SCOPE})
+    has_second_factor: bool = False
 
     @property
     def areas_in_reach(self) -> frozenset[str]:
@@ -110,6 +111,15 @@ class AreaMissing(Forbidden):
 
     code = "AREA_MISSING"
     sentence = "This route is for administrators of another area than yours."
+
+
+class AdminNeeds2fa(Forbidden):
+    """The registry requires two-factor login (2FA) of administrators, and this account has it off."""
+
+    code = "ADMIN_2FA_REQUIRED"
+    sentence = (
+        "This registry requires 2FA of administrators: turn on two-factor login at POST /auth/2fa/setup."
+    )
 
 
 class ScopeMissing(Forbidden):
@@ -199,13 +209,20 @@ async def internal_caller(request: Request, _: Annotated[Any, Depends(_INTERNAL_
 
 
 def admin_holding(area: str) -> Any:
-    """A dependency: the developer asking, who administers `area`; an API key needs the scope `admin:<area>`."""
+    """A dependency: the developer asking, who administers `area`; an API key needs the scope `admin:<area>`.
+
+    Under REQUIRE_ADMIN_2FA the account must have two-factor login on.
+    """
     assert area in ADMIN_AREAS, area
 
-    async def administrator(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
+    async def administrator(
+        request: Request, developer: Annotated[Developer, Depends(any_developer)]
+    ) -> Developer:
         if area not in developer.areas:
             raise AreaMissing(context={"area": area})
         developer.require(f"admin:{area}")
+        if runtime_of(request).settings.require_admin_2fa and not developer.has_second_factor:
+            raise AdminNeeds2fa
         return developer
 
     administrator.area = area  # type: ignore[attr-defined]

@@ -175,6 +175,7 @@ class Settings(BaseSettings):
     mail_from: str = "registry@localhost"
 
     access_token_expire_minutes: int = Field(default=90, ge=1, le=24 * 60)
+    require_admin_2fa: bool = False
     account_deletion_cooling_off_days: int = Field(default=14, ge=0, le=365)
     api_key_default_ttl_days: int = Field(default=365, ge=0, le=3650)
     bootstrap_token_lifetime: int = Field(default=300, ge=1, le=24 * 3600)

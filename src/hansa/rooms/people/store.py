@@ -346,7 +346,9 @@ async def developer_in_session(
 ) -> Developer | None:
     """The developer, while the session is open and its token (epoch seconds) has not expired."""
     row = await tx.fetchrow(
-        "SELECT d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin"
+        "SELECT d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin,"
+        " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id"
+        " AND f.enabled_at IS NOT NULL) AS has_second_factor"
         " FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
         " WHERE s.id = $2 AND d.id = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL"
         " AND to_timestamp($3::bigint) > clock_timestamp()",

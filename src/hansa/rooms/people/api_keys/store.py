@@ -37,6 +37,8 @@ RETURNING {_SHOWN}
 # One keyed row each: this runs for every request that shows a key.
 _BEARERS = """
 SELECT k.key_hash, k.id AS key_id, k.scopes, d.id, d.email, d.is_verified, d.areas, d.is_admin,
+  EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL)
+    AS has_second_factor,
   k.last_used_at IS NULL OR k.last_used_at < now() - interval '1 minute' AS is_use_due
 FROM people_api_key k JOIN people_developer d ON d.id = k.developer_id
 WHERE d.closed_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) AND
@@ -129,5 +131,6 @@ def _bearer(row: asyncpg.Record) -> KeyBearer:
         areas=frozenset(row["areas"]),
         is_admin=row["is_admin"],
         scopes=frozenset(row["scopes"]),
+        has_second_factor=row["has_second_factor"],
     )
     return KeyBearer(row["key_id"], developer, row["is_use_due"])
