@@ -1,11 +1,13 @@
 """Spend policies: what an owner lets an agent pay, and what it decides on itself."""
 
 import asyncio
+import json
 from uuid import uuid4
 
 import pytest
 
-from hansa.rooms import agents
+from hansa.rooms import agents, standing
+from hansa.rooms.journal.store import COLUMNS, stored
 from tests.registry import at_once, open_registry
 
 STRANGER = "did:hansa:hansa.local:nobody"
@@ -332,6 +334,30 @@ async def test_a_payment_over_what_the_agent_may_alone_waits_for_its_owner(owner
     (waiting,) = (await approvals(owner, payer)).json()["items"]
     assert (waiting["approval_id"], waiting["status"]) == (told["approval_id"], "pending")
     assert (await pay(payer, payee, "5")).status_code == 200
+
+
+async def test_the_owners_webhooks_are_told_that_a_payment_waits(registry, owner, payer, payee):
+    body = {"url": "https://receiver.example.com/hook", "event_types": ["agent.approval_requested"]}
+    hook = (await registry.post("/developers/webhooks", json=body, headers=owner.headers)).json()
+    await govern(owner, payer, approval_over="5")
+    waiting = (await pay(payer, payee, "6")).json()
+    assert (await pay(payer, payee, "6")).status_code == 202
+    events = await registry.database.read(
+        lambda tx: tx.fetch(
+            f"SELECT {COLUMNS} FROM journal_event WHERE event_type = 'SpendApprovalRequested' AND aggregate_id = $1",
+            payer.did,
+        )
+    )
+    (event,) = stored(events)
+    await registry.database.act(lambda tx: standing.OWNERS_TOLD.react(tx, event))
+    told = await registry.database.read(
+        lambda tx: tx.fetchval(
+            "SELECT payload::text FROM people_webhook_delivery WHERE webhook_id = $1", hook["id"]
+        )
+    )
+    data = json.loads(told)["data"]
+    assert (data["did"], data["approval_id"]) == (payer.did, waiting["approval_id"])
+    assert (data["receiver"], data["amount"], data["currency"]) == (payee.did, "6", "AVT")
 
 
 async def test_an_approved_payment_is_made_once_when_the_agent_repeats_it(registry, owner, payer, payee):

@@ -22,6 +22,10 @@ EXAMPLES = by_tier(12, 200, 1000)
 REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
 REFUSED_BY_RULES = {
     "POST /api/v1/agents/me/rotate-signing-key": "a key is a sound point of the curve",
+    "POST /api/v1/agents/capabilities": "an amount is greater than zero and has a maximum",
+    "POST /api/v1/agents/capabilities/{capability_id}/attenuate": "an amount is greater than zero and has a maximum",
+    "POST /api/v1/agents/capabilities/{capability_id}/consume": "an amount is greater than zero and has a maximum",
+    "PUT /api/v1/agents/{did}/authz": "an amount has a maximum",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",
     "POST /api/v1/auth/change-password": "a password has classes of characters",
     "POST /api/v1/auth/forgot-password": "an e-mail address has a syntax",

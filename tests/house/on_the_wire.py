@@ -264,6 +264,7 @@ _.pull_failures
 _.qr_svg
 _.reacted
 _.reason
+_.receiver
 _.receiver_agent_id
 _.receiver_did
 _.receiver_registry

@@ -58,6 +58,9 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     ).status_code == 200
     await _suspend_and_revoke(payee, administrator)
+    authz, policy = f"/api/v1/agents/{owned.did}/authz", {"spend_policy": {"approval_over": "0"}}
+    await registry.http.put(authz, json=policy, headers=owner.headers)
+    assert (await owned.transfer(payer, "1")).status_code == 202
     acts = {
         "agents/me/rotate-signing-key": payer.headers,
         f"agents/{owned.did}/rotate-secret": owner.headers,

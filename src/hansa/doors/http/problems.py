@@ -109,7 +109,9 @@ async def _invalid(request: Request, trouble: Exception) -> ProblemResponse:
     field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
     is_no_object = first["type"] in NOT_AN_OBJECT
     message = "Input should be an object" if is_no_object else str(first["msg"]).removeprefix("Value error, ")
-    return problem(request, 422, MemberInvalid.code, f"{field}: {message}", field=field)
+    # Some messages quote what was sent, line breaks and all.
+    shown = "".join(letter if letter.isprintable() else "?" for letter in f"{field}: {message}")
+    return problem(request, 422, MemberInvalid.code, shown, field=field)
 
 
 async def _http(request: Request, trouble: Exception) -> ProblemResponse:

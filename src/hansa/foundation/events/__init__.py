@@ -11,6 +11,7 @@ from hansa.foundation.events.agents import (
     AgentOnboarded,
     AgentRevoked,
     AgentSecretRotated,
+    SpendApprovalRequested,
 )
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import Event, event_json, event_types
@@ -60,6 +61,7 @@ __all__ = [
     "PositionDrawn",
     "ProjectionSnapshot",
     "RewardsDistributed",
+    "SpendApprovalRequested",
     "SupplyInvariantBreach",
     "TokensIssued",
     "TokensStaked",

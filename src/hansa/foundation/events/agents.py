@@ -97,3 +97,20 @@ class AgentMtlsRevoked(Event, frozen=True):
     @property
     def aggregate_id(self) -> str:
         return self.did
+
+
+class SpendApprovalRequested(Event, frozen=True):
+    """An agent asks for a payment that its owner has to approve; the owner can decide until `expires_at`."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    approval_id: str
+    receiver: str
+    amount: str
+    currency: str
+    expires_at: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did

@@ -8,6 +8,7 @@ from hansa.foundation.events import (
     DeveloperReinstated,
     DeveloperSuspended,
     Event,
+    SpendApprovalRequested,
 )
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal, people
@@ -18,6 +19,7 @@ TOLD: dict[type[Event], WebhookEvent] = {
     AgentSuspended: WebhookEvent.AGENT_SUSPENDED,
     AgentReinstated: WebhookEvent.AGENT_REINSTATED,
     AgentRevoked: WebhookEvent.AGENT_REVOKED,
+    SpendApprovalRequested: WebhookEvent.APPROVAL_REQUESTED,
     DeveloperSuspended: WebhookEvent.DEVELOPER_SUSPENDED,
     DeveloperReinstated: WebhookEvent.DEVELOPER_REINSTATED,
 }

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from hansa.foundation.events import SpendApprovalRequested
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import format_amount
+from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_own
 from hansa.rooms.agents.store import find_standing
 
@@ -22,8 +25,8 @@ __all__ = [
 ]
 
 
-async def ask_approval(tx: Tx, did: str, spending: Spending) -> Approval:
-    """Ask the owner about a payment; while it is pending, the same payment is the same question.
+async def ask_approval(tx: Tx, did: str, spending: Spending, currency: str) -> Approval:
+    """Ask the owner about a payment, and tell the journal; while it is pending, the same payment is the same question.
 
     Raises: ApprovalsPending.
     """
@@ -34,7 +37,17 @@ async def ask_approval(tx: Tx, did: str, spending: Spending) -> Approval:
     if known is not None:
         return known
     rules.require_room(await store.count_pending(tx, governed.agent_id))
-    return await store.insert_approval(tx, governed.agent_id, spending.payee, spending.amount)
+    asked = await store.insert_approval(tx, governed.agent_id, spending.payee, spending.amount)
+    requested = SpendApprovalRequested(
+        did=did,
+        approval_id=str(asked.id),
+        receiver=asked.payee,
+        amount=format_amount(asked.amount),
+        currency=currency,
+        expires_at=asked.expires_at.isoformat(),
+    )
+    await journal.append(tx, requested)
+    return asked
 
 
 async def own_approvals(

@@ -28,6 +28,7 @@ class WebhookEvent(StrEnum):
     AGENT_SUSPENDED = "agent.suspended"
     AGENT_REINSTATED = "agent.reinstated"
     AGENT_REVOKED = "agent.revoked"
+    APPROVAL_REQUESTED = "agent.approval_requested"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
