@@ -292,3 +292,37 @@ async def test_of_many_ends_at_once_one_counts(registry):
     )
     assert {answer.status_code for answer in answers} <= {200, 403}
     assert len(await events_of(agent, "AgentRevoked")) == 1
+
+
+async def end(developer, did):
+    return await developer.registry.http.delete(f"/api/v1/agents/{did}", headers=developer.headers)
+
+
+async def test_an_owner_ends_an_agent_that_holds_nothing_and_hears_the_same_again(registry):
+    developer = await registry.developer()
+    rich, poor = await developer.agent(), await developer.agent(name="Poor")
+    for _ in range(2):
+        answer = await end(developer, poor.did)
+        assert (answer.status_code, answer.json()) == (200, {"agent_did": poor.did, "status": "revoked"})
+    assert code(await registry.get("/agents/me", headers=poor.headers)) == (403, "AGENT_REVOKED")
+    assert await events_of(poor, "AgentRevoked") == [{"did": poor.did, "by": "owner"}]
+    assert code(await end(developer, rich.did)) == (409, "ACCOUNT_HOLDS_UNITS")
+
+
+async def test_nobody_but_the_owner_ends_an_agent(registry):
+    agent, stranger = await registry.agent(), await registry.developer()
+    assert code(await end(stranger, agent.did)) == (403, "NOT_THE_OWNER")
+    assert (await end(stranger, "did:hansa:hansa.local:0")).status_code == 404
+    assert (await end(agent, agent.did)).status_code == 401
+
+
+async def test_a_suspended_agent_is_ended_by_an_administrator_alone(registry):
+    developer = await registry.developer()
+    await developer.agent()
+    agent = await developer.agent(name="Stopped")
+    await registry.database.act(lambda tx: agents.suspend(tx, agent.did))
+    assert code(await end(developer, agent.did)) == (403, "AGENT_SUSPENDED")
+    assert code(await registry.http.delete("/api/v1/agents/me", headers=agent.headers)) == (
+        403,
+        "AGENT_SUSPENDED",
+    )

@@ -52,6 +52,7 @@ class Stage:
     agent: TestAgent
     payee: TestAgent
     spare: TestAgent
+    doomed: TestAgent
     administrator: TestDeveloper
     card_name: str
     verification_token: str
@@ -62,7 +63,7 @@ async def set_stage(registry: TestRegistry) -> Stage:
     """A registry with a developer, two agents and a link to verify an address."""
     developer = await registry.developer()
     agent, payee = await developer.agent(name="Staged"), await registry.agent()
-    spare = await developer.agent(name="Spare")
+    spare, doomed = [await developer.agent(name=name) for name in ("Spare", "Doomed")]
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
     administrator = await registry.administrator(*ADMIN_AREAS)
@@ -75,6 +76,7 @@ async def set_stage(registry: TestRegistry) -> Stage:
         agent,
         payee,
         spare,
+        doomed,
         administrator,
         card["human_readable_id"],
         link,
@@ -102,8 +104,9 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
 
 
 def _places(stage: Stage, operation: str) -> dict[str, str]:
-    # Whoever loses its secret here is not asked anything else.
+    # Whoever loses its secret or ends here is not asked anything else.
     agent = stage.spare if operation.endswith("/rotate-secret") else stage.agent
+    agent = stage.doomed if operation == "DELETE /api/v1/agents/{did}" else agent
     return {
         "{human_readable_id:path}": stage.card_name,
         "{card_id}": stage.agent.created["agent_card_id"],

@@ -35,7 +35,7 @@ class AgentActTokenIssued(Event, frozen=True):
 
 
 class AgentRevoked(Event, frozen=True):
-    """An agent ended for good, by the word of `agent`, `administrator` or `account_deletion`."""
+    """An agent ended for good, by the word of `agent`, `owner`, `administrator` or `account_deletion`."""
 
     aggregate_type: ClassVar[str] = "agent"
 

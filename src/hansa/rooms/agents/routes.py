@@ -32,6 +32,7 @@ from .capabilities import router as capabilities_router
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
 from .documents import router as documents_router
+from .ending import end_itself, end_own_agent
 from .errors import (
     AgentRevoked,
     AgentRevokedForGood,
@@ -65,7 +66,7 @@ from .schemas import (
 from .secret import rotate_secret
 from .sign_in import sign_in
 from .spending import router as spending_router
-from .status import hear, page_of_developer, retire
+from .status import hear, page_of_developer
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 router.include_router(documents_router)
@@ -205,7 +206,7 @@ router.add_api_route(
 )
 async def end_myself(agent: CurrentAgent, db: Db) -> RevokedOut:
     """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
-    await db.act(lambda tx: retire(tx, agent.did, by="agent"))
+    await db.act(lambda tx: end_itself(tx, agent.did))
     return RevokedOut(agent_did=agent.did)
 
 
@@ -230,6 +231,20 @@ async def list_own_agents(
         items=[OwnAgentOut.of(agent) for agent in page],
         pagination=Pagination.of(total=total, limit=limit, offset=offset),
     )
+
+
+@router.delete(
+    "/agents/{did}",
+    responses=problems(
+        Unauthorized, NotTheOwner, AgentSuspended, AgentUnknown, ledger.AccountHoldsUnits, Invalid
+    ),
+)
+async def end_agent(
+    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
+) -> RevokedOut:
+    """End an own agent for good, as it would itself; repeated, the answer is the same."""
+    await db.act(lambda tx: end_own_agent(tx, developer, did))
+    return RevokedOut(agent_did=did)
 
 
 @router.post(

@@ -18,7 +18,7 @@ from .rules import OwnedAgent
 Suspended = Literal["suspended", "already", "revoked", "not_found"]
 Reinstated = Literal["reinstated", "already", "revoked", "not_found"]
 Revoked = Literal["revoked", "already", "not_found"]
-Revoker = Literal["agent", "administrator", "account_deletion"]
+Revoker = Literal["agent", "owner", "administrator", "account_deletion"]
 
 
 async def suspend(tx: Tx, did: str) -> Suspended:
