@@ -17,6 +17,7 @@ from bench import (
     journal_feed,
     ledger_posting,
     ledger_staking,
+    people_login,
 )
 from bench.figures import Figures
 
@@ -28,6 +29,7 @@ BENCHES = {
     "http/reads": http_reads.run,
     "journal/append": journal_append.run,
     "journal/feed": journal_feed.run,
+    "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
 }
 

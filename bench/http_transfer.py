@@ -1,6 +1,7 @@
 """http/transfer: POST /teg/transfer on a running service, wrk with 64 connections, distinct keys, tokens prepared."""
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -127,10 +128,10 @@ class Service:
 
 
 @asynccontextmanager
-async def served(directory: Path) -> AsyncIterator[Service]:
+async def served(directory: Path, **settings: str) -> AsyncIterator[Service]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
-        stdout=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE, env={**os.environ, **settings},
     )  # fmt: skip
     assert process.stdout is not None
     try:

@@ -15,6 +15,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from tests.conversations.person import App, person
 from tests.hostile.served import Served, serve
 from tests.registry import StartRegistry, TestRegistry, card_of, text_of
 
@@ -57,6 +58,7 @@ async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process
         async with httpx2.AsyncClient(base_url=served.url, timeout=30, limits=each_alone) as http:
             talk = Conversation(http, registry)
             await become_a_developer(talk)
+            await get_back_into_an_account(talk)
             await make_an_agent(talk)
             await subscribe(talk)
             await send_secrets_to_wrong_places(talk)
@@ -137,6 +139,47 @@ async def become_a_developer(talk: Conversation) -> None:
             "first developer token": first["access_token"],
             "second developer token": again["access_token"],
         }
+    )
+
+
+async def get_back_into_an_account(talk: Conversation) -> None:
+    """Somebody else's, so that the talk goes on with the first."""
+    someone = await person(talk.registry, "forgetful@example.org")
+    await mark_verified(talk.registry)
+    await someone.log_in()
+    app = App((await talk.say("POST", "/auth/2fa/setup", headers=someone.headers))["secret"])
+    code = {"code": app.code()}
+    backup_codes = (await talk.say("POST", "/auth/2fa/verify", json=code, headers=someone.headers))[
+        "backup_codes"
+    ]
+    form = {"username": someone.email, "password": someone.password}
+    half = await talk.say("POST", "/auth/login", data=form)
+    await talk.say("POST", "/auth/2fa/validate", json={"partial_token": half["partial_token"], "code": "x"})
+    first = {"email": someone.email, "recovery_key": someone.recovery_keys[0]}
+    recovered = await talk.say("POST", "/auth/recover-account", json=first)
+    await talk.say("POST", "/auth/forgot-password", json={"email": someone.email})
+    while not (links := await links_to_set_a_password(talk.registry)):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+    talk.keep(
+        **{
+            "seed of an app": app.seed,
+            "backup code": backup_codes[0],
+            "backup code as it is compared": backup_codes[0].replace("-", ""),
+            "partial token": half["partial_token"],
+            "recovery key that was used": someone.recovery_keys[0],
+            "token that sets a password": recovered["access_token"],
+            "mailed token that sets a password": link_in(links[-1]),
+        }
+    )
+
+
+async def links_to_set_a_password(registry: TestRegistry) -> list[EmailMessage]:
+    return [letter for letter in await registry.outbox() if "#token=" in text_of(letter)]
+
+
+async def mark_verified(registry: TestRegistry) -> None:
+    await registry.database.act(
+        lambda tx: tx.execute("UPDATE people_developer SET is_verified = true WHERE email LIKE 'forgetful%'")
     )
 
 

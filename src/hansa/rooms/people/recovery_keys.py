@@ -23,6 +23,11 @@ async def burn(tx: Tx, developer_id: int, key: str) -> bool:
     return await store.burn_recovery_key(tx, developer_id, fingerprint(as_issued(key)))
 
 
+async def burn_of_address(tx: Tx, email: str, key: str) -> int | None:
+    """The developer with this address, of whom this was an unused key; it is used now."""
+    return await store.burn_recovery_key_of_address(tx, email, fingerprint(as_issued(key)))
+
+
 def as_issued(key: str) -> str:
     """The key as it was shown; people type capitals and stray blanks."""
     return key.strip().lower()

@@ -117,6 +117,17 @@ async def burn_recovery_key(tx: Tx, developer_id: int, key_hash: bytes) -> bool:
     return burnt is not None
 
 
+async def burn_recovery_key_of_address(tx: Tx, email: str, key_hash: bytes) -> int | None:
+    """In one statement, so that an unknown address takes as long as a wrong key."""
+    developer_id: int | None = await tx.fetchval(
+        "DELETE FROM people_recovery_key k USING people_developer d"
+        ' WHERE lower(d.email COLLATE "C") = $1 AND k.developer_id = d.id AND k.key_hash = $2 RETURNING d.id',
+        email.lower(),
+        key_hash,
+    )
+    return developer_id
+
+
 async def account_of(tx: Tx, email: str) -> Account | None:
     """The account with this address, whatever its case; by the unique index."""
     row = await tx.fetchrow(

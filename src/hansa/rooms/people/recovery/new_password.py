@@ -7,7 +7,6 @@ from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unauthorized
 from hansa.rooms.people import letters, recovery_keys, sessions
 from hansa.rooms.people.errors import RecoveryRefused, WrongPassword
-from hansa.rooms.people.login import find_account
 
 from . import store
 from .grants import grant
@@ -33,11 +32,11 @@ async def set_password(tx: Tx, seal: Seal, setter: PasswordSetter, new_hash: str
 
 async def recover_account(tx: Tx, seal: Seal, tokens: TokenDesk, email: str, recovery_key: str) -> str:
     """The token that sets the password of who has this address and recovery key. Raises: RecoveryRefused."""
-    account = await find_account(tx, email)
-    if account is None or not await recovery_keys.burn(tx, account.id, recovery_key):
+    developer_id = await recovery_keys.burn_of_address(tx, email, recovery_key)
+    if developer_id is None:
         raise RecoveryRefused
-    await letters.notify(tx, seal, account.id, letters.recovery_key_used)
-    return await grant(tx, tokens, account.id, RECOVERY_SECONDS)
+    await letters.notify(tx, seal, developer_id, letters.recovery_key_used)
+    return await grant(tx, tokens, developer_id, RECOVERY_SECONDS)
 
 
 async def _end_what_the_old_one_opened(tx: Tx, seal: Seal, developer_id: int) -> None:
