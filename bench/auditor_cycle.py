@@ -5,7 +5,7 @@ import time
 import asyncpg
 
 from bench.figures import Figures
-from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
+from bench.ground import PATIENT, bench_runtime, seed_agents, sound_between, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import auditor
 from hansa.rooms.auditor import AuditVerdict
@@ -42,7 +42,7 @@ FROM party
 
 async def run(*, full: bool) -> Figures:
     figures = Figures()
-    accounts, events = (100_000, 2_000_000) if full else (10_000, 100_000)
+    accounts, events = (100_000, 10_000_000) if full else (10_000, 100_000)
     async with temporary_directory() as directory, bench_runtime(directory) as runtime:
         await seed_agents(runtime, accounts)
         await _add_history(runtime, events, accounts)
@@ -79,7 +79,7 @@ async def _timed(runtime: Runtime, *, from_zero: bool = False) -> tuple[float, A
 
 
 async def _add_history(runtime: Runtime, events: int, accounts: int) -> None:
-    connection = await asyncpg.connect(runtime.database.dsn)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
     for first in range(0, events, CHUNK):
         await connection.execute(_HISTORY, min(CHUNK, events - first), accounts, timeout=300)
     if events > CHUNK:

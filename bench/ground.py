@@ -17,6 +17,8 @@ from hansa.foundation.words.money import UNIT
 from hansa.rooms import auditor, ledger
 
 HOLDING_UNITS = 1000
+# What prepares a bench may take as long as it takes.
+PATIENT = {"statement_timeout": "0"}
 
 # The same rows that a grant to each agent writes, set by set.
 _SEED = """
@@ -64,7 +66,7 @@ async def temporary_directory() -> AsyncIterator[Path]:
 async def seed_agents(runtime: Runtime, count: int) -> list[str]:
     """Open `count` funded accounts; returns their DIDs."""
     book = ledger.Book.of(runtime.settings)
-    connection = await asyncpg.connect(runtime.database.dsn)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
     for first in range(0, count, 50_000):
         size = min(50_000, count - first)
         await connection.execute(
@@ -168,7 +170,7 @@ SELECT 'TokensTransferred', payer, 'agent', jsonb_build_object('tx_id', tx_id, '
 
 async def grow_history(runtime: Runtime, transfers: int, accounts: int) -> None:
     """Write `transfers` past transfers, two events each, that leave every balance as it is."""
-    connection = await asyncpg.connect(runtime.database.dsn)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
     chunk = 100_000
     for _ in range(0, transfers, chunk):
         await connection.execute(_GROW, chunk, accounts // 2, HOLDING_UNITS, timeout=600)
