@@ -89,6 +89,12 @@ class Savepoint:
     async def rollback(self) -> None:
         await self._connection.execute("ROLLBACK TO part")
 
+    async def __aenter__(self) -> None:
+        await self.start()
+
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        await (self.commit() if kind is None else self.rollback())
+
 
 class Director:
     """Lets the sides go on in the order that `choose` says."""

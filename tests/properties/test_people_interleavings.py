@@ -1,0 +1,202 @@
+"""Acts on accounts that meet each other, in many orders of their statements."""
+
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from hansa.doors import assembly, leaving
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.words.errors import Refused
+from hansa.rooms import people
+from hansa.rooms.agents.bootstrap import IssuedToken, issue_bootstrap_token
+from hansa.rooms.agents.credentials import new_identity
+from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
+from hansa.rooms.people import invites
+from hansa.rooms.people.api_keys.make import MadeKey, make_key
+from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
+from hansa.rooms.people.deletion.ask import Standing, cancel_deletion
+from hansa.rooms.people.invites.invite import make_invites, revoke_invite
+from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.scale import by_tier, printed_seed
+from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, card_of, open_registry
+
+SAMPLE = by_tier(8, 200, 2_000)
+
+_numbers = itertools.count(1)
+
+_LIVING_AGENTS_OF_A_CLOSED_ACCOUNT = """
+SELECT count(*) FROM agents_agent a JOIN people_developer d ON d.id = a.developer_id
+WHERE d.id = $1 AND d.closed_at IS NOT NULL AND a.status <> 'revoked'
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A developer whose deletion is due, with a bootstrap token, an invitation of one use, and room for one more key."""
+
+    registry: TestRegistry
+    developer: Developer
+    bootstrap_token: str
+    invite_code: str
+
+    def redeem(self) -> UseCase:
+        return lambda tx: invites.redeem(tx, self.invite_code)
+
+    def take_back(self) -> UseCase:
+        return lambda tx: revoke_invite(tx, self.developer, self.invite_code)
+
+    def make_key(self) -> UseCase:
+        return lambda tx: make_key(tx, self.developer, name="Another", scopes=None, ttl_days=1)
+
+    def delete(self) -> UseCase:
+        return lambda tx: people.carry_out_due_deletions(tx, assembly.BELONGINGS)
+
+    def keep(self) -> UseCase:
+        return lambda tx: cancel_deletion(tx, self.developer)
+
+    def create(self) -> UseCase:
+        settings = self.registry.settings
+        asked = Onboarding(
+            self.bootstrap_token, new_identity(settings, None), host=None, card=card_of("Late")
+        )
+        return lambda tx: create_agent(tx, asked, settings, leaving.may_create_nothing)
+
+    def ask_for_token(self) -> UseCase:
+        return lambda tx: issue_bootstrap_token(
+            tx,
+            self.developer,
+            agent_type_hint=None,
+            requested_by=None,
+            lifetime_seconds=300,
+            is_suspended=leaving.may_create_nothing,
+        )
+
+    async def value(self, statement: str) -> Any:
+        return await self.registry.database.look(lambda tx: tx.fetchval(statement, self.developer.id))
+
+
+def kinds(told: list[Any]) -> list[str]:
+    """What each side came to, by name, sorted."""
+    return sorted("refused" if isinstance(one, Refused) else type(one).__name__ for one in told)
+
+
+Play = tuple[Callable[[Scene], list[UseCase]], Callable[[list[Any]], bool]]
+
+# What the sides do; then whether these outcomes are right.
+MET: dict[str, Play] = {
+    "an invitation of one use is used once": (
+        lambda s: [s.redeem(), s.redeem()],
+        lambda told: kinds(told) == [invites.Invitation.__name__, "refused"],
+    ),
+    "an invitation is used before it is revoked or not at all": (
+        lambda s: [s.redeem(), s.take_back()],
+        lambda told: kinds(told) in [["Invitation", "refused"], ["Invite", "refused"]],
+    ),
+    "the last free place is for one key": (
+        lambda s: [s.make_key(), s.make_key()],
+        lambda told: kinds(told) == [MadeKey.__name__, "refused"],
+    ),
+    "a new agent is of an account that stays, or ends with it, or is not made": (
+        lambda s: [s.create(), s.delete()],
+        lambda told: isinstance(told[0], Onboarded | Refused) and told[1] is None,
+    ),
+    "a bootstrap token goes with the account or is not made": (
+        lambda s: [s.ask_for_token(), s.delete()],
+        lambda told: isinstance(told[0], IssuedToken | Refused) and told[1] is None,
+    ),
+    "a deletion is cancelled or carried out": (
+        lambda s: [s.keep(), s.delete()],
+        lambda told: isinstance(told[0], Standing | Refused) and told[1] is None,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[TestRegistry, Director]]:
+    dsn = await database_farm.fresh()
+    directory: Path = tmp_path_factory.mktemp("stage")
+    async with AsyncExitStack() as stack:
+        registry = await stack.enter_async_context(open_registry(dsn, directory, genesis_grant_enabled=False))
+        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
+        for connection in connections:
+            stack.push_async_callback(connection.close)
+        yield registry, Director(connections)
+
+
+async def set_scene(registry: TestRegistry) -> Scene:
+    """Everybody is new; no deletion but this one is due."""
+    name = f"leaver{next(_numbers)}"
+    admitted = await people.admit_administrator(
+        name=name, email=f"{name}@example.org", password=PASSWORD, areas=["admin_support"]
+    )
+
+    async def prepare(tx: Tx) -> Scene:
+        await tx.execute("UPDATE people_deletion SET next_try_at = 'infinity'")
+        developer = Developer(
+            id=await people.create_administrator(tx, admitted),
+            email=admitted.email,
+            session="test",
+            is_verified=True,
+            areas=frozenset({"admin_support"}),
+            is_admin=True,
+        )
+        for _ in range(KEYS_PER_ACCOUNT - 1):
+            await make_key(tx, developer, name="One", scopes=None, ttl_days=1)
+        token = await issue_bootstrap_token(
+            tx,
+            developer,
+            agent_type_hint=None,
+            requested_by=None,
+            lifetime_seconds=300,
+            is_suspended=leaving.may_create_nothing,
+        )
+        (invite,) = await make_invites(
+            tx,
+            developer,
+            count=1,
+            grants_admin=False,
+            flags=None,
+            max_uses=1,
+            lifetime_days=1,
+            note=None,
+        )
+        await tx.execute(
+            "INSERT INTO people_deletion (developer_id, status, effective_at, next_try_at)"
+            " VALUES ($1, 'requested', now(), now())",
+            developer.id,
+        )
+        return Scene(registry, developer, token.token, invite.code)
+
+    return await registry.database.act(prepare)
+
+
+@pytest.mark.parametrize("name", MET)
+async def test_however_acts_on_accounts_meet_what_holds_of_them_holds(
+    name: str, stage: tuple[TestRegistry, Director]
+):
+    registry, director = stage
+    sides, is_right = MET[name]
+
+    async def play(choose: Choose) -> None:
+        scene = await set_scene(registry)
+        told = await director.play(sides(scene), choose)
+        assert is_right(told), told
+        status = await scene.value("SELECT status FROM people_deletion WHERE developer_id = $1")
+        is_closed = await scene.value("SELECT closed_at IS NOT NULL FROM people_developer WHERE id = $1")
+        assert is_closed == (status == "processing")
+        tokens = "SELECT count(*) FROM agents_bootstrap_token WHERE developer_id = $1 AND used_at IS NULL"
+        assert not is_closed or await scene.value(tokens) == 0
+        assert await scene.value(_LIVING_AGENTS_OF_A_CLOSED_ACCOUNT) == 0
+        keys = "SELECT count(*) FROM people_api_key WHERE developer_id = $1 AND revoked_at IS NULL"
+        assert await scene.value(keys) <= KEYS_PER_ACCOUNT
+
+    await in_some_orders(play, count=SAMPLE, seed=printed_seed())
