@@ -66,6 +66,14 @@ async def test_a_method_in_a_header_overrides_nothing(registry: TestRegistry):
         assert answer.status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/api/v1/agents/me", "/api/v1/agent-cards/", "/api/v1/teg/balance", "/"])
+async def test_a_path_with_a_line_feed_at_its_end_does_not_pass_for_the_one_without(
+    path: str, registry: TestRegistry
+):
+    answer = await registry.http.get(f"http://registry.test{path}%0A")
+    assert (answer.status_code, fault_of(answer)) == (400, None)
+
+
 @pytest.mark.parametrize(
     "target", ["/a%00b", "/%ff", "/%c0%af", "/%ed%a0%80", "/?q=%00", "/?q=%ff", "/?" + "q" * 9000]
 )

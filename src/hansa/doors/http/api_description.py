@@ -17,7 +17,7 @@ BODY = {
     "422": "The request is not of the required form.",
 }
 NARROW_KEY = "The credential does not give the right to do that, or the API key is too narrow for this route."
-HOSTILE_TARGET = "The path or query holds NUL or is not UTF-8."
+HOSTILE_TARGET = "The path or query holds NUL or is not UTF-8, or the path ends with a line feed."
 
 
 def install(app: FastAPI) -> None:

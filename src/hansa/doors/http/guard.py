@@ -104,6 +104,9 @@ def _target_trouble(scope: Scope) -> str | None:
             decoded.decode("utf-8")
         except UnicodeDecodeError:
             return "The path or query is not valid UTF-8."
+    # The pattern of a route does not see it: the path would pass for the one without.
+    if scope["path"].endswith("\n"):
+        return "The path ends with a line feed."
     return None
 
 
