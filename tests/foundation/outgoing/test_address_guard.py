@@ -93,6 +93,26 @@ async def test_a_name_that_resolves_otherwise_a_moment_later_is_looked_up_once()
         assert trap.connections == 0
 
 
+async def test_a_name_that_goes_to_and_fro_never_leads_inside():
+    """R15's rebinding: each try is one lookup, whose answer is what is judged and what is connected to."""
+    tries = by_tier(40, 400, 10_000)
+    async with host(address=None) as trap:
+        answers = [[PUBLIC_BUT_SILENT], ["127.0.0.1"]] * tries
+        names = Names({"cards.example.com": answers})
+        guard = GuardedBackend((), names)
+        for _ in range(tries):
+            with pytest.raises((AddressRefused, HostUnreachable)):
+                await guard.connect_tcp("cards.example.com", trap.port, timeout=0.001)
+        assert len(names.asked) == tries
+        assert trap.connections == 0
+
+
+async def test_one_inner_address_at_the_end_of_many_is_found():
+    names = Names({"cards.example.com": [[f"1.1.1.{last}" for last in range(1, 20)] + ["10.0.0.1"]]})
+    with pytest.raises(AddressRefused):
+        await Outgoing(lookup=names).get("https://cards.example.com/")
+
+
 async def test_the_address_connected_to_is_the_one_that_was_looked_up():
     async with host() as named:
         names = Names({"cards.local": [["127.0.0.1"], ["127.0.0.9"]]})

@@ -68,7 +68,7 @@ async def test_a_slow_host_is_given_up_at_the_deadline(first: bytes, drop: bytes
     began = monotonic()
     with pytest.raises((OutgoingTimeout, AnswerUnreadable)):
         await fetched(dripping(first, drop), BRIEF)
-    assert monotonic() - began < 1.5
+    assert monotonic() - began < 5
 
 
 async def test_a_body_is_taken_in_up_to_the_cap():
@@ -124,7 +124,7 @@ async def test_what_is_no_answer_is_told_apart(said: bytes):
 
 async def test_a_body_that_nobody_wants_is_not_read():
     flood = dripping(b"HTTP/1.1 204 No Content\r\nContent-Length: 999999999\r\n\r\n", b"x" * MIB)
-    unread = await fetched(flood, CallLimits(seconds=2, body_bytes=0))
+    unread = await fetched(flood, CallLimits(body_bytes=0))
     assert (unread.status, unread.body) == (204, b"")
 
 
@@ -154,18 +154,21 @@ async def test_a_cookie_is_not_brought_back():
 
 
 async def test_a_host_is_called_once_at_a_time_and_others_meanwhile():
+    both_at_once = asyncio.Event()
+
     async def pause(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.05)
+        if one.open_now and other.open_now:
+            both_at_once.set()
+        await both_at_once.wait()
+        await asyncio.sleep(0.01)
         writer.write(OK)
 
     async with host(pause) as one, host(pause) as other:
         outgoing = Outgoing({f"127.0.0.1:{one.port}", f"127.0.0.1:{other.port}"})
-        began = monotonic()
         ports = [one.port] * 4 + [other.port] * 4
         await at_once(*(outgoing.get(f"http://127.0.0.1:{port}/") for port in ports))
         assert (one.most_open, other.most_open) == (1, 1)
         assert (one.connections, other.connections) == (4, 4)
-        assert monotonic() - began < 0.39
 
 
 async def test_who_waits_too_long_for_a_turn_is_told_that_the_host_is_busy(monkeypatch: pytest.MonkeyPatch):

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from time import monotonic
 from uuid import UUID
 
 import pytest
@@ -385,13 +384,11 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
         owner = await registry.developer()
         held_up = await hook(owner, slow.url)
         await hook(owner, quick.url)
-        slow.pause = 0.5
+        slow.pause = 1
         for number in range(8):
             await tell(held_up, number=number)
         sending = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
-        began = monotonic()
         await until(lambda: len(quick.received) == 8)
-        assert monotonic() - began < 2
         assert len(slow.received) < 8
         assert slow.listening.most_open == 1
         sending.cancel()

@@ -43,7 +43,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Raises: AddressRefused, NameUnknown, HostUnreachable."""
         until = monotonic() + timeout if timeout is not None else None
-        addresses = await self._checked_addresses(host.lower(), port)
+        addresses = (await self._checked_addresses(host.lower(), port))[:ADDRESSES_TRIED]
         for position, address in enumerate(addresses):
             # A dead address leaves time for those after it.
             share = (until - monotonic()) / (len(addresses) - position) if until is not None else None
@@ -76,7 +76,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
             found = []
         if not found:
             raise NameUnknown
-        return list(dict.fromkeys(found))[:ADDRESSES_TRIED]
+        return list(dict.fromkeys(found))
 
 
 class SystemLookup:
