@@ -71,6 +71,18 @@ async def test_the_guard_at_the_connection_needs_no_check_of_the_text_before():
         assert trap.connections == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "port"), [("intranet", 443), ("printer.local", 443), ("cards.example.com", 22)]
+)
+async def test_the_guard_at_the_connection_asks_nobody_about_names_and_ports_that_are_closed(
+    name: str, port: int
+):
+    names = Names({name: [[PUBLIC_BUT_SILENT]]})
+    with pytest.raises(AddressRefused):
+        await GuardedBackend((), names).connect_tcp(name, port, timeout=0.3)
+    assert names.asked == []
+
+
 @pytest.mark.parametrize("inside", INSIDE)
 async def test_a_name_that_resolves_to_an_inner_address_is_not_connected_to(inside: str):
     async with host(address=None) as trap:

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import ssl
 import tracemalloc
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -143,6 +144,15 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
             monkeypatch.setenv(variable, f"http://127.0.0.1:{proxy.port}")
         assert (await fetched(say(OK))).body == b"ok"
         assert proxy.connections == 0
+
+
+async def test_passwords_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    async with host() as named:
+        await Outgoing({f"127.0.0.1:{named.port}"}).get(f"http://127.0.0.1:{named.port}/")
+        assert "authorization" not in named.heads[0].lower()
 
 
 async def test_a_cookie_is_not_brought_back():

@@ -156,6 +156,21 @@ async def test_a_receiver_that_fails_is_left_alone_for_everything_else_there_is_
         assert {shown["status"] for shown in await hooked.deliveries()} == {"delivered"}
 
 
+async def test_what_is_new_does_not_wait_for_the_next_try_of_what_failed(stage):
+    async with stage.receiving() as receiver:
+        registry, hooked = await started(stage, receiver)
+        receiver.status = 500
+        await tell(hooked, number=1)
+        for _ in range(4):
+            await send_due(registry.runtime)
+            await move_clock(registry, 2000)
+        receiver.status = 200
+        await tell(hooked, number=2)
+        assert await send_due(registry.runtime) == 1
+        assert receiver.received[-1].message["data"] == {"number": 2}
+        assert [shown["status"] for shown in await hooked.deliveries()] == ["delivered", "pending"]
+
+
 @pytest.mark.parametrize(
     ("status", "taken"), [(200, True), (204, True), (299, True), (302, False), (400, False), (500, False)]
 )
@@ -330,6 +345,12 @@ async def test_a_process_that_dies_while_sending_leaves_the_delivery_to_another(
         assert (await hooked.deliveries())[0]["tries"] == 1
 
 
+async def lease_of(hooked: Hook) -> UUID | None:
+    return await hooked.owner.registry.database.look(
+        lambda tx: tx.fetchval("SELECT lease FROM people_webhook WHERE id = $1", hooked.id)
+    )
+
+
 async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
@@ -342,6 +363,7 @@ async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
         assert (await hooked.deliveries())[0]["tries"] == 0
         await registry.database.act(lambda tx: record(tx, registry.runtime.seal, slow, Outcome(200)))
         assert (await hooked.deliveries())[0]["status"] == "delivered"
+        assert await lease_of(hooked) == quick.lease
         await registry.database.act(lambda tx: record(tx, registry.runtime.seal, quick, Outcome(500)))
         (shown,) = await hooked.deliveries()
         assert (shown["status"], shown["tries"]) == ("delivered", 1)
@@ -376,6 +398,17 @@ async def test_several_processes_on_one_database_send_each_delivery_once(stage):
         assert sum(counts) == 30
         received = [got.id for receiver in (one, other) for got in receiver.received]
         assert len(received) == len(set(received)) == 30
+
+
+async def test_a_host_that_is_being_called_is_passed_over(stage):
+    async with stage.receiving() as busy, stage.receiving() as free:
+        registry = stage.registry
+        owner = await registry.developer()
+        first, second = [await hook(owner, receiver.url) for receiver in (busy, free)]
+        await tell(first)
+        errand = await registry.database.act(lambda tx: claim(tx, [busy.place]))
+        assert errand.webhook_id == second.id
+        assert await registry.database.act(lambda tx: claim(tx, [busy.place])) is None
 
 
 async def test_a_slow_receiver_holds_up_nobody_else(stage):

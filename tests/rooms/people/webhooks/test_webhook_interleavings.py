@@ -16,7 +16,7 @@ from hansa.rooms.people.webhooks import store, subscribing
 from hansa.rooms.people.webhooks.records import Errand
 from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
 from hansa.rooms.people.webhooks.sending import claim, record
-from hansa.rooms.people.webhooks.telling import enqueue_webhook
+from hansa.rooms.people.webhooks.telling import enqueue_webhook, send_test
 from tests.properties.interleaving import Choose, Director, UseCase, in_every_order
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
@@ -70,6 +70,9 @@ class Queue:
 
     def tell(self) -> UseCase:
         return lambda tx: enqueue_webhook(tx, self._owner, WebhookEvent.AGENT_REVOKED, {})
+
+    def test(self) -> UseCase:
+        return lambda tx: send_test(tx, self._owner, self.id)
 
     def claim(self) -> UseCase:
         return lambda tx: claim(tx, [])
@@ -143,6 +146,22 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         lambda queue: [queue.claim(), queue.tell()],
         lambda queue, outcomes, stands: (
             stands.is_leased is bool(errands(outcomes)) and (stands.is_due, stands.waiting) == (True, 2)
+        ),
+    ),
+    "what is told while a try is under way is sent by nobody else": (
+        1,
+        True,
+        lambda queue: [queue.tell(), queue.claim()],
+        lambda queue, outcomes, stands: (
+            outcomes == [1, None] and (stands.is_leased, stands.waiting) == (True, 2)
+        ),
+    ),
+    "a test that is asked for while a try is under way is sent by nobody else": (
+        1,
+        True,
+        lambda queue: [queue.test(), queue.claim()],
+        lambda queue, outcomes, stands: (
+            outcomes[1] is None and (stands.is_leased, stands.waiting) == (True, 2)
         ),
     ),
     "a webhook that is stopped while a try ends is stopped, and free": (
