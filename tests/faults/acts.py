@@ -185,6 +185,28 @@ async def _create_agent(world: World) -> Asking:
     return asked
 
 
+async def _pay_under_every_control(world: World) -> Asking:
+    """A payment that takes a policy, an approval and a capability, each of which is good for this one."""
+    owner, key = await world.registry.developer(), world.new_key()
+    agent = await owner.agent()
+    own = f"/agents/{agent.did}"
+    lent = {"caveats": {"permissions": ["teg.transfer"]}, "budget_total": "1", "max_uses": 1}
+    limits = {"spend_policy": {"per_day_max": "1", "approval_over": "0"}}
+    payment = {"receiver_agent_id": world.bob.did, "amount": "1"}
+    await world.registry.http.put(f"/api/v1{own}/authz", json=limits, headers=owner.headers)
+    capability = (await world.registry.post("/agents/capabilities", json=lent, headers=agent.headers)).json()
+    waiting = (await world.registry.post("/teg/transfer", json=payment, headers=agent.headers)).json()
+    path = f"{own}/spend-approvals/{waiting['approval_id']}/approve"
+    assert (await world.registry.post(path, headers=owner.headers)).status_code == 200
+    shown = {
+        "Idempotency-Key": key,
+        "X-Spend-Approval": waiting["approval_id"],
+        "X-Capability-Token": capability["token"],
+    }
+    headers = {**agent.headers, **shown}
+    return lambda: _alone(_told(world.registry.post("/teg/transfer", json=payment, headers=headers)))
+
+
 async def _rotate_key(world: World) -> Asking:
     """A new signing key that the agent brings: brought again it is one that the agent had before."""
     agent = await world.registry.agent()
@@ -253,6 +275,7 @@ OTHERS = (
     Act("transfer posted alone", _plain_transfer),
     Act("refused transfer posted alone", _refused_transfer, ({402},)),
     Act("send", _send),
+    Act("payment under a policy, an approval and a capability", _pay_under_every_control),
     Act("stake", _stake),
     Act("unstake", _unstake),
     Act("claim of rewards", _claim, takes_key=False),
