@@ -314,3 +314,35 @@ async def test_a_new_password_ends_a_login_that_is_half_done(ada):
     assert (await set_password(ada.registry, await recovery_token(ada))).status_code == 200
     body = {"partial_token": partial_token, "code": app.code()}
     assert (await ada.registry.post("/auth/2fa/validate", json=body)).status_code == 401
+
+
+# New recovery keys
+
+
+async def test_new_recovery_keys_take_the_place_of_the_old_ones(ada):
+    answer = await ada.post("/auth/recovery-keys", password=ada.password)
+    assert answer.status_code == 200
+    keys = answer.json()["recovery_keys"]
+    assert len({*keys, *ada.recovery_keys}) == 6
+    assert all(re.fullmatch(r"avrec(-[0-9a-f]{8}){3}", key) for key in keys)
+    assert (await recover(ada.registry, ada.email, ada.recovery_keys[0])).status_code == 401
+    assert (await recover(ada.registry, ada.email, keys[0])).status_code == 200
+
+
+async def test_new_recovery_keys_need_the_password_and_with_two_factor_login_a_code(ada):
+    wrong = await ada.post("/auth/recovery-keys", password=WRONG_PASSWORD)
+    _, (backup_code, *_) = await ada.use_app()
+    without = await ada.post("/auth/recovery-keys", password=ada.password)
+    assert [said(answer) for answer in (wrong, without)] == [(401, "AUTH_FAILED")] * 2
+    assert (await recover(ada.registry, ada.email, ada.recovery_keys[0])).status_code == 200
+    answer = await ada.post("/auth/recovery-keys", password=ada.password, code=backup_code)
+    assert answer.status_code == 200
+
+
+async def test_of_parallel_renewals_one_set_of_recovery_keys_is_left(ada):
+    answers = await at_once(*(ada.post("/auth/recovery-keys", password=ada.password) for _ in range(3)))
+    assert [answer.status_code for answer in answers] == [200] * 3
+    left = await ada.registry.database.read(
+        lambda tx: tx.fetchval("SELECT count(*) FROM people_recovery_key")
+    )
+    assert left == 3

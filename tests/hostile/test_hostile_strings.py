@@ -156,7 +156,14 @@ async def faults_of(request: WellFormed, operation: str, place: Place, text: str
     return [] if await rows_of_every_table(stage.registry) == before else [f"{name}: refused, and stored"]
 
 
-OF_ACCOUNTS = ("/auth/change-password", "/auth/sessions", "/2fa/disable", "/2fa/recover", "/2fa/verify")
+OF_ACCOUNTS = (
+    "/auth/change-password",
+    "/auth/recovery-keys",
+    "/auth/sessions",
+    "/2fa/disable",
+    "/2fa/recover",
+    "/2fa/verify",
+)
 
 
 async def _credential(operation: str, stage: Stage) -> dict[str, str]:

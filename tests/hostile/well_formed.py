@@ -321,6 +321,13 @@ async def _changed_password(stage: Stage) -> WellFormed:
     return _json(current_password=PASSWORD, new_password="Another-Horse-9-Stable")
 
 
+async def _renewal_of_keys(stage: Stage) -> WellFormed:
+    await _everybody(stage, "DELETE FROM people_second_factor")
+    # The password of an account is proved ten times a minute at most.
+    await _everybody(stage, "DELETE FROM plumbing_rate_limit WHERE bucket LIKE 'login-account:%'")
+    return _json(password=PASSWORD, code="000000")
+
+
 async def _new_password(stage: Stage) -> WellFormed:
     return _json(new_password="Another-Horse-9-Stable")
 
@@ -441,6 +448,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/change-password": _changed_password,
     "POST /api/v1/auth/forgot-password": _forgotten,
     "POST /api/v1/auth/recover-account": _recovery,
+    "POST /api/v1/auth/recovery-keys": _renewal_of_keys,
     "POST /api/v1/auth/set-new-password": _new_password,
     "POST /api/v1/auth/2fa/setup": _setup_of_an_app,
     "POST /api/v1/auth/2fa/verify": _first_code_of_an_app,

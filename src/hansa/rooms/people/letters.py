@@ -93,5 +93,16 @@ To keep them, log in before then and cancel the deletion. If it was not you, cha
     return notice
 
 
+def recovery_keys_renewed(*, to: str, name: str) -> Letter:
+    """Told when new keys were shown."""
+    text = f"""Hello {name},
+
+new recovery keys were made for your account here. The old ones are worth nothing any more.
+
+If it was not you, change your password at once and make new ones.
+"""
+    return _notice(to, "Your recovery keys were replaced", text)
+
+
 def _notice(to: str, subject: str, text: str) -> Letter:
     return Letter(to, subject, text, timedelta(days=NOTICE_DAYS))

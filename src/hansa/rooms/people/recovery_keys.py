@@ -18,6 +18,12 @@ async def issue(tx: Tx, developer_id: int) -> list[str]:
     return keys
 
 
+async def renew(tx: Tx, developer_id: int) -> list[str]:
+    """New keys, shown once; the old ones are worth nothing any more."""
+    await store.forget_recovery_keys(tx, developer_id)
+    return await issue(tx, developer_id)
+
+
 async def burn(tx: Tx, developer_id: int, key: str) -> bool:
     """Whether this was an unused key of the account; it is used now."""
     return await store.burn_recovery_key(tx, developer_id, fingerprint(as_issued(key)))

@@ -108,6 +108,10 @@ async def add_recovery_keys(tx: Tx, developer_id: int, key_hashes: list[bytes]) 
     )
 
 
+async def forget_recovery_keys(tx: Tx, developer_id: int) -> None:
+    await tx.execute("DELETE FROM people_recovery_key WHERE developer_id = $1", developer_id)
+
+
 async def burn_recovery_key(tx: Tx, developer_id: int, key_hash: bytes) -> bool:
     burnt = await tx.fetchval(
         "DELETE FROM people_recovery_key WHERE developer_id = $1 AND key_hash = $2 RETURNING true",

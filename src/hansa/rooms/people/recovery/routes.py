@@ -8,14 +8,23 @@ from hansa.foundation.plumbing.limits import Limit, admit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
 from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
-from hansa.rooms.people import passwords, rules
+from hansa.rooms.people import passwords, rules, two_factor
 from hansa.rooms.people.errors import PasswordRefused, RecoveryRefused, TooManyPasswords, WrongPassword
 from hansa.rooms.people.guesses import account_key, prove_password
 from hansa.rooms.people.schemas import MessageOut
 
 from . import new_password
 from .forgotten import note_forgotten
-from .schemas import ChangePasswordIn, ForgottenIn, PasswordTokenOut, RecoveryIn, SetPasswordIn
+from .new_keys import renew_keys
+from .schemas import (
+    ChangePasswordIn,
+    ForgottenIn,
+    PasswordTokenOut,
+    RecoveryIn,
+    RecoveryKeysOut,
+    RenewKeysIn,
+    SetPasswordIn,
+)
 
 FORGOTTEN_PER_ADDRESS = Limit("forgotten", 10)
 FORGOTTEN_PER_ACCOUNT = Limit("forgotten-account", 3, 3600)
@@ -72,6 +81,30 @@ async def recover_account(
         expires_in=new_password.RECOVERY_SECONDS,
         message="Set a new password at POST /auth/set-new-password.",
     )
+
+
+@router.post(
+    "/recovery-keys",
+    responses=problems(
+        Unauthorized,
+        WrongPassword,
+        two_factor.CodeWrong,
+        Invalid,
+        BodyInvalid,
+        TooManyRequests,
+        two_factor.CodesPaused,
+        TooManyPasswords,
+    ),
+)
+async def renew_recovery_keys(
+    body: RenewKeysIn, developer: CurrentDeveloper, db: Db, seal: Sealing
+) -> RecoveryKeysOut:
+    """Replace the recovery keys. The new ones are shown this once, and the old ones are worth nothing any more."""
+    await prove_password(db, developer, body.password)
+    keys = await db.act(lambda tx: renew_keys(tx, seal, developer, body.code))
+    if keys is None:
+        raise two_factor.CodeWrong
+    return RecoveryKeysOut(recovery_keys=keys)
 
 
 @router.post(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from hansa.rooms.people.schemas import Email, NewPassword, Secret
+from hansa.rooms.people.schemas import CODE_MAX_CHARACTERS, Email, NewPassword, Secret
 
 
 class ChangePasswordIn(BaseModel):
@@ -31,6 +31,19 @@ class RecoveryIn(BaseModel):
 
     email: Email
     recovery_key: Secret
+
+
+class RenewKeysIn(BaseModel):
+    """The password, and with two-factor login a code."""
+
+    password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
+    code: Annotated[str, Field(max_length=CODE_MAX_CHARACTERS)] | None = Field(default=None, repr=False)
+
+
+class RecoveryKeysOut(BaseModel):
+    """Three new recovery keys, shown this once."""
+
+    recovery_keys: list[str]
 
 
 class PasswordTokenOut(BaseModel):

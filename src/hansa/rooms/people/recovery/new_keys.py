@@ -1,0 +1,24 @@
+"""New recovery keys, when the old ones are used up, lost or seen by somebody."""
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.rooms.people import letters, recovery_keys, two_factor
+
+from . import store
+
+
+async def renew_keys(tx: Tx, seal: Seal, developer: Developer, code: str | None) -> list[str] | None:
+    """Replace the recovery keys and return the new ones, shown once.
+
+    None when two-factor login asks for a code and this is none: the caller commits that it was tried, and refuses then.
+
+    Raises: CodesPaused.
+    """
+    await store.lock_developer(tx, developer.id)
+    if await two_factor.is_on(tx, developer.id) and not (
+        code and await two_factor.take_code(tx, seal, developer.id, code)
+    ):
+        return None
+    await letters.notify(tx, seal, developer.id, letters.recovery_keys_renewed)
+    return await recovery_keys.renew(tx, developer.id)
