@@ -3,7 +3,6 @@
 import itertools
 from datetime import datetime
 
-import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -131,13 +130,12 @@ async def test_the_keys_are_read_in_pages(registry):
     assert code(await registry.get("/agents/did:hansa:hansa.local:0/keys")) == (404, "RESOURCE_NOT_FOUND")
 
 
-@pytest.mark.parametrize("again", ["the present key", "a key given up"])
-async def test_a_key_that_the_agent_has_or_had_is_no_new_one(registry, again):
+async def test_a_key_that_the_agent_has_or_had_is_no_new_one(registry):
     agent = await registry.agent()
     jwk = new_jwk()
     assert (await rotate(agent, {"public_key_jwk": jwk})).status_code == 200
-    if again == "a key given up":
-        assert (await rotate(agent)).status_code == 200
+    assert code(await rotate(agent, {"public_key_jwk": jwk})) == (409, "KEY_HELD_BEFORE")
+    assert (await rotate(agent)).status_code == 200
     assert code(await rotate(agent, {"public_key_jwk": jwk})) == (409, "KEY_HELD_BEFORE")
 
 
@@ -152,10 +150,10 @@ UNSOUND = {
 }
 
 
-@pytest.mark.parametrize("jwk", UNSOUND.values(), ids=UNSOUND.keys())
-async def test_an_unsound_key_is_refused_and_the_present_one_stays(registry, jwk):
+async def test_an_unsound_key_is_refused_and_the_present_one_stays(registry):
     agent = await registry.agent()
-    assert (await rotate(agent, {"public_key_jwk": jwk})).status_code == 422
+    for name, jwk in UNSOUND.items():
+        assert (await rotate(agent, {"public_key_jwk": jwk})).status_code == 422, name
     assert [key["number"] for key in await keys_of(agent)] == [1]
 
 

@@ -4,8 +4,6 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-import pytest
-
 from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.rooms import agents
 from tests.hostile.refusals import fault_of
@@ -58,19 +56,19 @@ async def test_a_token_speaks_for_nobody_but_whose_secret_bought_it(registry: Te
     }
 
 
-@pytest.mark.parametrize(
-    "subject",
-    [
-        "did:hansa:system:treasury",
-        "did:hansa:system:fee_collector",
-        f"did:hansa:hansa.local:{uuid4()}",
-        "",
-        "1",
-    ],
-)
-async def test_a_token_of_whoever_is_no_agent_opens_nothing(registry: TestRegistry, subject: str):
+NO_AGENTS = [
+    "did:hansa:system:treasury",
+    "did:hansa:system:fee_collector",
+    f"did:hansa:hansa.local:{uuid4()}",
+    "",
+    "1",
+]
+
+
+async def test_a_token_of_whoever_is_no_agent_opens_nothing(registry: TestRegistry):
     agent = await registry.agent()
-    assert await asked(registry, issued(registry, subject, session_of(agent))) == {(401, None)}
+    for subject in NO_AGENTS:
+        assert await asked(registry, issued(registry, subject, session_of(agent))) == {(401, None)}, subject
 
 
 async def test_a_did_in_another_spelling_is_another_did(registry: TestRegistry):
@@ -94,13 +92,15 @@ async def test_what_one_process_ends_every_process_refuses_at_the_next_request(r
         assert await asked(second, robbed.token) == {(401, None)}
 
 
-@pytest.mark.parametrize(
-    "header", ["X-Forwarded-Client-Cert", "X_Forwarded_Client_Cert", "Client-Cert", "X-SSL-Cert"]
-)
-async def test_a_certificate_in_a_header_opens_nothing(registry: TestRegistry, header: str):
+async def test_a_certificate_in_a_header_opens_nothing(registry: TestRegistry):
     agent = await registry.agent()
     svid = (await registry.post("/agent/enable-mtls", json={}, headers=agent.headers)).json()["svid"]
     shown = svid["svid_pem"].replace("\n", " ")
-    for value in (shown, f"URI={svid['spiffe_id']}", f'By=spiffe://hansa.local;URI="{svid["spiffe_id"]}"'):
-        answer = await registry.get("/agents/me", headers={header: value})
-        assert (answer.status_code, fault_of(answer)) == (401, None)
+    for header in ("X-Forwarded-Client-Cert", "X_Forwarded_Client_Cert", "Client-Cert", "X-SSL-Cert"):
+        for value in (
+            shown,
+            f"URI={svid['spiffe_id']}",
+            f'By=spiffe://hansa.local;URI="{svid["spiffe_id"]}"',
+        ):
+            answer = await registry.get("/agents/me", headers={header: value})
+            assert (answer.status_code, fault_of(answer)) == (401, None), header
