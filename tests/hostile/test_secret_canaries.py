@@ -32,7 +32,7 @@ class Conversation:
     secrets: dict[str, str] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
 
-    async def say(self, method: str, path: str, **request: Any) -> dict[str, Any]:
+    async def say(self, method: str, path: str, **request: Any) -> Any:
         """Send a request; a refusal is kept."""
         headers = {**self.registry.elsewhere(), **request.pop("headers", {})}
         answer = await self.http.request(method, "/api/v1" + path, headers=headers, **request)
@@ -57,6 +57,7 @@ async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process
         each_alone = httpx2.Limits(max_keepalive_connections=0)
         async with httpx2.AsyncClient(base_url=served.url, timeout=30, limits=each_alone) as http:
             talk = Conversation(http, registry)
+            await be_invited(talk)
             await become_a_developer(talk)
             await get_back_into_an_account(talk)
             await make_an_agent(talk)
@@ -112,10 +113,21 @@ def spellings(secret: str) -> set[str]:
     }
 
 
+async def be_invited(talk: Conversation) -> None:
+    """Codes of invitations: one that is shown at registration, one that is revoked by itself."""
+    admin = await talk.registry.administrator("admin_support")
+    asked = {"count": 2, "note": "For the canary"}
+    made = await talk.say("POST", "/admin/invite-codes/generate", json=asked, headers=admin.headers)
+    used, revoked = [invite["code"] for invite in made]
+    talk.keep(**{"invitation": used, "revoked invitation": revoked})
+    await talk.say("DELETE", f"/admin/invite-codes/{revoked}", headers=admin.headers)
+
+
 async def become_a_developer(talk: Conversation) -> None:
     password = f"Canary-7-{uuid4().hex}"
     me = {"name": "Canary", "email": "canary@example.org", "tos_accepted": True, "age_confirmed": True}
-    registered = await talk.say("POST", "/auth/register", json={**me, "password": password})
+    code = {"invite_code": talk.secrets["invitation"]}
+    registered = await talk.say("POST", "/auth/register", json={**me, **code, "password": password})
     talk.keep(password=password)
     talk.keep(**{f"recovery key {number}": key for number, key in enumerate(registered["recovery_keys"])})
     form = {"username": me["email"], "password": password}
