@@ -159,11 +159,12 @@ async def test_the_mailed_link_sets_a_new_password_once(start_registry):
     assert said(await set_password(registry, token)) == (401, "AUTH_FAILED")
 
 
-@pytest.mark.parametrize("header", ["Host", "X-Forwarded-Host", "Forwarded", "Origin", "Referer"])
-async def test_no_header_of_a_request_gets_into_a_link(registry, header):
+async def test_no_header_of_a_request_gets_into_a_link(registry):
     ada = await person(registry)
-    hostile = "host=evil.example" if header == "Forwarded" else "evil.example"
-    await registry.post("/auth/forgot-password", json={"email": ada.email}, headers={header: hostile})
+    hostile = dict.fromkeys(("Host", "X-Forwarded-Host", "Origin", "Referer"), "evil.example")
+    hostile["Forwarded"] = "host=evil.example"
+    answer = await registry.post("/auth/forgot-password", json={"email": ada.email}, headers=hostile)
+    assert answer.status_code == 200
     (letter,) = await links(registry)
     assert "evil" not in letter.as_string()
     assert f"{registry.settings.base_url}/set-password#token=" in text_of(letter)
@@ -214,9 +215,9 @@ async def test_a_link_ends_after_an_hour(ada):
     assert (await set_password(ada.registry, token_in(letter))).status_code == 401
 
 
-@pytest.mark.parametrize("email", ["", "ada", "ada@localhost", 42, None])
-async def test_a_malformed_address_is_a_validation_error(registry, email):
-    assert (await forget(registry, email)).status_code == 422
+async def test_a_malformed_address_is_a_validation_error(registry):
+    for email in ("", "ada", "ada@localhost", 42, None):
+        assert (email, (await forget(registry, email)).status_code) == (email, 422)
 
 
 # Recovering the account

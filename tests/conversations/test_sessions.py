@@ -49,10 +49,10 @@ async def test_sessions_come_in_pages(ada):
     assert listed["pagination"]["total_items"] == 3
 
 
-@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": 201}, {"offset": -1}, {"offset": 2**31}])
-async def test_a_page_out_of_bounds_is_a_validation_error(ada, query):
-    answer = await ada.registry.get("/auth/sessions", headers=ada.headers, params=query)
-    assert answer.status_code == 422
+async def test_a_page_out_of_bounds_is_a_validation_error(ada):
+    for query in ({"limit": 0}, {"limit": 201}, {"offset": -1}, {"offset": 2**31}):
+        answer = await ada.registry.get("/auth/sessions", headers=ada.headers, params=query)
+        assert (query, answer.status_code) == (query, 422)
 
 
 async def test_ending_one_session_ends_its_tokens_and_no_other(ada):

@@ -19,6 +19,16 @@ from hansa.foundation.words.jwk import jwk_of
 from tests.hostile.refusals import fault_of
 from tests.registry import TestRegistry
 
+MALFORMED_HEADERS = (
+    "Bearer",
+    "Bearer ",
+    "bearer\t",
+    "Token {}",
+    "Bearer Bearer {}",
+    "Bearer {}, Bearer {}",
+    "{}",
+    "Basic {}",
+)
 IDENTITY_POINT = bytes([1, *bytes(31)])
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -202,26 +212,13 @@ async def test_a_key_in_use_for_one_kind_signs_no_other(registry: TestRegistry, 
             assert (await show(registry, kind, forged)).status_code == 401
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "Bearer",
-        "Bearer ",
-        "bearer\t",
-        "Token {}",
-        "Bearer Bearer {}",
-        "Bearer {}, Bearer {}",
-        "{}",
-        "Basic {}",
-    ],
-)
 async def test_a_good_token_in_a_malformed_header_is_refused(
-    registry: TestRegistry, tokens: dict[TokenKind, str], header: str
+    registry: TestRegistry, tokens: dict[TokenKind, str]
 ):
     good = tokens[TokenKind.DEVELOPER]
-    answer = await registry.get("/auth/profile", headers={"Authorization": header.replace("{}", good)})
-    assert answer.status_code == 401
-    assert fault_of(answer) is None
+    for header in MALFORMED_HEADERS:
+        answer = await registry.get("/auth/profile", headers={"Authorization": header.replace("{}", good)})
+        assert (header, answer.status_code, fault_of(answer)) == (header, 401, None)
 
 
 async def test_two_authorization_headers_are_refused(registry: TestRegistry, tokens: dict[TokenKind, str]):
