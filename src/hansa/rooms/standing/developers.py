@@ -35,15 +35,12 @@ async def suspend_developer(
 async def reinstate_developer(
     tx: Tx, developer_id: int, administrator: Developer, *, reason: str | None
 ) -> list[Restored]:
-    """Lift the developer's suspension and what it did to the agents; what else stands against one goes on standing.
-
-    Raises: DeveloperUnknown.
-    """
+    """Lift the developer's suspension and whatever stands against the agents. Raises: DeveloperUnknown."""
     await require_developer(tx, developer_id)
     await store.lock_developer(tx, developer_id)
     lifted = await store.lift_developer_suspension(tx, developer_id, by=administrator.id)
     dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
-    told = await reinstate_each(tx, dids, administrator, grounds=("developer",), soft=False)
+    told = await reinstate_each(tx, dids, administrator, soft=False)
     if lifted:
         returned = sum(row.registry == "reinstated" for row in told.values())
         day = (await store.today(tx)).isoformat()

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from hansa.foundation.events import AgentReinstated, AgentSuspended
+from hansa.foundation.events import AgentReinstated
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal
 
 from . import levers, store
-from .rules import GROUNDS, Ground, Restored, Return, Standing
+from .rules import Restored, Return
 
 
 async def reinstate_agents(
@@ -20,21 +20,21 @@ async def reinstate_agents(
     A soft reinstatement leaves withheld what is withheld, until a hard one.
     """
     known = await agents.statuses_of(tx, dids)
-    told = await reinstate_each(tx, list(known), administrator, grounds=GROUNDS, soft=soft)
+    told = await reinstate_each(tx, list(known), administrator, soft=soft)
     for did in told:
         await record_admin_act(tx, administrator, act="agent.reinstate", subject=did, reason=reason)
     return [told.get(did, Restored(did, "not_found", "skipped", "skipped")) for did in dids]
 
 
 async def reinstate_each(
-    tx: Tx, dids: Sequence[str], administrator: Developer, *, grounds: Sequence[Ground], soft: bool
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, soft: bool
 ) -> dict[str, Restored]:
-    """Lift what stands against these agents on these grounds; who is suspended on another one stays so."""
-    left = {did: standing.without(grounds) for did, standing in (await store.lock(tx, dids)).items()}
-    status = {did: await _status(tx, did, left[did]) for did in sorted(left)}
+    """Lift whatever stands against these agents."""
+    is_withheld = await store.lock(tx, dids)
+    status = {did: await levers.let_act(tx, did) for did in sorted(is_withheld)}
     lifted = [did for did, told in status.items() if told not in {"revoked", levers.FAILED}]
-    await store.lift_suspensions(tx, lifted, grounds, by=administrator.id)
-    due = [] if soft else [did for did in status if _is_due(status[did], left[did])]
+    await store.lift_suspensions(tx, lifted, by=administrator.id)
+    due = [] if soft else [did for did, told in status.items() if is_withheld[did] and told != "revoked"]
     identity = {did: await levers.give_identity(tx, did) for did in due}
     account = await levers.give_accounts(tx, due)
     given_back = [did for did in due if identity[did] != levers.FAILED and account.get(did) != levers.FAILED]
@@ -46,22 +46,12 @@ async def reinstate_each(
     }
 
 
-async def _status(tx: Tx, did: str, left: Standing) -> Return:
-    return "still_suspended" if left.is_suspended else await levers.let_act(tx, did)
-
-
-def _is_due(status: Return, left: Standing) -> bool:
-    """Whether what is withheld is to be given back."""
-    return left.is_withheld and not left.is_hard and status != "revoked"
-
-
 async def _tell(tx: Tx, status: Mapping[str, Return], given_back: Sequence[str], *, soft: bool) -> None:
     day = (await store.today(tx)).isoformat()
-    told: list[AgentReinstated | AgentSuspended] = []
-    for did, became in status.items():
-        if became == "reinstated" or (became == "already_active" and did in given_back):
-            told.append(AgentReinstated(did=did, soft=soft, date=day))
-        elif became == "still_suspended" and did in given_back:
-            told.append(AgentSuspended(did=did, soft=True, date=day))
+    told = [
+        AgentReinstated(did=did, soft=soft, date=day)
+        for did, became in status.items()
+        if became == "reinstated" or (became == "already_active" and did in given_back)
+    ]
     if told:
         await journal.append(tx, *told)

@@ -108,7 +108,7 @@ async def reinstate_one_developer(
     db: Db,
     body: ReinstateDeveloperIn | None = None,
 ) -> RestoredDeveloperOut:
-    """Lift a developer's suspension and what it did to the agents; one suspended for itself stays so."""
+    """Lift a developer's suspension and whatever stands against the agents."""
     reason = body.reason if body else None
     rows = await db.act(lambda tx: reinstate_developer(tx, developer_id, administrator, reason=reason))
     return RestoredDeveloperOut.under(developer_id, rows)

@@ -83,9 +83,7 @@ class RestoredOut(BaseModel):
     """What was given back to one agent."""
 
     agent_did: str
-    registry: rules.Return = Field(
-        description="`still_suspended`: it was suspended for itself as well, and stays so."
-    )
+    registry: rules.Return
     mtls: rules.IdentityGiven
     teg: rules.AccountGiven
 

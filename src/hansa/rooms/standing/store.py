@@ -11,7 +11,7 @@ from datetime import date
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import DeveloperSuspension, Ground, Standing, Suspension
+from .rules import DeveloperSuspension, Ground, Suspension
 
 _MAKE_ROWS = "INSERT INTO standing_agent (did) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
 
@@ -32,8 +32,8 @@ WHERE s.soft AND NOT EXCLUDED.soft
 """
 
 _LIFT = """
-UPDATE standing_suspension SET lifted_by = $3, lifted_at = now()
-WHERE did = ANY($1) AND ground = ANY($2) AND lifted_at IS NULL
+UPDATE standing_suspension SET lifted_by = $2, lifted_at = now()
+WHERE did = ANY($1) AND lifted_at IS NULL
 """
 
 _WITHHOLD = """
@@ -79,18 +79,11 @@ async def today(tx: Tx) -> date:
     return day
 
 
-async def lock(tx: Tx, dids: Collection[str]) -> dict[str, Standing]:
-    """Lock these agents against other acts, and tell what stands against each."""
+async def lock(tx: Tx, dids: Collection[str]) -> dict[str, bool]:
+    """Lock these agents against other acts; of each, whether its identity and account are withheld."""
     in_order = sorted(dids)
     await tx.execute(_MAKE_ROWS, in_order)
-    rows = await tx.fetch(_LOCK, in_order)
-    standing = await suspensions_of(tx, in_order)
-    return {
-        row["did"]: Standing(
-            {one.ground: one.soft for one in standing.get(row["did"], ())}, row["withheld_since"] is not None
-        )
-        for row in rows
-    }
+    return {row["did"]: row["withheld_since"] is not None for row in await tx.fetch(_LOCK, in_order)}
 
 
 async def suspensions_of(tx: Tx, dids: Sequence[str]) -> dict[str, list[Suspension]]:
@@ -108,9 +101,9 @@ async def open_suspensions(
     await tx.execute(_OPEN, list(dids), ground, soft, reason, by)
 
 
-async def lift_suspensions(tx: Tx, dids: Sequence[str], grounds: Sequence[Ground], *, by: int) -> None:
-    """End what stands against the locked agents on these grounds."""
-    await tx.execute(_LIFT, list(dids), list(grounds), by)
+async def lift_suspensions(tx: Tx, dids: Sequence[str], *, by: int) -> None:
+    """End whatever stands against the locked agents."""
+    await tx.execute(_LIFT, list(dids), by)
 
 
 async def withhold(tx: Tx, dids: Sequence[str]) -> set[str]:
