@@ -6,7 +6,6 @@
 - The fee collector is touched once per batch, after the agents' accounts; transaction ids are given out under its
   lock, so that they rise in the order in which every account changed.
 - Same outcome as `posting.transfer`, one order at a time, which remains the judge in `tests/properties`.
-- Two batches are under way at once: one is prepared while the other is written. Row locks keep them honest.
 - The queue is bounded: what does not fit is refused with 503 at once.
 """
 
@@ -31,8 +30,6 @@ from .posting import Preview, Receipt, TransferOrder, preview, transfer
 
 BATCH_MAX = 500
 WAITING_MAX = 4000
-# One batch is prepared here while the other is written there.
-LANES = 2
 
 Scope = tuple[str, str, str]
 
@@ -64,7 +61,7 @@ class GroupCommit:
         self._policy = policy
         self._waiting: deque[Ticket] = deque()
         self._scopes: set[Scope] = set()
-        self._lanes: set[asyncio.Task[None]] = set()
+        self._worker: asyncio.Task[None] | None = None
 
     async def transfer(
         self, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]
@@ -83,23 +80,14 @@ class GroupCommit:
             self._scopes.add(scope)
             ticket.outcome.add_done_callback(lambda _: self._scopes.discard(scope))
         self._waiting.append(ticket)
-        if len(self._lanes) < LANES:
-            self._lanes.add(asyncio.create_task(self._work()))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._commit_batches())
         # A client that goes away does not undo a transfer that is already in a batch.
         return await asyncio.shield(ticket.outcome)
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
         return await self._database.read(lambda tx: preview(tx, order, self._policy))
-
-    async def _work(self) -> None:
-        try:
-            await self._commit_batches()
-        finally:
-            # In the step that found nothing waiting: whoever comes next sees a free lane.
-            lane = asyncio.current_task()
-            assert lane is not None
-            self._lanes.discard(lane)
 
     async def _commit_batches(self) -> None:
         while self._waiting:
