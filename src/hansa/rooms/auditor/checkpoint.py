@@ -42,10 +42,12 @@ async def advance(tx: Tx, seen: journal.Horizon, *, from_zero: bool = False) -> 
     assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
     kept = nothing_kept(seen) if from_zero else await current_checkpoint(tx, seen)
     fold = await journal.fold_supply(tx, kept.folded_from, seen)
-    moves = await journal.fold_moves(tx, kept.folded_from, seen)
     if kept.folded_from == journal.ORIGIN:
         await store.forget_folded(tx)
-    await store.fold_in(tx, [move for move in moves if move.settled])
+    pending: list[journal.Move] = []
+    async for moves in journal.fold_moves(tx, kept.folded_from, seen):
+        await store.fold_in(tx, [move for move in moves if move.settled])
+        pending += [move for move in moves if move.pending]
     reached = replace(
         kept,
         folded_from=journal.FoldedFrom(
@@ -54,7 +56,7 @@ async def advance(tx: Tx, seen: journal.Horizon, *, from_zero: bool = False) -> 
         terms=kept.terms + fold.settled,
     )
     await store.keep_checkpoint(tx, reached)
-    return Advance(reached.terms + fold.pending, [move for move in moves if move.pending], reached)
+    return Advance(reached.terms + fold.pending, pending, reached)
 
 
 async def advance_if_free(tx: Tx) -> None:

@@ -4,6 +4,7 @@ A fold may begin where an earlier one ended (`FoldedFrom`). It tells settled eve
 from those whose transactions are still among open ones.
 """
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import asyncpg
@@ -104,9 +105,9 @@ async def fold_supply(tx: Tx, since: FoldedFrom, seen: Horizon) -> SupplyFold:
     )
 
 
-async def fold_moves(tx: Tx, since: FoldedFrom, seen: Horizon) -> list[Move]:
-    """As `fold_supply`, for each bucket of each account."""
-    return await fold_store.fold_moves(tx, _bounds(since, seen))
+def fold_moves(tx: Tx, since: FoldedFrom, seen: Horizon) -> AsyncIterator[list[Move]]:
+    """As `fold_supply`, for each bucket of each account, some at a time."""
+    return fold_store.fold_moves(tx, _bounds(since, seen))
 
 
 def _bounds(since: FoldedFrom, seen: Horizon) -> tuple[int, int, int, int]:

@@ -5,6 +5,7 @@ event is settled when its transaction ended before the snapshot's oldest open on
 event of a transaction that this cluster has not reached yet is a relic of another cluster, and settled as well.
 """
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -15,6 +16,7 @@ from hansa.foundation.words.money import UNIT
 
 # A whole history takes longer than a request may.
 FOLD_SECONDS = 900
+MOVES_AT_ONCE = 2000
 
 _HORIZON = """
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest_open,
@@ -84,6 +86,14 @@ async def fold_supply(tx: Tx, bounds: tuple[int, int, int, int]) -> list[asyncpg
     return await tx.fetch(_SUPPLY, *bounds, UNIT, timeout=FOLD_SECONDS)
 
 
-async def fold_moves(tx: Tx, bounds: tuple[int, int, int, int]) -> list[Move]:
-    """What each bucket gained or lost; `bounds` are $1 to $4."""
-    return [Move(**row) for row in await tx.fetch(_MOVES, *bounds, UNIT, timeout=FOLD_SECONDS)]
+async def fold_moves(tx: Tx, bounds: tuple[int, int, int, int]) -> AsyncIterator[list[Move]]:
+    """What each bucket gained or lost, some at a time; `bounds` are $1 to $4."""
+    # A million buckets at once would be a gigabyte here, and seconds in which nothing else is answered.
+    moves: list[Move] = []
+    async for row in tx.cursor(_MOVES, *bounds, UNIT, prefetch=MOVES_AT_ONCE, timeout=FOLD_SECONDS):
+        moves.append(Move(**row))
+        if len(moves) == MOVES_AT_ONCE:
+            yield moves
+            moves = []
+    if moves:
+        yield moves
