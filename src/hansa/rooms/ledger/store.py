@@ -1,6 +1,6 @@
 """Every SQL statement of the book.
 
-Locks: agents' accounts are locked by `lock_accounts` in id order before anything is decided; the registry's own
+Locks: agents' accounts are locked in id order before anything is decided, by `lock_accounts` or inside the batch; the registry's own
 accounts are touched after them, one statement each. So all transactions take locks in one order.
 """
 
