@@ -58,6 +58,8 @@ class Card:
     source_registry: str | None
     settlement_currency: str
     trust_domain: str
+    liveness: str
+    liveness_checked_at: datetime | None
     card_data: dict[str, Any] | None = None
 
 

@@ -140,7 +140,9 @@ class CardPageOut(Page[CardOut]):
 class Liveness(BaseModel):
     """Whether the agent answered when it was last called."""
 
-    state: str = Field(description="`unknown` until the agent has been called.")
+    state: str = Field(
+        description="`unknown` until the agent has been called, then `alive` or `unreachable`."
+    )
     checked_at: datetime | None
 
 
@@ -244,5 +246,5 @@ def _home(card: Card) -> dict[str, Any]:
         "is_federated": card.source_registry is not None,
         "trust_domain": card.trust_domain,
         "reputation": None,
-        "liveness": Liveness(state="unknown", checked_at=None),
+        "liveness": Liveness(state=card.liveness, checked_at=card.liveness_checked_at),
     }
