@@ -122,10 +122,10 @@ async def burn_recovery_key(tx: Tx, developer_id: int, key_hash: bytes) -> bool:
 
 
 async def burn_recovery_key_of_address(tx: Tx, email: str, key_hash: bytes) -> int | None:
-    """In one statement, so that an unknown address takes as long as a wrong key."""
+    """The same lookups for an unknown address, so that it takes as long as a wrong key."""
     developer_id: int | None = await tx.fetchval(
-        "DELETE FROM people_recovery_key k USING people_developer d"
-        ' WHERE lower(d.email COLLATE "C") = $1 AND k.developer_id = d.id AND k.key_hash = $2 RETURNING d.id',
+        "DELETE FROM people_recovery_key WHERE key_hash = $2 AND developer_id = coalesce("
+        '(SELECT id FROM people_developer WHERE lower(email COLLATE "C") = $1), 0) RETURNING developer_id',
         email.lower(),
         key_hash,
     )
