@@ -1,22 +1,26 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
 from .enforcement import reinstate_card, suspend_card
-from .errors import CardInvalid, CardUnknown, HumanReadableIdTaken
+from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
 from .reading import card_of_agent
 from .records import Card, StoredCard
+from .replace import replace_document
 from .retire import retire_card
 from .routes import router
 from .template import card_template
+from .versions.records import Replaced
 
 __all__ = [
     "Card",
     "CardInvalid",
+    "CardRevoked",
     "CardUnknown",
     "Filters",
     "HumanReadableIdTaken",
     "PageWanted",
+    "Replaced",
     "StoredCard",
     "card_of_agent",
     "card_template",
@@ -24,6 +28,7 @@ __all__ = [
     "publish_card",
     "publish_stub",
     "reinstate_card",
+    "replace_document",
     "retire_card",
     "router",
     "suspend_card",

@@ -23,6 +23,13 @@ class HumanReadableIdTaken(Conflict):
     sentence = "Another card has that humanReadableId."
 
 
+class CardRevoked(Conflict):
+    """The card's agent is revoked: nothing of the card changes any more."""
+
+    code = "CARD_REVOKED"
+    sentence = "The card is revoked; nothing of it changes any more."
+
+
 class CursorInvalid(Invalid):
     """The `next` value was not given out by this listing."""
 

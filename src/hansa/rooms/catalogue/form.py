@@ -88,6 +88,13 @@ def sentence_of(trouble: Trouble) -> str:
     return f"{trouble.field[: limits.MEMBER_NAME_MAX]}: {trouble.message}"
 
 
+def is_platform_extension(extension: Any) -> bool:
+    """Whether the extension is one that the platform alone writes."""
+    uri = extension.get("uri") if isinstance(extension, dict) else None
+    last = uri.rstrip("/").rpartition("/")[2] if isinstance(uri, str) else ""
+    return last.lower().replace("_", "-") in PLATFORM_EXTENSIONS
+
+
 def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     hri = card.get("humanReadableId")
     if hri is not None and not human_readable_id.is_well_formed(hri):
@@ -123,11 +130,5 @@ def _owned_part(card: dict[str, Any]) -> dict[str, Any]:
     }
     for holder in (owned, owned.get("capabilities")):
         if isinstance(holder, dict) and isinstance(holder.get("extensions"), list):
-            holder["extensions"] = [item for item in holder["extensions"] if not _is_platform_extension(item)]
+            holder["extensions"] = [item for item in holder["extensions"] if not is_platform_extension(item)]
     return owned
-
-
-def _is_platform_extension(extension: Any) -> bool:
-    uri = extension.get("uri") if isinstance(extension, dict) else None
-    last = uri.rstrip("/").rpartition("/")[2] if isinstance(uri, str) else ""
-    return last.lower().replace("_", "-") in PLATFORM_EXTENSIONS

@@ -69,7 +69,12 @@ def size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
             yield Trouble(here.path, f"The card is nested deeper than {DEPTH_MAX} levels.")
             return
         waiting.extend(_members(here))
-    if len(json.dumps(card, ensure_ascii=False).encode("utf-8", "replace")) > CARD_MAX_BYTES:
+    try:
+        text = json.dumps(card, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        yield Trouble("card_data", "The card holds a number that JSON cannot write.")
+        return
+    if len(text.encode("utf-8", "replace")) > CARD_MAX_BYTES:
         yield Trouble("card_data", f"The card is larger than {CARD_MAX_BYTES} bytes.")
 
 

@@ -34,6 +34,23 @@ class Findable:
     tags_text: str
     skills_text: str
 
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The values as every statement that writes a document binds them, its size after the document."""
+        return (
+            self.name,
+            self.description,
+            self.card_json,
+            len(self.card_json.encode()),
+            self.pricing_json,
+            self.tags,
+            self.tee_type,
+            self.name_text,
+            self.description_text,
+            self.tags_text,
+            self.skills_text,
+        )
+
 
 def findable(card: dict[str, Any]) -> Findable:
     """What is searched and filtered, taken out of a card. Its tags are its own and those of its skills."""

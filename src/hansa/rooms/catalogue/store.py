@@ -105,17 +105,7 @@ async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
         new.host,
         new.settlement_currency,
         new.trust_domain,
-        content.name,
-        content.description,
-        content.card_json,
-        len(content.card_json.encode()),
-        content.pricing_json,
-        content.tags,
-        content.tee_type,
-        content.name_text,
-        content.description_text,
-        content.tags_text,
-        content.skills_text,
+        *content.columns,
     )
     if card_id is None:
         return None

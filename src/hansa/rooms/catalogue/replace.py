@@ -1,0 +1,75 @@
+"""Replace the document of a card: one way for its owner and for a pull of the card that the agent serves itself.
+
+- Both are judged alike, both keep the document before as a version, and neither writes anything where nothing changes.
+- What the platform says in the document stays; the listing, the status and whether the card is active are not touched.
+- A pull counts when the agent's own card has changed since the last pull: an owner's word stands until then.
+"""
+
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.canonical import digest
+
+from .errors import CardRevoked, CardUnknown, HumanReadableIdTaken
+from .form import require_card
+from .rules import findable
+from .versions import store
+from .versions.records import Replaced, Source, StandingDocument
+from .versions.rules import changed_keys, successor
+
+
+async def replace_document(tx: Tx, card_id: int, document: Any, *, source: Source) -> Replaced | None:
+    """Judge a document and make it the card's; None when nothing was written. `card_id` is the card's number.
+
+    The card stays locked until the transaction ends. After a refusal the transaction can go on.
+    Raises: CardUnknown, CardRevoked, CardInvalid, HumanReadableIdTaken.
+    """
+    judged = require_card(document)
+    standing = await store.lock_document(tx, card_id)
+    if standing is None:
+        raise CardUnknown
+    if standing.status == "revoked":
+        raise CardRevoked
+    pulled_hash = digest(judged) if source == "pull" else None
+    if pulled_hash is not None and pulled_hash == standing.pulled_hash:
+        return None
+    new = successor(standing.card_data, judged)
+    changed = changed_keys(standing.card_data, new)
+    if changed:
+        return await _replace(tx, standing, new, changed, source=source, pulled_hash=pulled_hash)
+    if pulled_hash is not None:
+        await store.note_pulled(tx, card_id, pulled_hash)
+    return None
+
+
+async def _replace(
+    tx: Tx,
+    standing: StandingDocument,
+    new: dict[str, Any],
+    changed: tuple[str, ...],
+    *,
+    source: Source,
+    pulled_hash: bytes | None,
+) -> Replaced:
+    old_hash = digest(standing.card_data)
+    name = new["humanReadableId"]
+    version = await store.replace(
+        tx,
+        standing,
+        old_hash=old_hash,
+        content=findable(new),
+        human_readable_id=name,
+        source=source,
+        pulled_hash=pulled_hash,
+    )
+    if version is None:
+        raise HumanReadableIdTaken(context={"human_readable_id": name})
+    return Replaced(
+        standing.id,
+        standing.card_id,
+        standing.did,
+        version,
+        changed,
+        old_hash.hex(),
+        digest(new).hex(),
+    )

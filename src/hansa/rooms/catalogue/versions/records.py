@@ -1,0 +1,35 @@
+"""The document that a card has, and what became of it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+from uuid import UUID
+
+Source: TypeAlias = Literal["owner", "pull"]
+"""Who brought a document: its owner, or a pull of the card that the agent serves itself."""
+
+
+@dataclass(frozen=True)
+class StandingDocument:
+    """The document that a card has now, locked until the transaction ends."""
+
+    id: UUID
+    card_id: int
+    did: str | None
+    human_readable_id: str
+    status: str
+    version: int
+    card_data: dict[str, Any]
+    pulled_hash: bytes | None
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A document was replaced. The hashes are hex, as they are told; the keys are those of the top that differ."""
+
+    id: UUID
+    card_id: int
+    did: str | None
+    version: int
+    changed_keys: tuple[str, ...]
+    old_hash: str
+    new_hash: str
