@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-deep test-release check format map events bench bench-full lock clean
+.PHONY: help setup run demo browser test test-deep test-release check format map events pictures bench bench-full lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -17,13 +17,16 @@ run: setup ## run the registry on http://127.0.0.1:8000
 demo: setup ## the honest path end to end, against a registry in a temporary directory
 	@$(BIN)/hansa demo
 
-test: .venv/.test ## every test, on the embedded database
+browser: .venv/.test ## find the browser of the page tests; install one where there is none
+	@$(BIN)/python -m tests.browser.chromium
+
+test: browser ## every test, on the embedded database
 	$(PYTEST) tests
 
-test-deep: .venv/.test ## the same tests with larger numbers (about an hour)
+test-deep: browser ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests
 
-test-release: .venv/.test ## the same tests before a release (a night)
+test-release: browser ## the same tests before a release (a night)
 	HANSA_TEST_TIER=2 $(PYTEST) tests
 
 check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
@@ -43,6 +46,9 @@ map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reac
 
 events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
 	$(BIN)/hansa events --write docs/events
+
+pictures: browser ## take the pictures of the README anew
+	$(BIN)/python -m tests.browser.pictures
 
 bench: .venv/.test ## the small benches, each beside its baseline
 	$(BIN)/python -m bench

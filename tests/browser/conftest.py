@@ -1,7 +1,6 @@
-"""A real browser: the chromium of CHROMIUM or of the PATH. Where there is none these tests are not collected."""
+"""A real browser. Where there is none, the tests of the pages fail and say so."""
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,19 +8,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, Request, async_playwright, expect
 
+from tests.browser import chromium
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-collect_ignore_glob = [] if CHROMIUM else ["test_*.py"]
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if CHROMIUM is None:
-        terminalreporter.write_line(
-            "not collected: tests/browser (no chromium on the PATH and none in CHROMIUM)"
-        )
-
 
 # A busy machine is no failure.
 expect.set_options(timeout=30_000)
@@ -40,11 +29,23 @@ OpenPage = Callable[..., Awaitable[Visit]]
 
 
 @pytest.fixture(scope="session")
-async def browser() -> AsyncIterator[Browser]:
+def browser_path() -> str:
+    """The browser to start; a test that needs one fails here where there is none."""
+    try:
+        found = chromium.find()
+    except chromium.NoBrowser as trouble:
+        pytest.fail(str(trouble), pytrace=False)
+    if found is None:
+        pytest.fail(chromium.NONE_FOUND, pytrace=False)
+    return found
+
+
+@pytest.fixture(scope="session")
+async def browser(browser_path: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         # The sandbox of the browser does not start for root, and nothing but our own pages is opened.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        browser = await playwright.chromium.launch(executable_path=browser_path, args=arguments)
         yield browser
         await browser.close()
 
@@ -57,7 +58,7 @@ async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]
 
 
 @pytest.fixture
-async def visit(registry: TestRegistry, browser: Browser) -> AsyncIterator[OpenPage]:
+async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenPage]:
     """Open a path of the registry in a browser that reaches no other host: `await visit("/docs")`."""
     contexts = []
 
