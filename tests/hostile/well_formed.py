@@ -113,6 +113,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{did}": agent.did,
         "{identifier}": agent.did.partition(":")[2].partition(":")[2],
         "{unique:uuid}": agent.did.rpartition(":")[2],
+        "{card_key}": agent.did,
         "{code}": "BODY_INVALID",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),

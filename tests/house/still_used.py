@@ -12,17 +12,20 @@ _._json  # Starlette
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy
 _.meaning
+_.documentation_url
+_.examples
+_.is_for_search_engines
+_.organization
+_.organization_url
+_.per
+_.skills_left_out
+_.snippets
 
 # Filled from rows by name, and shown by the shape that reads the record whole.
 _.last_pull_attempt_at
 _.last_pull_status
 _.pull_failures
 _.sequence
-
-# What is done with the verdict on a card, by whoever takes cards in.
-_.refuses
-_.notes
-a2a_signature
 
 # The operator contract names it; the extensions that it roots come with the payment block.
 _.extension_base

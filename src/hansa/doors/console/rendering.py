@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import hansa
+from hansa.doors.console.owners_words import link, seen, theirs
 from hansa.foundation.plumbing.runtime import runtime_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -63,6 +64,10 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _day(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d}"
+
+
 def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase
 
@@ -74,4 +79,13 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters.update(coded=coded, grouped=grouped, moment=_moment, phrase=_phrase)
+_PAGES.filters.update(
+    coded=coded,
+    day=_day,
+    grouped=grouped,
+    link=link,
+    moment=_moment,
+    phrase=_phrase,
+    seen=seen,
+    theirs=theirs,
+)

@@ -5,7 +5,7 @@ from starlette.types import ASGIApp
 
 import hansa
 from hansa.doors import assembly
-from hansa.doors.console import pages
+from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
 from hansa.doors.http.guard import RequestGuard
@@ -39,7 +39,6 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
     app.state.admission = Admission()
-    app.state.agent_keys = assembly.AGENT_KEYS
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.event_counts = assembly.event_counts(runtime)
@@ -55,6 +54,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.include_router(status.api_router, prefix=API_PREFIX)
     app.include_router(status.root_router)
     app.include_router(pages.router)
+    app.include_router(catalogue_pages.router)
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
     api_description.install(app)

@@ -4,17 +4,15 @@ from .enforcement import reinstate_card, suspend_card
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
-from .reading import card_of_agent
+from .reading import card_of, card_of_agent
 from .records import Card, StoredCard
 from .replace import replace_document
 from .retire import retire_card
 from .routes import router
-from .signatures import AgentKey
 from .template import card_template
 from .versions.records import Replaced
 
 __all__ = [
-    "AgentKey",
     "Card",
     "CardInvalid",
     "CardRevoked",
@@ -24,6 +22,7 @@ __all__ = [
     "PageWanted",
     "Replaced",
     "StoredCard",
+    "card_of",
     "card_of_agent",
     "card_template",
     "list_cards",

@@ -1,0 +1,101 @@
+"""One agent as its page shows it: what the registry says of it, and apart from that what its owner wrote."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from hansa.doors.console.calling import Interface, Snippet, interfaces_of, snippets_of
+from hansa.doors.console.prices import Price, price_of
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import catalogue
+
+SKILLS_SHOWN = 64
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill in its owner's words."""
+
+    name: str
+    description: str
+    tags: list[str]
+    examples: list[str]
+
+
+@dataclass(frozen=True)
+class AgentPage:
+    """What the page of one agent says."""
+
+    card: catalogue.Card
+    path: str
+    price: Price
+    version: str
+    organization: Any
+    organization_url: Any
+    documentation_url: Any
+    tags: list[str]
+    skills: list[Skill]
+    skills_left_out: int
+    interfaces: list[Interface]
+    snippets: list[Snippet]
+
+    @classmethod
+    def of(cls, card: catalogue.Card, settings: Settings) -> "AgentPage":
+        """The page of a card that was read with its document."""
+        document = card.card_data or {}
+        provider = _object(document.get("provider"))
+        price = price_of(document, card.settlement_currency)
+        interfaces = interfaces_of(document)
+        skills = [_skill(skill) for skill in _objects(document.get("skills"))]
+        return cls(
+            card=card,
+            path=path_of(card.did, card.id),
+            price=price,
+            version=_text(document.get("version")),
+            organization=provider.get("organization"),
+            organization_url=provider.get("url"),
+            documentation_url=document.get("documentationUrl"),
+            tags=_texts(document.get("tags")),
+            skills=skills[:SKILLS_SHOWN],
+            skills_left_out=max(0, len(skills) - SKILLS_SHOWN),
+            interfaces=interfaces,
+            snippets=list(
+                snippets_of(interfaces, did=card.did, is_paid=not price.is_free, base_url=settings.base_url)
+            ),
+        )
+
+    @property
+    def is_for_search_engines(self) -> bool:
+        """Whether anyone who looks for agents may find this page."""
+        return self.card.status == "active" and self.card.is_active and not self.card.unlisted
+
+
+def path_of(did: str | None, card_id: Any) -> str:
+    """Where the page of a card is: by the DID of its agent, by the card's own id where it has none."""
+    return f"/agents/{quote(did, safe=':') if did else card_id}"
+
+
+def _skill(skill: dict[str, Any]) -> Skill:
+    return Skill(
+        name=_text(skill.get("name")),
+        description=_text(skill.get("description")),
+        tags=_texts(skill.get("tags")),
+        examples=_texts(skill.get("examples")),
+    )
+
+
+# A mirrored card was judged by another registry: its members may be of any kind.
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

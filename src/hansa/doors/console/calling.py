@@ -1,0 +1,148 @@
+"""How an agent is called, as lines to copy: for a shell with curl and for the official Python client.
+
+Every address comes from a card, so it is quoted for the language that it stands in.
+"""
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from hansa.doors.console.owners_words import dialled
+
+JSON_RPC, HTTP_JSON = "JSONRPC", "HTTP+JSON"
+CALLED_BY_CURL = (JSON_RPC, HTTP_JSON)
+TEXT = "Hello"
+
+_MESSAGE = {"messageId": "hello-1", "role": "ROLE_USER", "parts": [{"text": TEXT}]}
+_OLD_MESSAGE = {
+    "kind": "message",
+    "messageId": "hello-1",
+    "role": "user",
+    "parts": [{"kind": "text", "text": TEXT}],
+}
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An address at which the agent is called; `url` is None where nobody can dial it."""
+
+    url: str | None
+    binding: str
+    version: str
+
+    @property
+    def is_old(self) -> bool:
+        return self.version.startswith("0.")
+
+    @property
+    def is_called_by_curl(self) -> bool:
+        binding = self.binding.upper()
+        # The bodies of HTTP+JSON before 1.0 are of another form than those of JSON-RPC.
+        return self.url is not None and (binding == JSON_RPC or (binding == HTTP_JSON and not self.is_old))
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """Lines to copy, with the language they are in."""
+
+    title: str
+    code: str
+
+
+def interfaces_of(card: dict[str, Any]) -> list[Interface]:
+    """The addresses of the card, in its owner's order."""
+    listed = card.get("supportedInterfaces")
+    return [
+        Interface(
+            dialled(one.get("url")),
+            str(one.get("protocolBinding", JSON_RPC)),
+            str(one.get("protocolVersion", "1.0")),
+        )
+        for one in (listed if isinstance(listed, list) else [])
+        if isinstance(one, dict)
+    ]
+
+
+def snippets_of(
+    interfaces: list[Interface], *, did: str | None, is_paid: bool, base_url: str
+) -> Iterator[Snippet]:
+    """How to call the agent; nothing where no usual client can."""
+    usable = [one for one in interfaces if one.is_called_by_curl]
+    if not usable:
+        return
+    # A client that reads the card takes JSON-RPC where it is offered.
+    best = min(usable, key=lambda one: CALLED_BY_CURL.index(one.binding.upper()))
+    yield Snippet("curl", _curl(best, is_paid=is_paid, base_url=base_url))
+    if did is not None:
+        yield Snippet("Python", _python(did, best.binding.upper(), is_paid=is_paid, base_url=base_url))
+
+
+def _curl(interface: Interface, *, is_paid: bool, base_url: str) -> str:
+    assert interface.url is not None
+    url = interface.url
+    body: dict[str, Any] = {"message": _OLD_MESSAGE if interface.is_old else _MESSAGE}
+    if interface.binding.upper() == JSON_RPC:
+        method = "message/send" if interface.is_old else "SendMessage"
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": body}
+    else:
+        url = f"{url.rstrip('/')}/message:send"
+    lines = [f"curl -sSw '\\n' {shlex.quote(url)}", "  -H 'Content-Type: application/json'"]
+    if not interface.is_old:
+        lines.append("  -H 'A2A-Version: 1.0'")
+    if is_paid:
+        lines.append('  -H "X-Payment-Token: $PAYMENT_TOKEN"')
+        lines.append(f"  -H {shlex.quote('X-Payment-Issuer: ' + base_url)}")
+    lines.append(f"  -d {shlex.quote(json.dumps(body))}")
+    return " \\\n".join(lines)
+
+
+def _python(did: str, binding: str, *, is_paid: bool, base_url: str) -> str:
+    # The card comes from this registry: what is called is what it lists.
+    card = f"/api/v1/agents/{quote(did, safe=':')}/card-export"
+    return _PYTHON.format(
+        imports=_PAID_IMPORTS if is_paid else _IMPORTS,
+        payment=_PAYMENT.format(issuer=json.dumps(base_url)) if is_paid else "",
+        registry=json.dumps(base_url),
+        binding=json.dumps(binding),
+        card=json.dumps(card),
+        text=json.dumps(TEXT),
+        context=", context=payment" if is_paid else "",
+    )
+
+
+_IMPORTS = """import asyncio
+
+from a2a.client import ClientConfig, create_client"""
+_PAID_IMPORTS = """import asyncio
+import os
+
+from a2a.client import ClientCallContext, ClientConfig, create_client"""
+_PAYMENT = """    payment = ClientCallContext(service_parameters={{
+        "X-Payment-Token": os.environ["PAYMENT_TOKEN"],
+        "X-Payment-Issuer": {issuer},
+    }})
+"""
+_PYTHON = """# pip install a2a-sdk
+{imports}
+from a2a.helpers import get_stream_response_text, new_text_message
+from a2a.types import Role, SendMessageRequest
+
+
+async def main():
+{payment}    config = ClientConfig(streaming=False, supported_protocol_bindings=[{binding}])
+    client = await create_client(
+        {registry},
+        config,
+        relative_card_path={card},
+    )
+    message = new_text_message({text}, role=Role.ROLE_USER)
+    async with client:
+        request = SendMessageRequest(message=message)
+        async for answer in client.send_message(request{context}):
+            print(get_stream_response_text(answer))
+
+
+asyncio.run(main())"""

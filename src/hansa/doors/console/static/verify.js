@@ -1,0 +1,109 @@
+// Verifies the registry's own signature of an exported card: a detached JWS, EdDSA, over the whole card without its
+// signatures, in the house canonical form. The algorithm is fixed here; the card has no say in it.
+
+import { canonical, Numeral, read, Unreadable } from "./canonical.js";
+
+export const PROFILE = "sorted-ascii-json/1";
+const KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+export class NotVerified extends Error {}
+
+// What was signed, by whom and when. Throws NotVerified with the reason as a sentence.
+export async function verified(cardText, keysText) {
+  const card = readObject(cardText, "The signed card");
+  const { header, signature, protectedPart } = registrySignature(card);
+  const key = publicKey(readObject(keysText, "The list of keys"), header.get("kid"));
+  const signed = new Map([...card].filter(([name]) => name !== "signatures"));
+  const payload = new TextEncoder().encode(attempt(() => canonical(signed), "The signed card"));
+  const message = new TextEncoder().encode(`${protectedPart}.${base64url(payload)}`);
+  if (!(await isBy(key, signature, message))) {
+    throw new NotVerified("The signature does not belong to this card: the card or the signature was changed.");
+  }
+  const signedAt = header.get("iat");
+  return {
+    card: signed,
+    keyId: header.get("kid"),
+    signedAt: signedAt instanceof Numeral ? new Date(Number(signedAt.text) * 1000) : null,
+  };
+}
+
+function registrySignature(card) {
+  const listed = card.get("signatures");
+  for (const entry of Array.isArray(listed) ? listed : []) {
+    const found = entry instanceof Map ? readSignature(entry) : null;
+    if (found) return found;
+  }
+  throw new NotVerified(`The card carries no signature of the profile ${PROFILE}.`);
+}
+
+function readSignature(entry) {
+  const [protectedPart, signaturePart] = [entry.get("protected"), entry.get("signature")];
+  if (typeof protectedPart !== "string" || typeof signaturePart !== "string") return null;
+  const header = readObject(new TextDecoder().decode(bytes(protectedPart)), "The head of a signature");
+  if (header.get("canon") !== PROFILE) return null;
+  if (header.get("alg") !== "EdDSA") throw new NotVerified("The signature is not of the kind EdDSA.");
+  if (header.has("crit") || header.has("b64")) throw new NotVerified("The signature asks for rules unknown here.");
+  const signature = bytes(signaturePart);
+  if (signature.length !== SIGNATURE_BYTES) throw new NotVerified("The signature is not of the right length.");
+  return { header, signature, protectedPart };
+}
+
+function publicKey(keys, keyId) {
+  const listed = keys.get("keys");
+  const key = (Array.isArray(listed) ? listed : []).find((one) => one instanceof Map && one.get("kid") === keyId);
+  if (typeof keyId !== "string" || !key) {
+    throw new NotVerified("The registry does not publish the key that the signature names.");
+  }
+  const isEd25519 = key.get("kty") === "OKP" && key.get("crv") === "Ed25519" && typeof key.get("x") === "string";
+  const point = isEd25519 ? bytes(key.get("x")) : new Uint8Array();
+  if (point.length !== KEY_BYTES) throw new NotVerified("The published key is not an Ed25519 key.");
+  return point;
+}
+
+async function isBy(point, signature, message) {
+  if (!globalThis.crypto?.subtle) {
+    throw new NotVerified("A browser checks signatures only on pages that came over HTTPS or from this machine.");
+  }
+  let key;
+  try {
+    key = await crypto.subtle.importKey("raw", point, { name: "Ed25519" }, false, ["verify"]);
+  } catch {
+    throw new NotVerified("This browser cannot check Ed25519 signatures.");
+  }
+  return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
+}
+
+function readObject(text, what) {
+  const value = attempt(() => read(text), what);
+  if (!(value instanceof Map)) throw new NotVerified(`${what} is not a JSON object.`);
+  return value;
+}
+
+function attempt(act, what) {
+  try {
+    return act();
+  } catch (trouble) {
+    if (trouble instanceof Unreadable) throw new NotVerified(`${what} cannot be read: ${trouble.message}.`);
+    throw trouble;
+  }
+}
+
+function base64url(octets) {
+  let binary = "";
+  for (const octet of octets) binary += String.fromCharCode(octet);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+// Strict: one spelling only, so that no part of a signature can be changed without breaking it.
+function bytes(text) {
+  let octets;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    octets = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+  } catch {
+    throw new NotVerified("A part of the signature is not base64url.");
+  }
+  if (base64url(octets) !== text) throw new NotVerified("A part of the signature is not strict base64url.");
+  return octets;
+}

@@ -1,0 +1,273 @@
+"""The page of one agent: what the registry says of it, what its owner wrote, and how it is called."""
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from dataclasses import replace
+
+import pytest
+
+from hansa.doors.console.agent_shown import AgentPage, path_of
+from hansa.doors.console.calling import interfaces_of, snippets_of
+from hansa.doors.console.prices import price_of
+from hansa.rooms import catalogue
+from tests.doors.pages_read import ReadPage
+from tests.registry import TestRegistry, card_of
+
+HOSTILE = '"><svg onload=alert(1)><script>alert(2)</script>{{ 7*7 }}'
+BIDI = "safe\u202egnp.exe"
+
+
+async def page_of(registry: TestRegistry, did: str) -> str:
+    answer = await registry.http.get(f"/agents/{did}")
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+async def test_an_agent_has_a_page_by_its_did_and_by_every_id_of_its_card(registry: TestRegistry):
+    agent = await registry.agent(
+        name="Cog builder", pricing={"model": "per_request", "base_rate": 2.5}, tags=["ships"]
+    )
+    card = (await registry.get(f"/agent-cards/{agent.did}")).json()
+    for key in (agent.did, card["id"], card["card_id"]):
+        text = await page_of(registry, key)
+        for shown in (
+            "Cog builder",
+            agent.did,
+            "#",
+            "ships",
+            "2.5 <bdi>AVT</bdi>",
+            "per request",
+            "Not called yet",
+        ):
+            assert shown in text, (key, shown)
+        assert f'rel="canonical" href="{registry.settings.base_url}/agents/{agent.did}"' in text
+
+
+async def test_whom_nobody_knows_has_no_page(registry: TestRegistry):
+    for key in ("did:hansa:nobody", "999", "x", HOSTILE.replace("/", ""), "did:" + "x" * 600):
+        answer = await registry.http.get("/agents/" + key.replace("%", "%25"))
+        assert (key, answer.status_code) == (key, 404)
+        assert "No such agent" in answer.text
+        assert "onload" not in ReadPage(answer.text).attributes
+
+
+async def test_a_suspended_agent_says_so_with_the_day_and_cannot_be_called_from_here(registry: TestRegistry):
+    agent = await registry.agent(name="Barred")
+    administrator = await registry.administrator("admin_enforcement")
+    body = {"agent_dids": [agent.did], "reason": "secret reason", "soft_suspend": False}
+    answer = await registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+    assert answer.status_code == 200, answer.text
+    since = (await registry.get(f"/agent-cards/{agent.did}")).json()["card_data"]["extensions"][-1]["params"][
+        "since"
+    ]
+    text = await page_of(registry, agent.did)
+    assert f'Suspended since <time datetime="{since}">{since}</time>' in text
+    assert "secret reason" not in text
+    assert ReadPage(text).commands == []
+    assert '<meta name="robots" content="noindex">' in text
+
+
+async def test_what_an_owner_writes_stays_text_wherever_it_stands(registry: TestRegistry):
+    skill = {"id": "s", "name": HOSTILE, "description": HOSTILE, "tags": [HOSTILE], "examples": [HOSTILE]}
+    agent = await registry.agent(
+        name=HOSTILE,
+        description=HOSTILE,
+        version=HOSTILE,
+        provider={"organization": HOSTILE, "url": "https://ok.example.org"},
+        skills=[skill],
+        tags=[HOSTILE],
+        pricing={"model": HOSTILE[:40], "base_rate": "1", "currency": "<b>"},
+    )
+    text = await page_of(registry, agent.did)
+    assert text.count("&lt;svg onload=alert(1)&gt;") >= 8
+    page = ReadPage(text)
+    assert not {"svg", "b"} & set(page.elements)
+    assert [name for name in page.attributes if name.startswith("on") or name == "style"] == []
+    assert page.inline == []
+
+
+async def test_what_the_registry_says_stands_apart_from_what_the_owner_wrote(registry: TestRegistry):
+    claim = "Verified by the registry. ✓ Sovereign. Status: Active"
+    agent = await registry.agent(name=claim, description=claim, tags=["verified"], version=claim)
+    text = await page_of(registry, agent.did)
+    vouched = text[text.index('class="panel vouched"') : text.index('class="panel theirs"')]
+    assert "erified" not in vouched
+    assert "Sovereign" not in vouched
+
+
+async def test_only_http_addresses_become_links_and_they_lend_nothing(registry: TestRegistry):
+    agent = await registry.agent(
+        documentationUrl="https://docs.example.org/a\u202eb?x='\"",
+        provider={"organization": "O", "url": "https://bücher.example.org/"},
+    )
+    text = await page_of(registry, agent.did)
+    links = re.findall(r'<a href="(https?://(?!registry)[^"]*)"([^>]*)>', text)
+    assert links == [
+        ("https://xn--bcher-kva.example.org/", ' rel="nofollow noopener noreferrer"'),
+        ("https://docs.example.org/a%E2%80%AEb?x=&#39;%22", ' rel="nofollow noopener noreferrer"'),
+    ]
+
+
+async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: TestRegistry):
+    """What another registry took for a card was never judged here."""
+    agent = await registry.agent()
+    card = await registry.database.read(lambda tx: catalogue.card_of(tx, agent.did))
+    odd = {
+        "name": BIDI,
+        "provider": "text",
+        "documentationUrl": "javascript:alert(1)",
+        "tags": "text",
+        "skills": [1, {"name": 5, "tags": {}}],
+        "supportedInterfaces": [1, {"url": "javascript:alert(1)"}, {"url": 7}],
+        "pricing": {"base_rate": 10**5000, "payment_required": True},
+        "extensions": 5,
+    }
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE catalogue_card SET card_data = $2, name = $3, source_registry = 'odd', developer_id = NULL, description = $4 WHERE did = $1",
+            agent.did,
+            json.dumps({**odd, "pricing": {"base_rate": "10e5000", "payment_required": True}}),
+            BIDI,
+            "\x1b[31mred\x1b[0m a\u200bb\u2066c\U000e0041",
+        )
+    )
+    text = await page_of(registry, agent.did)
+    assert "<bdi>safegnp.exe</bdi>" in text
+    assert "[31mred[0m abc" in text
+    assert 'href="javascript' not in text
+    assert "Stated in an unusual form" in text
+    assert AgentPage.of(replace(card, card_data=odd), registry.settings).price.amount is None
+
+
+@pytest.mark.parametrize(
+    ("card", "told"),
+    [
+        ({}, ("0", "")),
+        ({"pricing": {"model": "free"}}, ("0", "")),
+        ({"pricing": {"base_rate": 0}}, ("0", "")),
+        ({"pricing": {"base_rate": 100, "model": "per-token"}}, ("100", "AVT")),
+        ({"pricing": {"base_rate": 1e-7, "currency": "EUR"}}, ("0.0000001", "EUR")),
+        ({"pricing": {"base_rate": "0.50"}}, ("0.5", "AVT")),
+        ({"pricing": {"base_rate": 1e308}}, (None, "AVT")),
+        ({"pricing": {"base_rate": -1}}, (None, "AVT")),
+        ({"pricing": {"base_rate": True}}, (None, "AVT")),
+        ({"pricing": {"base_rate": float("nan")}}, (None, "AVT")),
+        ({"pricing": {"payment_required": True}}, (None, "AVT")),
+        (
+            {
+                "extensions": [
+                    {"uri": "https://x/extensions/v1/auth/a2a-payment", "params": {"base_rate": "3"}}
+                ]
+            },
+            ("3", "AVT"),
+        ),
+        (
+            {
+                "capabilities": {
+                    "extensions": [{"uri": "https://x/extensions/v1/auth/a2a-payment", "params": 5}]
+                }
+            },
+            (None, "AVT"),
+        ),
+    ],
+)
+def test_a_price_is_told_as_stated_and_never_guessed(card, told):
+    price = price_of(card, "AVT")
+    assert (price.amount, price.unit) == told
+
+
+def listed_at(url):
+    """The interfaces of a card with this one."""
+    return interfaces_of({"supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC"}]})
+
+
+def test_an_address_of_a_card_stays_one_word_in_every_snippet():
+    listed = listed_at('https://agent.example.org/$(touch+pwned)\'";`id`#"')
+    curl, python = snippets_of(listed, did="did:x:$(id)'\"", is_paid=True, base_url="https://r.example/'")
+    compile(python.code, "snippet", "exec")
+    first = shlex.split(curl.code)
+    assert first[:4] == ["curl", "-sSw", "\\n", "https://agent.example.org/$(touch+pwned)'%22;%60id%60#%22"]
+
+
+def test_an_agent_that_nobody_can_dial_gets_no_snippet():
+    for url in ("javascript:alert(1)", "https://agent.example.org/ a", "https://a:b@agent.example.org", 7):
+        assert list(snippets_of(listed_at(url), did=None, is_paid=False, base_url="")) == []
+
+
+def test_the_page_of_a_card_without_an_agent_is_under_the_id_of_the_card():
+    assert path_of(None, "5b1f") == "/agents/5b1f"
+    assert path_of("did:hansa:a/b?c", "5b1f") == "/agents/did:hansa:a%2Fb%3Fc"
+
+
+@pytest.mark.parametrize(("version", "price"), [("1.0", "0.5"), ("0.3.0", "0")])
+async def test_the_snippets_call_the_agent_as_they_stand(version, price):
+    """Each is run, against an agent that answers and a registry that hands out its card."""
+    heard: list[tuple[str, dict[str, str]]] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = {
+            name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)
+        }
+        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or "null")
+        document = card if body is None else reply_to(body)
+        if body is not None:
+            heard.append((body["method"], headers))
+        content = json.dumps(document).encode()
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+            % (len(content), content)
+        )
+        await writer.drain()
+        writer.close()
+
+    def reply_to(body):
+        if body["method"] == "message/send":
+            message = {
+                "kind": "message",
+                "messageId": "a",
+                "role": "agent",
+                "parts": [{"kind": "text", "text": "Here I am"}],
+            }
+        else:
+            message = {"message": {"messageId": "a", "role": "ROLE_AGENT", "parts": [{"text": "Here I am"}]}}
+        return {"jsonrpc": "2.0", "id": body["id"], "result": message}
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    interface = {"url": f"http://127.0.0.1:{port}/", "protocolBinding": "JSONRPC", "protocolVersion": version}
+    card = card_of(supportedInterfaces=[interface])
+    snippets = snippets_of(
+        interfaces_of(card), did="did:hansa:x", is_paid=price != "0", base_url=f"http://127.0.0.1:{port}"
+    )
+    environment = {**os.environ, "PAYMENT_TOKEN": "apt_for_once"}
+    assert shutil.which("curl")
+    for snippet in snippets:
+        command = (
+            ["bash", "-c", snippet.code] if snippet.title == "curl" else [sys.executable, "-c", snippet.code]
+        )
+        run = await asyncio.create_subprocess_exec(
+            *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        out, err = await run.communicate()
+        assert "Here I am" in out.decode(), err.decode()
+    server.close()
+    assert [method for method, _ in heard] == [{"1.0": "SendMessage"}.get(version, "message/send")] * 2
+    for _, headers in heard:
+        assert headers.get("x-payment-token") == (None if price == "0" else "apt_for_once")
+        assert headers.get("x-payment-issuer") == (None if price == "0" else f"http://127.0.0.1:{port}")
+
+
+async def test_the_snippets_of_the_page_are_those_that_were_tried(registry: TestRegistry):
+    agent = await registry.agent(pricing={"model": "per_request", "base_rate": 2})
+    text = await page_of(registry, agent.did)
+    card = (await registry.get(f"/agent-cards/{agent.did}")).json()["card_data"]
+    expected = snippets_of(
+        interfaces_of(card), did=agent.did, is_paid=True, base_url=registry.settings.base_url
+    )
+    assert ReadPage(text).commands == [snippet.code for snippet in expected]
