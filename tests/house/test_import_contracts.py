@@ -28,6 +28,8 @@ INNOCENT = {
     "foundation/plumbing/database.py": "import asyncpg",
     "foundation/plumbing/mail.py": "import aiosmtplib",
     "rooms/__init__.py": "",
+    "../hansa_verify/__init__.py": "",
+    "../hansa_verify/card.py": "import cryptography",
     **{
         f"rooms/{room}/{file}": content
         for room in ROOMS
@@ -66,6 +68,8 @@ VIOLATIONS = [
         "routes",
         {"rooms/ledger/holds/__init__.py": "", "rooms/ledger/holds/routes.py": "from .. import store"},
     ),
+    ("verifier", {"../hansa_verify/card.py": "from hansa.foundation.words import money"}),
+    ("verifier", {"../hansa_verify/card.py": "import httpx2"}),
     ("cycles", {"rooms/ledger/rules.py": "from . import schemas"}),
 ]
 
@@ -78,7 +82,7 @@ def broken_contracts(
     """Which of the contracts `asked` about a registry with these files breaks."""
     name = f"planted_{next(_numbers)}"
     for file, content in {**INNOCENT, **changes, "__init__.py": ""}.items():
-        path = directory / name / file
+        path = directory / name / file.replace("hansa", name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content.replace("hansa", name))
     config = directory / f"{name}.toml"

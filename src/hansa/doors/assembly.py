@@ -40,6 +40,8 @@ LEDGER_READINGS = journal.LedgerReadings(
     keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
 )
 
+AGENT_KEYS = agents.newest_keys
+
 IS_DEVELOPER_SUSPENDED = leaving.may_create_nothing
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)

@@ -183,6 +183,9 @@ class Settings(BaseSettings):
     agent_delegation_mode: CAUTIOUS_MODE = "enforce"
     agent_identity_issuer: Literal["embedded", "none"] = "embedded"
     agent_rbac_default_roles: Annotated[Words, AfterValidator(_roles)] = ["trader", "client"]
+    jws_verify_enabled: bool = False
+    jws_enforce: bool = False
+    jws_require_signature: bool = False
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
     staking_min_stake_amount: Decimals = "10"

@@ -11,6 +11,7 @@ from hansa.rooms.agents.capabilities import (
 )
 from hansa.rooms.agents.check import check_agent
 from hansa.rooms.agents.documents import root_router
+from hansa.rooms.agents.keys import newest_keys
 from hansa.rooms.agents.mtls import restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import Payment, clear_payment, is_plain, preview_payment
 from hansa.rooms.agents.routes import router
@@ -54,6 +55,7 @@ __all__ = [
     "forget_bootstrap_tokens",
     "forget_capabilities",
     "is_plain",
+    "newest_keys",
     "of_developer",
     "owner_of",
     "preview_payment",

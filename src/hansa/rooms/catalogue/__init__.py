@@ -9,10 +9,12 @@ from .records import Card, StoredCard
 from .replace import replace_document
 from .retire import retire_card
 from .routes import router
+from .signatures import AgentKey
 from .template import card_template
 from .versions.records import Replaced
 
 __all__ = [
+    "AgentKey",
     "Card",
     "CardInvalid",
     "CardRevoked",

@@ -1,6 +1,7 @@
 """Read an agent's public keys."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import catalogue
 from hansa.rooms.agents.errors import AgentUnknown
 
 from . import store
@@ -21,3 +22,9 @@ async def keys_of(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[He
     if total == 0:
         raise AgentUnknown
     return await store.history(tx, did, limit=limit, offset=offset), total
+
+
+async def newest_keys(tx: Tx, did: str) -> list[catalogue.AgentKey]:
+    """The present key of an agent and the one before it, the newest first; none for an unknown DID."""
+    newest = await store.history(tx, did, limit=2, offset=0)
+    return [catalogue.AgentKey(key.number, key.public_key, key.valid_until) for key in newest]

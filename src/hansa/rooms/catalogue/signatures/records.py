@@ -1,0 +1,57 @@
+"""What the judgement of an agent-signed card is made from, and what comes of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from hansa.foundation.plumbing.settings import Settings
+
+Outcome = Literal["unsigned", "verified", "failed"]
+
+
+@dataclass(frozen=True)
+class AgentKey:
+    """A key of an agent, as this registry keeps it; `ended_at` is None while it is the present one."""
+
+    number: int
+    public_key: bytes
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True)
+class InboundVerdict:
+    """Whether the agent itself signed a card. `reason` names why a signature failed; `said` is one line for a log."""
+
+    outcome: Outcome
+    reason: str | None
+    said: str
+
+
+@dataclass(frozen=True)
+class SignaturePolicy:
+    """What the operator wants of agents' signatures.
+
+    By default a signature is judged and the verdict logged, no more. `keep`: a verified one is noted on the card.
+    `enforce`: a card whose signature fails is refused. `require`: a served card without a signature counts as failed.
+    """
+
+    keep: bool
+    enforce: bool
+    require: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> "SignaturePolicy":
+        """What JWS_VERIFY_ENABLED, JWS_ENFORCE and JWS_REQUIRE_SIGNATURE say."""
+        return cls(settings.jws_verify_enabled, settings.jws_enforce, settings.jws_require_signature)
+
+    def fails(self, verdict: InboundVerdict) -> bool:
+        """Whether the card counts as failed, whatever follows from that."""
+        return verdict.outcome == "failed" or (self.require and verdict.outcome == "unsigned")
+
+    def refuses(self, verdict: InboundVerdict) -> bool:
+        """Whether the card is not taken."""
+        return self.enforce and self.fails(verdict)
+
+    def notes(self, verdict: InboundVerdict) -> bool:
+        """Whether the card is marked as signed by its agent."""
+        return (self.keep or self.enforce) and verdict.outcome == "verified"

@@ -1,0 +1,83 @@
+"""Whether an agent signed its own card.
+
+- The keys are those that the registry knows. What a card says of keys counts for nothing; no key set is ever fetched.
+- Of several signatures one that verifies is enough; what the others are does not matter then.
+- Only the present key speaks: who serves a card now signs it with the key of now, and a key is often replaced because
+  somebody else has it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hansa.foundation.words.canonical import canonical_json
+from hansa.foundation.words.jwk import jwk_of
+from hansa_verify import CARD_PROFILE, BadEntry, DetachedSignature, read_entry
+
+from .a2a_profile import A2A_PROFILE, is_a2a_signed
+from .records import AgentKey, InboundVerdict
+
+SIGNATURES_MAX = 16
+
+
+def judge_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundVerdict:
+    """Judge the signatures of a card as it was received, by the keys of its agent, the newest first.
+
+    `reason` of a failure: `malformed`, `unknown_alg`, `unknown_profile`, `key_unknown`, `key_retired`,
+    `bad_signature`. Never raises. A large card takes a tenth of a second: keep it off the event loop.
+    """
+    listed = card.get("signatures")
+    if not listed:
+        return InboundVerdict("unsigned", None, "the card carries no signature")
+    if not isinstance(listed, list) or len(listed) > SIGNATURES_MAX:
+        return _failed("malformed", f"signatures is a list of at most {SIGNATURES_MAX}")
+    entries, trouble = _read(listed)
+    if not entries:
+        return trouble
+    present = next((key for key in keys if key.ended_at is None), None)
+    if present is None:
+        return _failed("key_unknown", "the agent has no key now")
+    return _judged(card, entries, present, keys)
+
+
+def _judged(
+    card: Mapping[str, Any], entries: list[DetachedSignature], present: AgentKey, keys: Sequence[AgentKey]
+) -> InboundVerdict:
+    if _is_signed(card, entries, present):
+        return InboundVerdict("verified", None, f"signed with key {present.number}")
+    # The one before is tried too, to tell a card that waits to be signed anew from one that was changed.
+    former = next((key for key in keys if key.ended_at is not None), None)
+    if former is not None and _is_signed(card, entries, former):
+        return _failed("key_retired", f"signed with key {former.number}, which has ended")
+    return _failed("bad_signature", "signed with no key of the agent, or changed since")
+
+
+def _read(listed: list[Any]) -> tuple[list[DetachedSignature], InboundVerdict]:
+    """The entries that can be judged, and what is wrong with the last one that cannot."""
+    entries: list[DetachedSignature] = []
+    trouble = _failed("unknown_profile", f"the profiles known here are {CARD_PROFILE} and {A2A_PROFILE}")
+    for entry in listed:
+        try:
+            read = read_entry(entry)
+        except BadEntry as found:
+            trouble = _failed(found.code, str(found))
+        else:
+            # Stock A2A signers name no profile: theirs is the one of A2A.
+            entries += [read] if read.profile in {CARD_PROFILE, A2A_PROFILE, None} else []
+    return entries, trouble
+
+
+def _is_signed(card: Mapping[str, Any], entries: list[DetachedSignature], key: AgentKey) -> bool:
+    ours = [entry for entry in entries if entry.profile == CARD_PROFILE]
+    theirs = [entry for entry in entries if entry.profile != CARD_PROFILE]
+    if ours:
+        try:
+            payload = canonical_json({name: value for name, value in card.items() if name != "signatures"})
+        except ValueError:
+            return False
+        if any(entry.is_by(key.public_key, payload) for entry in ours):
+            return True
+    return bool(theirs) and is_a2a_signed(card, theirs, jwk_of(key.public_key))
+
+
+def _failed(reason: str, said: str) -> InboundVerdict:
+    return InboundVerdict("failed", reason, said)
