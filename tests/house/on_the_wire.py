@@ -27,6 +27,7 @@ _.agent_type_hint
 _.agents
 _.aggregate_id
 _.aggregate_type
+_.alive
 _.allowed_currencies
 _.allowlist
 _.amount
@@ -39,6 +40,9 @@ _.apy_percent
 _.as_of
 _.as_of_event_seq
 _.assertion_method
+_.attempted
+_.attempted_at
+_.attempted_failed
 _.authentication
 _.backend
 _.backup_codes
@@ -57,10 +61,13 @@ _.bundle_pem
 _.by
 _.card_data
 _.card_id
+_.cards
 _.caveats
 _.certificate_expires_at
 _.certificate_issued_at
+_.changed
 _.changed_by
+_.changed_keys
 _.checked_at
 _.checks
 _.claimable_rewards
@@ -110,6 +117,7 @@ _.documents_version
 _.done_at
 _.dry_run
 _.due
+_.due_at
 _.effective_at
 _.email
 _.email_verification_required
@@ -133,6 +141,7 @@ _.expires_in
 _.expires_in_days
 _.fail_closed
 _.failed
+_.failing
 _.failures
 _.fee
 _.fee_amount
@@ -167,6 +176,8 @@ _.informations
 _.initial_funding_status
 _.instance
 _.interfaces
+_.internal_host
+_.interval_seconds
 _.invite_code
 _.invite_url
 _.is_active
@@ -202,6 +213,7 @@ _.limit
 _.liquid_balance
 _.listing
 _.liveness
+_.liveness_interval_seconds
 _.lock_days_max
 _.lock_days_min
 _.lock_period
@@ -221,16 +233,20 @@ _.mtls
 _.name
 _.natives_only
 _.net_supply
+_.never_attempted
+_.new_hash
 _.new_password
 _.new_sender_balance
 _.next
 _.next_try_at
 _.next_unlock_at
+_.no_interface_url
 _.no_redelegate
 _.note
 _.number
 _.offset
 _.ok
+_.old_hash
 _.opened_at
 _.operation
 _.operations
@@ -250,6 +266,7 @@ _.per_tx_max
 _.per_user
 _.permission
 _.permissions
+_.place
 _.plain_api_key
 _.position
 _.position_id
@@ -261,9 +278,11 @@ _.protocol_type
 _.protocol_version
 _.public_key_jwk
 _.pull_failures
+_.pulled
 _.qr_svg
 _.reacted
 _.reason
+_.reasons
 _.receiver
 _.receiver_agent_id
 _.receiver_did
@@ -331,6 +350,7 @@ _.status
 _.stopped_at
 _.stopped_by
 _.subject
+_.succeeded
 _.supply
 _.suspended_at
 _.suspended_by
@@ -376,9 +396,12 @@ _.ttl_seconds
 _.tx_id
 _.tx_type
 _.type
+_.under_way
+_.unknown
 _.unlisted
 _.unlocked_balance
 _.unlocks_at
+_.unreachable
 _.unstaked_at
 _.until
 _.updated_at

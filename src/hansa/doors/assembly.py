@@ -21,6 +21,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.invites_router,
     people.webhooks_router,
     catalogue.router,
+    catalogue.pulls_router,
     ledger.router,
     standing.router,
     journal.router,
@@ -63,6 +64,8 @@ SWEEPS: tuple[Sweep, ...] = (
 )
 
 ROUNDS: tuple[Round, ...] = (
+    Round("catalogue: pull agents' own cards", 1, catalogue.pull_due),
+    Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
     Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
     Round("people: send webhooks", 1, people.send_webhooks),
     Round("post: hand over letters", 1, post.hand_over),

@@ -9,7 +9,9 @@ import pytest
 
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
+from hansa.rooms.catalogue import pull_due
 from tests.registry import StartRegistry, TestAgent, TestDeveloper
+from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
 
@@ -30,11 +32,16 @@ def test_a_schema_is_one_of_the_stated_dialect(kind: type[Any]):
 
 
 async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry: StartRegistry):
-    registry = await start_registry(
-        enable_projection_snapshots=True,
-        agent_rbac_default_roles="trader,staker",
-        staking_rewards_enabled=True,
-    )
+    async with hosting() as agents:
+        registry = await start_registry(
+            enable_projection_snapshots=True,
+            agent_rbac_default_roles="trader,staker",
+            staking_rewards_enabled=True,
+            outgoing_allow_hosts=agents.place,
+        )
+        agents.serve()
+        await hosted_agent(registry, agents.url)
+        await pull_due(registry.runtime)
     administrator = await registry.administrator("admin_platform", "admin_enforcement")
     payer, payee, owner = await registry.agent(), await registry.agent(), await registry.developer()
     owned = await owner.agent()

@@ -15,6 +15,7 @@ from hansa.foundation.events.agents import (
 )
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import Event, event_json, event_types
+from hansa.foundation.events.catalogue import AgentCardPulled
 from hansa.foundation.events.journal import (
     EmissionRule,
     EventEmissionPolicyUpdated,
@@ -42,6 +43,7 @@ from hansa.foundation.events.standing import (
 
 __all__ = [
     "AgentActTokenIssued",
+    "AgentCardPulled",
     "AgentKeyRotated",
     "AgentMtlsEnrolled",
     "AgentMtlsRevoked",

@@ -45,6 +45,9 @@ reactions_set_aside_total = Counter(
     "hansa_reactions_set_aside", "Events that a reactor gave up on.", ["reactor"]
 )
 outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by how they ended.", ["outcome"])
+card_visits_total = Counter(
+    "hansa_card_visits", "Visits to the hosts of agents, by errand and how they ended.", ["errand", "outcome"]
+)
 passwords_waiting = Gauge("hansa_passwords_waiting", "Passwords that wait for Argon2 or are in it.")
 webhook_tries_total = Counter(
     "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]

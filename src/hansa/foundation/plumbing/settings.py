@@ -190,6 +190,9 @@ class Settings(BaseSettings):
     staking_rewards_enabled: bool = False
     staking_min_stake_amount: Decimals = "10"
 
+    card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
+    card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
+
     trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
     outgoing_allow_hosts: Annotated[Words, AfterValidator(_places)] = []
     rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000

@@ -4,6 +4,8 @@ from .enforcement import reinstate_card, suspend_card
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
+from .pulls import probe_due, pull_due
+from .pulls import router as pulls_router
 from .reading import card_of, card_of_agent
 from .records import Card, StoredCard
 from .replace import replace_document
@@ -28,8 +30,11 @@ __all__ = [
     "card_of_agent",
     "card_template",
     "list_cards",
+    "probe_due",
     "publish_card",
     "publish_stub",
+    "pull_due",
+    "pulls_router",
     "reinstate_card",
     "replace_document",
     "retire_card",

@@ -3,6 +3,7 @@
 from hansa.rooms.journal.append import append
 from hansa.rooms.journal.counting import EventCounts, count_settled
 from hansa.rooms.journal.emission import settle_policies
+from hansa.rooms.journal.errors import CursorInvalid
 from hansa.rooms.journal.feed import LiveFeed, forget_tickets
 from hansa.rooms.journal.feed import root_router as feed_root_router
 from hansa.rooms.journal.feed import router as feed_router
@@ -22,7 +23,9 @@ from hansa.rooms.journal.fold import (
 from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.reactors import Reactor, run_reactors, settle_reactors
+from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
 from hansa.rooms.journal.routes import router
+from hansa.rooms.journal.schemas import EventsPageOut
 from hansa.rooms.journal.store import StoredEvent, newest_sequence, sequence_of
 
 __all__ = [
@@ -30,7 +33,10 @@ __all__ = [
     "ORIGIN",
     "RECORDED_TRANSACTIONS",
     "AccountKey",
+    "CursorInvalid",
     "EventCounts",
+    "EventsPage",
+    "EventsPageOut",
     "FoldedFrom",
     "Held",
     "Horizon",
@@ -38,9 +44,11 @@ __all__ = [
     "LiveFeed",
     "Move",
     "Reactor",
+    "SortOrder",
     "StoredEvent",
     "SupplyFold",
     "SupplyTerms",
+    "Wanted",
     "append",
     "count_settled",
     "feed_root_router",
@@ -50,6 +58,7 @@ __all__ = [
     "forget_tickets",
     "horizon",
     "keep_partitions_ahead",
+    "list_events",
     "newest_sequence",
     "router",
     "run_reactors",

@@ -1,0 +1,7 @@
+"""Pull-sync: the registry reads the card that each agent serves itself, and calls the agent for a sign of life."""
+
+from .probing import probe_due
+from .pulling import pull_due
+from .routes import router
+
+__all__ = ["probe_due", "pull_due", "router"]

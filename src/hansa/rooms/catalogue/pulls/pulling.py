@@ -1,0 +1,181 @@
+"""Pull one card: ask the agent's host, judge the answer, and make it the registry's if the agent has changed it."""
+
+import asyncio
+from dataclasses import replace
+from time import monotonic
+
+from hansa.foundation.events import AgentCardPulled
+from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.outgoing import Answer, CallLimits, Outgoing, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import journal
+from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadableIdTaken
+from hansa.rooms.catalogue.form import check_card, sentence_of
+from hansa.rooms.catalogue.replace import replace_document
+
+from . import rules, store
+from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved, Visit
+from .visiting import make_visits
+
+SECONDS = 10.0
+ETAG_MAX = 256
+OK, NOT_MODIFIED = 200, 304
+# What only the writing of a judged card can tell.
+REFUSALS = (CardInvalid, CardRevoked, HumanReadableIdTaken)
+
+
+async def pull_due(runtime: Runtime) -> int:
+    """Pull every card that is due; returns how many visits were made for it."""
+    if not runtime.settings.card_pull_interval_seconds:
+        return 0
+    return await make_visits(runtime, "pull", pull)
+
+
+async def pull(runtime: Runtime, visit: Visit, writing: asyncio.Semaphore) -> str:
+    """Pull one card; returns in a word how it went."""
+    if visit.status != "active" or not visit.is_active:
+        async with writing:
+            return await runtime.database.act(lambda tx: _leave_alone(tx, visit))
+    answered = await _ask(runtime.outgoing, visit, runtime.settings.outgoing_allow_hosts)
+    interval = runtime.settings.card_pull_interval_seconds
+    async with writing:
+        try:
+            return await runtime.database.act(lambda tx: settle(tx, visit, answered, interval))
+        except REFUSALS as trouble:
+            refused = Unserved(
+                "attempted_failed", rules.sentence_cut(f"The card is refused: {trouble.detail}")
+            )
+            return await runtime.database.act(lambda tx: settle(tx, visit, refused, interval))
+
+
+async def settle(tx: Tx, visit: Visit, answered: Served | Unserved, interval_seconds: int) -> str:
+    """Write how a pull ended, unless another process has taken the visit over. Raises: as replace_document."""
+    standing = await store.lock(tx, visit)
+    if standing is None:
+        return "taken_over"
+    if standing.addresses != visit.addresses:
+        # The card has moved meanwhile: what was found at the old address is no word about it.
+        await store.put_off(tx, visit, 0)
+        return "moved"
+    if isinstance(answered, Unserved):
+        return await _settle_failure(tx, visit, answered, interval_seconds)
+    reason = await _take_over(tx, visit, standing, answered)
+    await store.stamp_pull(tx, visit.card_id, reason, 0, attempted=True)
+    await store.end(tx, visit, reason, pause=interval_seconds, failures=0, trouble=None, attempted=True)
+    return reason
+
+
+async def _leave_alone(tx: Tx, visit: Visit) -> str:
+    if visit.status == "revoked":
+        await store.forget(tx, visit.card_id)
+    else:
+        await store.put_off(tx, visit, rules.LOOK_AGAIN_SECONDS)
+    return "left_alone"
+
+
+async def _settle_failure(tx: Tx, visit: Visit, trouble: Unserved, interval_seconds: int) -> str:
+    failures = visit.failures + trouble.was_attempted
+    pause = (
+        rules.pull_pause(interval_seconds, failures) if trouble.was_attempted else rules.LOOK_AGAIN_SECONDS
+    )
+    await store.stamp_pull(tx, visit.card_id, trouble.reason, failures, attempted=trouble.was_attempted)
+    await store.end(
+        tx,
+        visit,
+        trouble.reason,
+        pause=pause,
+        failures=failures,
+        trouble=trouble.sentence,
+        attempted=trouble.was_attempted,
+    )
+    return trouble.reason
+
+
+async def _take_over(tx: Tx, visit: Visit, standing: Standing, served: Served) -> PullReason:
+    """Make what was served the registry's, if it is new; keep what the next pull compares with."""
+    kept = replace(visit.remembered, found_at=served.found_at, etag=served.etag)
+    reason: PullReason = "unchanged"
+    if served.document is not None and (served_hash := rules.hash_of(served.document)) != kept.served_hash:
+        reason, version = await _replace(tx, visit, standing, served)
+        kept = Remembered(served.found_at, served.etag, served_hash, frozenset(served.document), version)
+    if kept.served_version in {standing.version, standing.version + (reason == "updated")}:
+        await store.stamp_host_verified(tx, visit.card_id)
+    await store.remember(tx, visit.card_id, kept)
+    return reason
+
+
+async def _replace(tx: Tx, visit: Visit, standing: Standing, served: Served) -> tuple[PullReason, int | None]:
+    """Whether the card has changed, and its version if that is now what its host serves."""
+    assert served.document is not None
+    assert served.card is not None
+    served_before = visit.remembered.served_members
+    document = rules.with_owners_members(served.document, standing.card_data, served_before)
+    replaced = await replace_document(tx, visit.card_id, document, source="pull")
+    if replaced is None:
+        is_served = rules.says_the_same(standing.card_data, served.card)
+        return "unchanged", standing.version if is_served else None
+    event = AgentCardPulled(
+        did=standing.did,
+        card_id=str(replaced.id),
+        changed_keys=sorted(replaced.changed_keys),
+        old_hash=replaced.old_hash,
+        new_hash=replaced.new_hash,
+    )
+    await journal.append(tx, event)
+    return "updated", replaced.version
+
+
+async def _ask(outgoing: Outgoing, visit: Visit, allowed: list[str]) -> Served | Unserved:
+    """Ask each place until one serves the card, all within one deadline."""
+    places = rules.places_to_look(visit.addresses, allowed)
+    if isinstance(places, Unserved):
+        return places
+    known = visit.remembered.found_at
+    until = monotonic() + SECONDS
+    answered: Served | Unserved | None = None
+    for place in sorted(places, key=lambda url: url != known):
+        etag = visit.remembered.etag if place == known else None
+        try:
+            answer = await outgoing.get(place, headers=_headers(etag), limits=CallLimits(until - monotonic()))
+        except OutgoingTrouble as trouble:
+            return _unanswered(trouble)
+        answered = _read(answer, place, etag, visit.addresses)
+        if isinstance(answered, Served) or monotonic() >= until:
+            break
+    assert answered is not None
+    return answered
+
+
+def _headers(etag: str | None) -> dict[str, str]:
+    return {"Accept": "application/json", **({"If-None-Match": etag} if etag else {})}
+
+
+def _unanswered(trouble: OutgoingTrouble) -> Unserved:
+    if trouble.reason == "internal_host":
+        return Unserved("internal_host", "The name of the host leads to an address that is not public.")
+    return Unserved("attempted_failed", f"The host gave no answer: {trouble.reason}.")
+
+
+def _read(answer: Answer, place: str, etag: str | None, addresses: Addresses) -> Served | Unserved:
+    if answer.status == NOT_MODIFIED and etag:
+        return Served(place, etag)
+    if answer.status != OK:
+        return Unserved("attempted_failed", f"The host answered {answer.status}.")
+    try:
+        document = parse_json(answer.body)
+    except BodyInvalid as trouble:
+        return Unserved("attempted_failed", rules.sentence_cut(trouble.detail))
+    checked = check_card(document)
+    if checked.card is None:
+        sentence = f"The card is refused: {sentence_of(checked.troubles[0])}"
+        return Unserved("attempted_failed", rules.sentence_cut(sentence))
+    if rules.is_at_the_root(place, addresses) and not rules.names(checked.card, addresses):
+        return Unserved("attempted_failed", "The host serves the card of another agent.")
+    return Served(place, _kept_etag(answer), document, checked.card)
+
+
+def _kept_etag(answer: Answer) -> str | None:
+    """The tag of an answer, if it can be sent back as it is."""
+    etag = answer.headers.get("etag", "")
+    return etag if etag.isascii() and etag.isprintable() and 0 < len(etag) <= ETAG_MAX else None

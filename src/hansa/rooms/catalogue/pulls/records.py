@@ -1,0 +1,120 @@
+"""Visits to the hosts of agents: what is to be asked, and what came of it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+Errand = Literal["pull", "liveness"]
+PullReason = Literal["updated", "unchanged", "internal_host", "no_interface_url", "attempted_failed"]
+LivenessReason = Literal["alive", "unreachable", "unknown"]
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One way of calling an agent, as its card states it."""
+
+    url: str
+    binding: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where an agent is: the host that its owner named, if any, and what its card says."""
+
+    host: str | None
+    interfaces: tuple[Interface, ...]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a pull keeps of the last answer."""
+
+    found_at: str | None
+    etag: str | None
+    served_hash: bytes | None
+    served_members: frozenset[str]
+    served_version: int | None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A visit to be made now, under a lease."""
+
+    card_id: int
+    errand: Errand
+    lease: UUID
+    failures: int
+    status: str
+    is_active: bool
+    addresses: Addresses
+    needs_credentials: bool
+    remembered: Remembered
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The card as it stands while the end of a visit is written."""
+
+    did: str
+    addresses: Addresses
+    version: int
+    card_data: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Served:
+    """What an agent's host answered: its card, word for word and as judged, or (both None) that it has not changed."""
+
+    found_at: str
+    etag: str | None
+    document: dict[str, Any] | None = field(repr=False, default=None)
+    card: dict[str, Any] | None = field(repr=False, default=None)
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """Why there is no card, in a word and a sentence; `was_attempted`: somebody was asked."""
+
+    reason: PullReason
+    sentence: str
+    was_attempted: bool = True
+
+
+@dataclass(frozen=True)
+class Sign:
+    """What a call to an agent told of its life; the state None: nothing, neither way."""
+
+    state: LivenessReason | None
+    sentence: str | None = None
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A card whose pull fails."""
+
+    card_id: int
+    did: str
+    place: str | None
+    reason: str
+    failures: int
+    trouble: str | None
+    attempted_at: datetime | None
+    due_at: datetime
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The pulls as they stand at one moment."""
+
+    as_of: datetime
+    cards: int
+    due: int
+    under_way: int
+    outcomes: dict[str, int]
+    attempted: int
+    succeeded: int
+    changed: int
+    liveness: dict[str, int]
+    failing: list[Failing]

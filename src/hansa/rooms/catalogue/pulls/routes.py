@@ -1,0 +1,44 @@
+"""HTTP doors of the pulls, for operators."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+from hansa.rooms import journal
+
+from .schemas import PullEventsQuery, PullStatus
+from .status import pull_cycle, pulled_events
+
+router = APIRouter(prefix="/admin/agent-card-pullsync", tags=["agent cards"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_platform")]
+
+
+@router.get("/status", responses=problems(Unauthorized, AreaMissing))
+async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullStatus:
+    """How the pulls of agents' own cards stand, and why some of them do not come about."""
+    interval = settings.card_pull_interval_seconds
+    cycle = await db.read(lambda tx: pull_cycle(tx, interval))
+    return PullStatus.of(
+        cycle,
+        interval_seconds=interval,
+        liveness_interval_seconds=settings.card_liveness_interval_seconds,
+    )
+
+
+@router.get("/events", responses=problems(Unauthorized, AreaMissing, Invalid, journal.CursorInvalid))
+async def read_pull_events(
+    _: Administrator, db: Db, query: Annotated[PullEventsQuery, Query()]
+) -> journal.EventsPageOut:
+    """The real changes that pulls have found: the AgentCardPulled events, in the order of the log."""
+    page, total = await db.read(
+        lambda tx: pulled_events(
+            tx, limit=query.limit, offset=query.offset, sort_order=query.sort_order, cursor=query.next
+        )
+    )
+    return journal.EventsPageOut.of(page, total, limit=query.limit, offset=query.offset)

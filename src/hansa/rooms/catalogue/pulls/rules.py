@@ -1,0 +1,101 @@
+"""Where an agent's card is looked for, when it is looked for again, and what of it counts.
+
+- A host that the owner named is asked below its address. Without one the card's own A2A address is asked, and then the
+  root of its host; a card found at the root is this agent's only when it names that address.
+- What A2A has no word for (price, tags …) stays as the owner wrote it until the agent's own card has said it.
+"""
+
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+from hansa.foundation.words.canonical import digest
+from hansa.foundation.words.web_address import read_web_address, why_closed
+
+from .records import Addresses, Interface, Unserved
+
+WELL_KNOWN = "/.well-known/agent-card.json"
+WEEK_SECONDS = 7 * 24 * 3600
+DAY_SECONDS = 24 * 3600
+# Where nothing can be asked it is looked again now and then: the operator's settings may have changed.
+LOOK_AGAIN_SECONDS = 3600
+RECHECK_SECONDS = 60
+DOUBLINGS_MAX = 40
+OWNERS_MEMBERS = frozenset({"humanReadableId", "pricing", "tags", "endpoints", "extensions"})
+SENTENCE_MAX = 300
+
+
+def pull_pause(interval_seconds: int, failures: int) -> int:
+    """Seconds until a card is pulled again that failed so often in a row."""
+    return min(interval_seconds << min(failures, DOUBLINGS_MAX), WEEK_SECONDS)
+
+
+def recheck_pause(interval_seconds: int, failures: int) -> int:
+    """Seconds until an agent is called again that gave no sign of life so often in a row."""
+    if not failures:
+        return interval_seconds
+    return min(RECHECK_SECONDS << min(failures - 1, DOUBLINGS_MAX), DAY_SECONDS)
+
+
+def places_to_look(addresses: Addresses, allowed: Collection[str]) -> list[str] | Unserved:
+    """Where the card may be served, in the order to ask, or why nobody is asked. `allowed`: the operator's list."""
+    bases = _bases(addresses)
+    if not bases:
+        return Unserved("no_interface_url", "The card names no web address.", was_attempted=False)
+    address = read_web_address(bases[0])
+    if address is None or why_closed(address, allowed) in {"internal_host", "odd_port"}:
+        return Unserved("internal_host", "The host is never called: it is not public.", was_attempted=False)
+    return [base + WELL_KNOWN for base in bases]
+
+
+def is_at_the_root(url: str, addresses: Addresses) -> bool:
+    """Whether a card found there may be another agent's of the same host."""
+    return addresses.host is None and url != _bases(addresses)[0] + WELL_KNOWN
+
+
+def names(card: dict[str, Any], addresses: Addresses) -> bool:
+    """Whether a card states the address by which its agent was looked for."""
+    wanted = {_bare(one.url) for one in addresses.interfaces}
+    return any(_bare(one["url"]) in wanted for one in card["supportedInterfaces"])
+
+
+def hash_of(document: dict[str, Any]) -> bytes:
+    """What tells one served card from the next; an agent may sign the same card anew at each request."""
+    return digest({name: value for name, value in document.items() if name != "signatures"})
+
+
+def with_owners_members(
+    served: dict[str, Any], standing: dict[str, Any], served_before: Collection[str]
+) -> dict[str, Any]:
+    """The served card with what its owner wrote and the agent has never said itself."""
+    kept = {name for name in OWNERS_MEMBERS & standing.keys() if name not in served_before}
+    return {**{name: standing[name] for name in kept}, **served}
+
+
+def says_the_same(standing: dict[str, Any], served_card: dict[str, Any]) -> bool:
+    """Whether the registry's document says what the served card says."""
+    return all(standing.get(name) == value for name, value in served_card.items())
+
+
+def sentence_cut(text: str) -> str:
+    """One line that can be kept."""
+    return " ".join(text.split())[:SENTENCE_MAX]
+
+
+def _bases(addresses: Addresses) -> list[str]:
+    if addresses.host is not None:
+        return [addresses.host]
+    endpoint = _first_web_address(addresses.interfaces)
+    if endpoint is None:
+        return []
+    parts = urlsplit(endpoint)
+    return list(dict.fromkeys((_bare(endpoint), f"{parts.scheme}://{parts.netloc}")))
+
+
+def _first_web_address(interfaces: tuple[Interface, ...]) -> str | None:
+    return next((one.url for one in interfaces if read_web_address(one.url)), None)
+
+
+def _bare(url: str) -> str:
+    """An address without query and final slash."""
+    return url.partition("#")[0].partition("?")[0].rstrip("/")

@@ -1,0 +1,100 @@
+"""Shapes of what an operator sees of the pulls."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hansa.rooms import journal
+
+from .records import Cycle
+
+SUCCESSES = ("updated", "unchanged")
+
+
+class PullEventsQuery(BaseModel):
+    """Which of the events."""
+
+    limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=1_000_000)
+    sort_order: journal.SortOrder = "asc"
+    next: str | None = Field(default=None, max_length=64, description="From the page before.")
+
+
+class PullReasons(BaseModel):
+    """Why cards are not as their agents serve them: how many for each reason."""
+
+    no_interface_url: int = Field(description="The card names no web address.")
+    internal_host: int = Field(description="The host is not public; it is never called.")
+    never_attempted: int
+    attempted_failed: int
+
+
+class PullCycle(BaseModel):
+    """The pulls of the last interval, each card counted once."""
+
+    attempted: int
+    succeeded: int
+    changed: int
+
+
+class FailingPull(BaseModel):
+    """A card whose pull fails, and why."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    card_id: int
+    did: str
+    place: str | None
+    reason: str
+    failures: int
+    trouble: str | None
+    attempted_at: datetime | None
+    due_at: datetime
+
+
+class Lives(BaseModel):
+    """What calls to agents told: how many are in each state."""
+
+    alive: int
+    unreachable: int
+    unknown: int
+
+
+class PullStatus(BaseModel):
+    """The pulls as they stand at one moment."""
+
+    as_of: datetime
+    interval_seconds: int = Field(description="0: nothing is pulled.")
+    cards: int
+    pulled: int = Field(description="Cards whose last pull succeeded.")
+    due: int
+    under_way: int
+    reasons: PullReasons
+    last_cycle: PullCycle
+    failing: list[FailingPull] = Field(description="Those that are pulled again soonest.")
+    liveness_interval_seconds: int = Field(description="0: nobody is called.")
+    liveness: Lives
+
+    @classmethod
+    def of(cls, cycle: Cycle, *, interval_seconds: int, liveness_interval_seconds: int) -> "PullStatus":
+        count, lives = cycle.outcomes.get, cycle.liveness.get
+        return cls(
+            as_of=cycle.as_of,
+            interval_seconds=interval_seconds,
+            cards=cycle.cards,
+            pulled=sum(count(outcome, 0) for outcome in SUCCESSES),
+            due=cycle.due,
+            under_way=cycle.under_way,
+            reasons=PullReasons(
+                no_interface_url=count("no_interface_url", 0),
+                internal_host=count("internal_host", 0),
+                never_attempted=count("", 0),
+                attempted_failed=count("attempted_failed", 0),
+            ),
+            last_cycle=PullCycle(attempted=cycle.attempted, succeeded=cycle.succeeded, changed=cycle.changed),
+            failing=[FailingPull.model_validate(one) for one in cycle.failing],
+            liveness_interval_seconds=liveness_interval_seconds,
+            liveness=Lives(
+                alive=lives("alive", 0), unreachable=lives("unreachable", 0), unknown=lives("", 0)
+            ),
+        )

@@ -1,0 +1,74 @@
+"""The call that tells whether an agent lives: asking after a task that does not exist.
+
+Every A2A server with JSON-RPC must answer it, with an error that says so; it starts no work, costs no money and reads
+nobody's data. A web server that is no agent cannot answer it: a page, or an echo, is no answer to a question with an id.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
+from hansa.foundation.words.web_address import read_web_address
+
+from .records import Interface, Sign
+
+JSON_RPC = "JSONRPC"
+WANTS_CREDENTIALS = frozenset({401, 403})
+TOO_MANY_REQUESTS = 429
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call to one interface; the answer carries `id`."""
+
+    url: str
+    id: str
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def question_to(interfaces: tuple[Interface, ...], unique: str) -> Question | None:
+    """The question to the first interface that speaks JSON-RPC in a version we know; None: no interface does."""
+    for one in interfaces:
+        if one.binding.upper() == JSON_RPC and read_web_address(one.url) and one.version[:2] in {"1.", "0."}:
+            return _question(one, unique)
+    return None
+
+
+def sign_of(question: Question, status: int, body: bytes, *, needs_credentials: bool) -> Sign:
+    """What an answer tells. `needs_credentials`: the card says that its agent does not answer strangers."""
+    if status in WANTS_CREDENTIALS and needs_credentials:
+        return Sign("alive")
+    if status == TOO_MANY_REQUESTS:
+        return Sign(None)
+    try:
+        answer = parse_json(body)
+    except BodyInvalid:
+        return Sign("unreachable", f"The answer ({status}) is not JSON.")
+    if _is_answer(answer, question.id):
+        return Sign("alive")
+    return Sign("unreachable", f"The answer ({status}) is not an A2A answer.")
+
+
+def _question(interface: Interface, unique: str) -> Question:
+    is_old = interface.version.startswith("0.")
+    asked = {
+        "jsonrpc": "2.0",
+        "id": unique,
+        "method": "tasks/get" if is_old else "GetTask",
+        "params": {"id": unique},
+    }
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    if not is_old:
+        headers["A2A-Version"] = "1.0"
+    return Question(interface.url, unique, json.dumps(asked).encode(), headers)
+
+
+def _is_answer(answer: Any, asked: str) -> bool:
+    if not isinstance(answer, dict) or answer.get("jsonrpc") != "2.0" or answer.get("id") != asked:
+        return False
+    error = answer.get("error")
+    is_error = isinstance(error, dict) and type(error.get("code")) is int
+    return "result" in answer or is_error
