@@ -27,6 +27,7 @@ _.agent_type_hint
 _.agents
 _.aggregate_id
 _.aggregate_type
+_.alg
 _.alive
 _.allowed_currencies
 _.allowlist
@@ -196,6 +197,7 @@ _.key_id
 _.key_name
 _.key_pem
 _.key_prefix
+_.keys
 _.kid
 _.kind
 _.kty
@@ -301,6 +303,7 @@ _.requested_by
 _.requires_2fa
 _.requires_well_known_fetch
 _.results
+_.retired_at
 _.retry_at
 _.revoked
 _.revoked_at
@@ -407,6 +410,7 @@ _.until
 _.updated_at
 _.updated_since
 _.url
+_.use
 _.used_at
 _.username
 _.uses

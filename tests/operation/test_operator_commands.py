@@ -12,7 +12,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.foundation.plumbing.keys import private_pem
 from hansa.foundation.words.areas import ADMIN_AREAS
 from tests.operation.conftest import Launch, end_postgres
 from tests.operation.registry_process import (
@@ -326,3 +328,32 @@ async def test_a_database_out_of_reach_is_one_line(tmp_path: Path):
     line = refused_in_one_line(await mint(tmp_path / "data", "1", "winter", DATABASE_URL=nowhere))
     assert "127.0.0.1:9" in line
     assert "hidden-word" not in line
+
+
+# The registry's signing key
+
+
+async def test_the_signing_key_is_rotated_while_the_registry_serves(serving: RegistryProcess, tmp_path: Path):
+    (first,) = (await public(serving.url, "registry-keys"))["keys"]
+    ended = await run("keys", "rotate", "--reason=a test", "--json", data_dir=serving.data_dir)
+    assert (ended.code, ended.complaint) == (0, "")
+    told = json.loads(ended.output)
+    assert told["kid"] == f"{first['kid'].partition('#')[0]}#2"
+    second, _ = (await public(serving.url, "registry-keys"))["keys"]
+    assert second["kid"] == told["kid"]
+
+    file = tmp_path / "key.pem"
+    file.write_bytes(private_pem(Ed25519PrivateKey.generate()))
+    ended = await run("keys", "rotate", f"--key={file}", data_dir=serving.data_dir)
+    assert ended.output.startswith(f"the registry signs with {first['kid'].partition('#')[0]}#3 since ")
+    again = await run("keys", "rotate", f"--key={file}", data_dir=serving.data_dir)
+    assert "signed before" in refused_in_one_line(again)
+
+
+async def test_a_file_that_holds_no_signing_key_is_a_usage_error(tmp_path: Path):
+    missing = await run("keys", "rotate", f"--key={tmp_path / 'none.pem'}", data_dir=tmp_path / "data")
+    assert "cannot be read" in refused_in_one_line(missing, code=2)
+    (tmp_path / "other.pem").write_text("no key")
+    other = await run("keys", "rotate", f"--key={tmp_path / 'other.pem'}", data_dir=tmp_path / "data")
+    assert "Ed25519 private key in PEM" in refused_in_one_line(other, code=2)
+    assert not (tmp_path / "data").exists()

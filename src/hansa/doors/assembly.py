@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.sweeps import Sweep
-from hansa.rooms import agents, auditor, catalogue, journal, ledger, people, standing, transfers
+from hansa.rooms import agents, auditor, catalogue, federation, journal, ledger, people, standing, transfers
 
 API_ROUTERS: tuple[APIRouter, ...] = (
     # Matched in this order: the hot routes first.
@@ -22,6 +22,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.webhooks_router,
     catalogue.router,
     catalogue.pulls_router,
+    federation.router,
     ledger.router,
     standing.router,
     journal.router,
@@ -29,7 +30,11 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     auditor.router,
 )
 
-ROOT_ROUTERS: tuple[APIRouter, ...] = (journal.feed_root_router, agents.root_router)
+ROOT_ROUTERS: tuple[APIRouter, ...] = (
+    journal.feed_root_router,
+    agents.root_router,
+    federation.root_router,
+)
 
 GATE = Gate(
     developer=people.check_developer,

@@ -3,12 +3,16 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from hansa.doors.opening import join_ground
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.words.money import Minor, parse_amount
-from hansa.rooms import ledger, people
+from hansa.rooms import federation, ledger, people
 
 
 async def create_administrator(
@@ -43,6 +47,24 @@ async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.Minted:
 
     async with _database(settings) as database:
         return await database.act(issue)
+
+
+async def rotate_key(
+    settings: Settings, brought: Ed25519PrivateKey | None, reason: str | None
+) -> federation.RegistryKey:
+    """Sign with another key from now on, in every process that serves.
+
+    Raises: Refused, BadKey, and what joining the ground raises.
+    """
+    seal = Seal(Keyring(settings.data_dir))
+
+    async def rotate(tx: Tx) -> federation.RegistryKey:
+        key = await federation.rotate_key(tx, settings, seal, brought)
+        await record_operator_act(tx, act="registry_key.rotate", subject=key.kid, reason=reason)
+        return key
+
+    async with _database(settings) as database:
+        return await database.act(rotate)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
-from hansa.rooms import journal, ledger
+from hansa.rooms import federation, journal, ledger
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
@@ -108,6 +108,17 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
         await database.close()
 
 
+async def require_signing_key(settings: Settings, dsn: str) -> None:
+    """Raises: KeyDoesNotOpen, when this process could serve but not sign."""
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        seal = Seal(Keyring(settings.data_dir))
+        await database.look(lambda tx: federation.require_present_key(tx, seal))
+    finally:
+        await database.close()
+
+
 async def bring_up_to_date(dsn: str) -> None:
     """Bring the schema to this version. Raises: Unavailable when the database cannot be reached."""
     await require_reachable(dsn)
@@ -130,6 +141,8 @@ async def _prepare(dsn: str, settings: Settings) -> None:
         await database.act(journal.keep_partitions_ahead)
         book = ledger.Book.of(settings)
         await database.act(lambda tx: ledger.found_book(tx, book, units(int(settings.genesis_supply))))
+        seal = Seal(Keyring(settings.data_dir))
+        await database.act(lambda tx: federation.found_keys(tx, settings, seal))
     finally:
         await database.close()
 

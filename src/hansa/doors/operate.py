@@ -23,8 +23,11 @@ database_app = typer.Typer(help="The registry's database.", no_args_is_help=True
 app.add_typer(database_app, name="db")
 admin_app = typer.Typer(help="Those who administer the registry.", no_args_is_help=True)
 app.add_typer(admin_app, name="admin")
+keys_app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
 
 USAGE_ERROR = 2
+REASON_MAX_CHARACTERS = 2000
 
 Answer = TypeVar("Answer")
 DataDir = Annotated[
@@ -228,6 +231,34 @@ def mint(
         told,
         as_json=as_json,
     )
+
+
+@keys_app.command("rotate")
+def rotate_key(
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key", help="An Ed25519 private key in PEM to sign with; without one, it is made."),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sign with another key from now on, also while the registry runs; the present one is retired."""
+    from hansa.doors import by_hand
+    from hansa.foundation.plumbing.keys import BadKey, private_key_in
+
+    settings = _settings(data_dir=data_dir)
+    try:
+        brought = None if key_file is None else private_key_in(str(key_file), key_file.read_bytes())
+    except OSError as trouble:
+        _fail(f"{key_file} cannot be read: {trouble.strerror}", USAGE_ERROR)
+    except BadKey as trouble:
+        _fail(str(trouble), USAGE_ERROR)
+    if len(reason) > REASON_MAX_CHARACTERS:
+        _fail(f"--reason is refused: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
+    key = _by_hand(by_hand.rotate_key(settings, brought, reason or None))
+    told = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
+    _tell("the registry signs with {kid} since {valid_from}".format(**told), told, as_json=as_json)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from hansa.doors import assembly
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.http.sockets import SocketProtocol
-from hansa.doors.opening import open_ground, open_runtime
+from hansa.doors.opening import open_ground, open_runtime, require_signing_key
 from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -53,6 +53,7 @@ async def serve(settings: Settings, workers: int) -> None:
     try:
         _cancel_when_told_to_stop()
         async with open_ground(settings) as dsn:
+            await require_signing_key(settings, dsn)
             if workers == 1:
                 await serve_here(settings, dsn, listener, announce=True)
             else:

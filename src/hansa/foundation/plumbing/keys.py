@@ -37,13 +37,7 @@ class Keyring:
         Raises: BadKey.
         """
         place, pem = self.document(name, lambda: private_pem(Ed25519PrivateKey.generate()))
-        try:
-            key = load_pem_private_key(pem, password=None)
-        except (ValueError, TypeError, UnsupportedAlgorithm):
-            key = None
-        if not isinstance(key, Ed25519PrivateKey):
-            raise BadKey(f"{place} is refused; allowed is an unencrypted Ed25519 private key in PEM")
-        return key
+        return private_key_in(place, pem)
 
     def document(self, name: str, make: Callable[[], bytes]) -> tuple[str, bytes]:
         """Where the PEM of that name was found, and its content, which `make` gives if there is none.
@@ -80,6 +74,17 @@ class Keyring:
         if not path.exists():
             _write_once(path, make())
         return path.read_bytes()
+
+
+def private_key_in(place: str, pem: bytes) -> Ed25519PrivateKey:
+    """The signing key that was found in that place. Raises: BadKey."""
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise BadKey(f"{place} is refused; allowed is an unencrypted Ed25519 private key in PEM")
+    return key
 
 
 def private_pem(key: Ed25519PrivateKey) -> bytes:

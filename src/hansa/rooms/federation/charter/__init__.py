@@ -1,0 +1,23 @@
+"""The charter: the keys that stand for the registry."""
+
+from .errors import KeyDoesNotOpen, KeyUnusable
+from .found import found_keys, require_present_key
+from .records import RegistryKey, SigningKey
+from .rotate import rotate_key
+from .routes import root_router, router
+from .signatory import Signatory
+from .signing import detached_signature
+
+__all__ = [
+    "KeyDoesNotOpen",
+    "KeyUnusable",
+    "RegistryKey",
+    "Signatory",
+    "SigningKey",
+    "detached_signature",
+    "found_keys",
+    "require_present_key",
+    "root_router",
+    "rotate_key",
+    "router",
+]

@@ -1,0 +1,30 @@
+"""Begin a new key. The one before is retired at the same moment and its private half forgotten."""
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+
+from . import store
+from .errors import KeyUnusable
+from .records import RegistryKey
+from .rules import registry_id_of
+
+SEALED_FOR = "federation registry key"
+
+
+async def rotate_key(
+    tx: Tx, settings: Settings, seal: Seal, brought: Ed25519PrivateKey | None = None
+) -> RegistryKey:
+    """Sign with a new key from now on: the one brought, or one made here. Raises: KeyUnusable."""
+    await store.lock_keys(tx)
+    if brought is not None and await store.was_held(tx, brought.public_key().public_bytes_raw()):
+        raise KeyUnusable
+    return await begin_key(tx, settings, seal, brought or Ed25519PrivateKey.generate())
+
+
+async def begin_key(tx: Tx, settings: Settings, seal: Seal, key: Ed25519PrivateKey) -> RegistryKey:
+    """The next key. The keys are locked."""
+    registry_id = registry_id_of(settings.trust_domain, settings.registry_name)
+    return await store.succeed(tx, registry_id, key, seal.close(key.private_bytes_raw(), SEALED_FOR))

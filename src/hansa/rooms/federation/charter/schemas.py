@@ -1,0 +1,62 @@
+"""The registry's keys as they are published."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.words.jwk import jwk_of
+
+from .records import RegistryKey
+
+
+class RegistryJwk(BaseModel):
+    """A public key of the registry."""
+
+    kty: Literal["OKP"] = "OKP"
+    crv: Literal["Ed25519"] = "Ed25519"
+    x: str
+    kid: str
+    use: Literal["sig"] = "sig"
+    alg: Literal["EdDSA"] = "EdDSA"
+
+    @classmethod
+    def of(cls, key: RegistryKey) -> "RegistryJwk":
+        """The key as the key set shows it."""
+        return cls(x=jwk_of(key.public_key)["x"], kid=key.kid)
+
+
+class RegistryJwks(BaseModel):
+    """The keys that a signature of the registry may be by now."""
+
+    keys: list[RegistryJwk]
+
+    @classmethod
+    def of(cls, keys: list[RegistryKey]) -> "RegistryJwks":
+        """The key set."""
+        return cls(keys=[RegistryJwk.of(key) for key in keys])
+
+
+class PastRegistryJwk(RegistryJwk):
+    """A key with its times: what it signed between them counts as of then."""
+
+    valid_from: datetime
+    retired_at: datetime | None = Field(description="Null while it is the present key.")
+
+    @classmethod
+    def of(cls, key: RegistryKey) -> "PastRegistryJwk":
+        """The key as the history shows it."""
+        return cls(
+            x=jwk_of(key.public_key)["x"], kid=key.kid, valid_from=key.valid_from, retired_at=key.retired_at
+        )
+
+
+class RegistryKeyHistory(BaseModel):
+    """Every key that the registry ever signed with, the newest first."""
+
+    keys: list[PastRegistryJwk]
+
+    @classmethod
+    def of(cls, keys: list[RegistryKey]) -> "RegistryKeyHistory":
+        """The history."""
+        return cls(keys=[PastRegistryJwk.of(key) for key in keys])

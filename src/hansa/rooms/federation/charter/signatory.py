@@ -1,0 +1,39 @@
+"""Who signs in this process: the present key of the registry, read anew for each signature."""
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.seal import BadSeal, Seal
+
+from . import store
+from .errors import KeyDoesNotOpen
+from .records import SealedKey, SigningKey
+from .rotate import SEALED_FOR
+
+
+class Signatory:
+    """Gives out the present key. Opening it is remembered, whether it is the present one never is."""
+
+    def __init__(self, database: Database, seal: Seal) -> None:
+        self._database = database
+        self._seal = seal
+        self._opened: tuple[bytes, Ed25519PrivateKey] | None = None
+
+    async def present_key(self) -> SigningKey:
+        """The key to sign with now. Raises: KeyDoesNotOpen, Unavailable."""
+        present = await self._database.look(store.present)
+        if present is None:
+            raise KeyDoesNotOpen
+        known = self._opened
+        if known is None or known[0] != present.sealed:
+            self._opened = known = (present.sealed, opened(present, self._seal))
+        key = present.key
+        return SigningKey(key.kid, key.sequence, key.valid_from, known[1], present.read_at)
+
+
+def opened(present: SealedKey, seal: Seal) -> Ed25519PrivateKey:
+    """The private half. Raises: KeyDoesNotOpen."""
+    try:
+        return Ed25519PrivateKey.from_private_bytes(seal.open(present.sealed, SEALED_FOR))
+    except BadSeal:
+        raise KeyDoesNotOpen from None
