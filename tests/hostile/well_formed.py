@@ -111,6 +111,8 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{human_readable_id:path}": stage.card_name,
         "{card_id}": stage.agent.created["agent_card_id"],
         "{did}": agent.did,
+        "{identifier:path}": f"urn:air:{stage.registry.settings.trust_domain}:{agent.did}",
+        "{page_number}": "0",
         "{identifier}": agent.did.partition(":")[2].partition(":")[2],
         "{unique:uuid}": agent.did.rpartition(":")[2],
         "{card_key}": agent.did,

@@ -60,6 +60,7 @@ _.budget_remaining
 _.budget_total
 _.bundle_pem
 _.by
+_.capabilities
 _.card_data
 _.card_id
 _.cards
@@ -114,6 +115,8 @@ _.developer_suspension
 _.did
 _.did_method
 _.direction
+_.display_name
+_.documentation_url
 _.documents_version
 _.done_at
 _.dry_run
@@ -148,6 +151,7 @@ _.fee
 _.fee_amount
 _.fee_collector_address
 _.field
+_.filter
 _.findings
 _.first_agent
 _.first_sequence
@@ -167,9 +171,13 @@ _.ground
 _.has_tee
 _.holder_agent_did
 _.holder_did
+_.host
 _.human_readable_id
 _.id
 _.idempotency_key
+_.identifier
+_.identity
+_.identity_type
 _.include_card_data
 _.include_federated
 _.include_unlisted
@@ -221,6 +229,7 @@ _.lock_days_min
 _.lock_period
 _.lock_period_max
 _.locked_balance
+_.logo_url
 _.matched_in
 _.max_per_tx
 _.max_rate_percent
@@ -252,10 +261,13 @@ _.old_hash
 _.opened_at
 _.operation
 _.operations
+_.order_by
 _.origin
 _.otpauth_uri
 _.owned_only
 _.owner
+_.page_size
+_.page_token
 _.pagination
 _.parent_token_id
 _.part
@@ -297,6 +309,7 @@ _.refresh_token
 _.registry
 _.registry_name
 _.remaining
+_.representative_queries
 _.reputation
 _.requested_at
 _.requested_by
@@ -331,6 +344,7 @@ _.set_aside_at
 _.set_aside_count
 _.settlement_currency
 _.since
+_.skills
 _.skip
 _.skip_in_projection
 _.soft
@@ -339,6 +353,7 @@ _.soft_suspend
 _.sort_order
 _.source_registry
 _.source_service
+_.spec_version
 _.spend_policy
 _.spent_today
 _.spiffe_id
@@ -355,6 +370,7 @@ _.stopped_by
 _.subject
 _.succeeded
 _.supply
+_.supportedInterfaces
 _.suspended_at
 _.suspended_by
 _.suspensions
@@ -395,6 +411,7 @@ _.transfer_id
 _.tries
 _.trouble
 _.trust_domain
+_.trust_manifest
 _.ttl_seconds
 _.tx_id
 _.tx_type

@@ -23,6 +23,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     catalogue.router,
     catalogue.pulls_router,
     federation.router,
+    catalogue.resource_discovery_router,
     ledger.router,
     standing.router,
     journal.router,
@@ -34,6 +35,8 @@ ROOT_ROUTERS: tuple[APIRouter, ...] = (
     journal.feed_root_router,
     agents.root_router,
     federation.root_router,
+    catalogue.manifest_router,
+    catalogue.well_known_router,
 )
 
 GATE = Gate(

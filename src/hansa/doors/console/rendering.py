@@ -24,6 +24,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+MANIFEST_LINK = '</.well-known/ard.json>; rel="ard"'
 NARROW_NO_BREAK_SPACE = "\u202f"
 
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
@@ -45,7 +46,7 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
     text = _PAGES.get_template(template).render(
         settings=runtime_of(request).settings, version=hansa.__version__, path=request.url.path, **content
     )
-    headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY}
+    headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Link": MANIFEST_LINK}
     return HTMLResponse(text, status_code=status, headers=headers)
 
 

@@ -2,6 +2,7 @@
 
 from .enforcement import reinstate_card, suspend_card
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
+from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, PageWanted, list_cards
 from .publish import publish_card, publish_stub
 from .pulls import probe_due, pull_due
@@ -26,18 +27,22 @@ __all__ = [
     "PageWanted",
     "Replaced",
     "StoredCard",
+    "agent_json_ld",
     "card_of",
     "card_of_agent",
     "card_template",
     "list_cards",
     "probe_due",
+    "manifest_router",
     "publish_card",
     "publish_stub",
     "pull_due",
     "pulls_router",
     "reinstate_card",
     "replace_document",
+    "resource_discovery_router",
     "retire_card",
     "router",
     "suspend_card",
+    "well_known_router",
 ]

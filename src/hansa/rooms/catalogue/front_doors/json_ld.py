@@ -1,0 +1,85 @@
+r"""An agent as search engines of the web read it: schema.org, in JSON-LD, for the agent's public page.
+
+The page writes it into `<script type="application/ld+json">`, with `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`
+(Jinja's `tojson` does that): an owner's `</script>` then ends nothing. A block of that type is data, so a
+Content-Security-Policy without inline scripts lets it stand and nothing in it runs.
+"""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from hansa.foundation.words.web_address import is_http_url
+from hansa.rooms.catalogue.records import Card
+
+PRICE_MAX_DIGITS = 40
+
+
+def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
+    """The agent of a card read with its document; `page_url` is the address of its page.
+
+    What an owner wrote is told as text; only http and https addresses become addresses.
+    """
+    document = card.card_data or {}
+    told = {
+        "@context": "https://schema.org",
+        "@type": "SoftwareApplication",
+        "@id": card.did or page_url,
+        "url": page_url,
+        "name": card.name,
+        "description": card.description or None,
+        "applicationCategory": "AI agent",
+        "identifier": card.did,
+        "softwareVersion": _text(document.get("version")),
+        "keywords": _texts(document.get("tags")),
+        "featureList": _texts([skill.get("name") for skill in document.get("skills", [])]),
+        "provider": _provider(document.get("provider")),
+        "softwareHelp": _help(document.get("documentationUrl")),
+        "offers": _offer(document.get("pricing"), card.settlement_currency),
+        "datePublished": card.created_at.isoformat(),
+        "dateModified": card.updated_at.isoformat(),
+    }
+    return {member: value for member, value in told.items() if value is not None}
+
+
+def _provider(provider: Any) -> dict[str, str] | None:
+    name = _text(provider.get("organization")) if isinstance(provider, dict) else None
+    if name is None:
+        return None
+    url = _address(provider.get("url"))
+    return {"@type": "Organization", "name": name, **({"url": url} if url else {})}
+
+
+def _help(address: Any) -> dict[str, str] | None:
+    url = _address(address)
+    return {"@type": "CreativeWork", "url": url} if url else None
+
+
+def _offer(pricing: Any, currency: str) -> dict[str, str] | None:
+    """A price that is a plain number; an owner may have written anything there."""
+    rate = pricing.get("base_rate") if isinstance(pricing, dict) else None
+    price = _price(str(rate)) if isinstance(rate, int | float | str) and not isinstance(rate, bool) else None
+    return None if price is None else {"@type": "Offer", "price": price, "priceCurrency": currency}
+
+
+def _price(written: str) -> str | None:
+    if len(written) > PRICE_MAX_DIGITS:
+        return None
+    try:
+        price = Decimal(written)
+    except InvalidOperation:
+        return None
+    # 1e999999999 written out would fill the memory.
+    is_told = price.is_finite() and price >= 0 and abs(price.adjusted()) <= PRICE_MAX_DIGITS
+    return f"{price:f}" if is_told else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _texts(values: Any) -> list[str] | None:
+    return [value for value in values if _text(value)] or None if isinstance(values, list) else None
+
+
+def _address(value: Any) -> str | None:
+    return value if isinstance(value, str) and is_http_url(value) else None

@@ -1,0 +1,95 @@
+"""The filter and the order of the list of entries, read from the small language of the specification (appendix A)."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from .errors import ArgumentInvalid
+
+CONDITIONS_MAX = 16
+TEXT_FIELDS = ("displayName", "type", "publisherId")
+TIME_FIELDS = ("createdAfter", "updatedAfter")
+
+Order = Literal["createdAt DESC", "createdAt ASC", "updatedAt DESC", "updatedAt ASC"]
+ORDERS: tuple[Order, ...] = ("createdAt DESC", "createdAt ASC", "updatedAt DESC", "updatedAt ASC")
+
+_CONDITION = re.compile(r"\s*([A-Za-z]+)\s*(>=|=|>)\s*(?:'([^']*)'|\"([^\"]*)\"|([^\s'\"]+))\s*")
+_AND = re.compile(r"AND(?=\s)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """Which entries are wanted: the values of one member are alternatives, its absence asks nothing."""
+
+    names: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    publishers: tuple[str, ...] = ()
+    created_after: datetime | None = None
+    updated_after: datetime | None = None
+
+
+def read_filter(text: str | None) -> ListFilter:
+    """Raises: ArgumentInvalid, saying what was found and what is allowed."""
+    texts: dict[str, tuple[str, ...]] = {}
+    times: dict[str, datetime] = {}
+    for field, operator, value in _conditions(text or ""):
+        if field in texts or field in times:
+            raise _refusal(f"{field} stands there twice; several values are separated by commas")
+        if field in TEXT_FIELDS and operator == "=":
+            texts[field] = tuple(part.strip() for part in value.split(",") if part.strip())
+        elif field in TIME_FIELDS:
+            times[field] = _moment(field, value)
+        else:
+            raise _refusal(f"{field} {operator} is not known; known are {_KNOWN}")
+    return ListFilter(
+        names=texts.get("displayName", ()),
+        types=texts.get("type", ()),
+        publishers=texts.get("publisherId", ()),
+        created_after=times.get("createdAfter"),
+        updated_after=times.get("updatedAfter"),
+    )
+
+
+def read_order(text: str | None) -> Order:
+    """Raises: ArgumentInvalid."""
+    field, _, direction = (text or "createdAt DESC").strip().partition(" ")
+    wanted = f"{field} {direction.strip().upper() or 'ASC'}"
+    for order in ORDERS:
+        if order == wanted:
+            return order
+    raise ArgumentInvalid(f"orderBy: entries are ordered by {', '.join(ORDERS)}.", field="orderBy")
+
+
+_KNOWN = "displayName =, type =, publisherId =, createdAfter > and updatedAfter >"
+
+
+def _conditions(text: str) -> list[tuple[str, str, str]]:
+    found: list[tuple[str, str, str]] = []
+    place = 0
+    while text.strip():
+        condition = _CONDITION.match(text, place)
+        if condition is None or len(found) == CONDITIONS_MAX:
+            raise _refusal(f"no condition at character {place}; a condition is field = 'value'")
+        field, operator, single, double, bare = condition.groups()
+        found.append((field, operator, next(value for value in (single, double, bare) if value is not None)))
+        place = condition.end()
+        if place == len(text):
+            break
+        joint = _AND.match(text, place)
+        if joint is None:
+            raise _refusal(f"no AND at character {place}")
+        place = joint.end()
+    return found
+
+
+def _moment(field: str, value: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _refusal(f"{field} is not an ISO 8601 time such as 2026-01-31T12:00:00Z") from None
+
+
+def _refusal(trouble: str) -> ArgumentInvalid:
+    return ArgumentInvalid(f"filter: {trouble}.", field="filter")

@@ -1,0 +1,93 @@
+"""HTTP doors of Agentic Resource Discovery: the manifest at the root, the rest under the API."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import TooManyRequests
+from hansa.rooms.catalogue.front_doors.answers import (
+    ASK_EACH_TIME,
+    KEEP_FOR_MINUTES,
+    NOT_MODIFIED,
+    document,
+)
+from hansa.rooms.catalogue.rules import BIGINT_MAX
+
+from .errors import ArgumentInvalid, EntryUnknown, ResourceDiscoveryRoute
+from .expression import read_filter, read_order
+from .identifiers import read_identifier
+from .listing import ListWanted, catalogue_after, entry_called, list_entries
+from .manifest import manifest_of
+from .schemas import Entry, ListOut, ListQuery, Manifest
+
+READS = [Depends(within_read_limit)]
+
+root_router = APIRouter(
+    tags=["front doors"],
+    route_class=GuardedRoute,
+    dependencies=READS,
+    responses=problems(TooManyRequests),
+)
+api_router = APIRouter(
+    prefix="/ard",
+    tags=["front doors"],
+    route_class=ResourceDiscoveryRoute,
+    dependencies=READS,
+    responses=problems(ArgumentInvalid, TooManyRequests),
+)
+
+
+@root_router.get("/.well-known/ard.json", response_model=Manifest, responses=NOT_MODIFIED)
+@root_router.get("/.well-known/ai-catalog.json", response_model=Manifest, responses=NOT_MODIFIED)
+async def read_manifest(request: Request, settings: Config, _: Public) -> Response:
+    """What this domain offers to agents: the search, the card of the registry, and every agent."""
+    return document(request, manifest_of(settings), keep=KEEP_FOR_MINUTES)
+
+
+@api_router.get("/catalogue", response_model=Manifest, responses=NOT_MODIFIED)
+async def read_catalogue(
+    request: Request,
+    db: Db,
+    settings: Config,
+    _: Public,
+    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the link to the next one.")] = 0,
+) -> Response:
+    """A hundred entries of this registry's agents, and a link to the next hundred."""
+    catalogue = await db.read(lambda tx: catalogue_after(tx, after, settings))
+    return document(request, catalogue, keep=ASK_EACH_TIME)
+
+
+@api_router.get("/agents", response_model=ListOut, responses=NOT_MODIFIED)
+async def list_agents(
+    request: Request, query: Annotated[ListQuery, Query()], db: Db, settings: Config, _: Public
+) -> Response:
+    """List entries of agents, this registry's own and mirrored ones, without ranking."""
+    wanted = ListWanted(
+        read_filter(query.filter), read_order(query.order_by), query.page_size, query.page_token
+    )
+    page = await db.read(lambda tx: list_entries(tx, wanted, settings))
+    return document(request, page, keep=ASK_EACH_TIME)
+
+
+@api_router.get(
+    "/agents/{identifier:path}",
+    response_model=Entry,
+    responses={**NOT_MODIFIED, **problems(EntryUnknown)},
+)
+async def read_entry(
+    request: Request,
+    db: Db,
+    settings: Config,
+    _: Public,
+    identifier: Annotated[str, Path(description="The whole identifier, percent-encoded once.")],
+) -> Response:
+    """Read the entry with exactly that identifier."""
+    wanted = read_identifier(identifier)
+    entry = await db.look(lambda tx: entry_called(tx, wanted, settings))
+    return document(request, entry, keep=ASK_EACH_TIME)
