@@ -291,37 +291,44 @@ BEGIN
     SELECT given[k], 'transfer', account_ids[payer_places[k]], account_ids[payee_places[k]], amounts[done[k]],
       fees[done[k]], messages[done[k]]
     FROM generate_series(1, cardinality(done)) k;
+    -- Crossed with numbers, not with VALUES: their expressions would be prepared anew for every row.
     INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
-    SELECT given[k], s.account_id, 'liquid', s.delta, s.balance_after
-    FROM generate_series(1, cardinality(done)) k
-    CROSS JOIN LATERAL (VALUES
-      (account_ids[payer_places[k]], -(amounts[done[k]] + fees[done[k]]), balances[done[k]]),
-      (account_ids[payee_places[k]], amounts[done[k]], payee_balances[k]),
-      (collector_id, fees[done[k]], collector_before + collected[k])) AS s (account_id, delta, balance_after)
-    WHERE s.delta <> 0;
+    SELECT given[k],
+      CASE side WHEN 1 THEN account_ids[payer_places[k]] WHEN 2 THEN account_ids[payee_places[k]] ELSE collector_id END,
+      'liquid',
+      CASE side WHEN 1 THEN -(amounts[done[k]] + fees[done[k]]) WHEN 2 THEN amounts[done[k]] ELSE fees[done[k]] END,
+      CASE side WHEN 1 THEN balances[done[k]] WHEN 2 THEN payee_balances[k] ELSE collector_before + collected[k] END
+    FROM generate_series(1, cardinality(done)) k CROSS JOIN generate_series(1, 3) side
+    WHERE side < 3 OR fees[done[k]] > 0;
     SELECT journal_append(array_agg(e.event_type), array_agg(e.aggregate_id), array_agg(e.aggregate_type),
       array_agg(e.data), array_agg('ledger'::text), array_agg(e.key)) INTO recorded
-    FROM generate_series(1, cardinality(done)) k
-    CROSS JOIN LATERAL (SELECT done[k] AS i, ledger_amount(amounts[done[k]]) AS paid,
-      ledger_amount(fees[done[k]]) AS fee_paid) t
-    CROSS JOIN LATERAL (VALUES
-      ('LedgerBalanceChanged', payers[i], 'ledger_transaction', jsonb_build_object('frame', frame, 'tx_id', given[k],
-        'tx_type', 'transfer', 'currency', currency, 'fee', fee_paid, 'memo', messages[i], 'entries',
-        jsonb_build_array(
-          jsonb_build_object('account', payers[i], 'bucket', 'liquid', 'delta',
-            ledger_amount(-(amounts[i] + fees[i])), 'balance_after', ledger_amount(balances[i])),
-          jsonb_build_object('account', payees[i], 'bucket', 'liquid', 'delta', paid, 'balance_after',
-            ledger_amount(payee_balances[k])))
-        || CASE WHEN fees[i] > 0 THEN jsonb_build_array(
-          jsonb_build_object('account', collector, 'bucket', 'liquid', 'delta', fee_paid, 'balance_after',
-            ledger_amount(collector_before + collected[k]))) ELSE '[]' END),
-        concat('ledger-tx-', frame, '-', given[k])),
-      ('TokensTransferred', payers[i], 'agent', jsonb_build_object('tx_id', given[k], 'from', payers[i], 'to',
-        payees[i], 'amount', paid, 'fee', fee_paid, 'currency', currency, 'message', messages[i]), NULL),
-      ('TransactionFeeCollected', payers[i], 'agent', CASE WHEN fees[i] > 0 THEN jsonb_build_object('tx_id',
-        given[k], 'payer', payers[i], 'collector', collector, 'fee', fee_paid, 'currency', currency) END, NULL)
-    ) AS e (event_type, aggregate_id, aggregate_type, data, key)
-    WHERE e.data IS NOT NULL;
+    FROM (
+      SELECT t.payer_did AS aggregate_id,
+        CASE kind WHEN 1 THEN 'LedgerBalanceChanged' WHEN 2 THEN 'TokensTransferred'
+          ELSE 'TransactionFeeCollected' END AS event_type,
+        CASE kind WHEN 1 THEN 'ledger_transaction' ELSE 'agent' END AS aggregate_type,
+        CASE kind WHEN 1 THEN concat('ledger-tx-', frame, '-', t.tx_id) END AS key,
+        (CASE kind
+          WHEN 1 THEN concat('{"frame":', to_json(frame), ',"tx_id":', t.tx_id, ',"tx_type":"transfer","currency":',
+            to_json(currency), ',"fee":"', t.fee_paid, '","memo":', t.message, ',"entries":[',
+            '{"account":', t.payer, ',"bucket":"liquid","delta":"-', t.charged, '","balance_after":"', t.payer_after,
+            '"},{"account":', t.payee, ',"bucket":"liquid","delta":"', t.paid, '","balance_after":"', t.payee_after,
+            CASE WHEN t.has_fee THEN concat('"},{"account":', to_json(collector), ',"bucket":"liquid","delta":"',
+              t.fee_paid, '","balance_after":"', t.collector_after) END, '"}]}')
+          WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', t.payer, ',"to":', t.payee, ',"amount":"', t.paid,
+            '","fee":"', t.fee_paid, '","currency":', to_json(currency), ',"message":', t.message, '}')
+          ELSE concat('{"tx_id":', t.tx_id, ',"payer":', t.payer, ',"collector":', to_json(collector), ',"fee":"',
+            t.fee_paid, '","currency":', to_json(currency), '}')
+        END)::jsonb AS data
+      -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
+      FROM (SELECT given[k] AS tx_id, payers[done[k]] AS payer_did, to_json(payers[done[k]]) AS payer,
+        to_json(payees[done[k]]) AS payee, coalesce(to_json(messages[done[k]])::text, 'null') AS message,
+        fees[done[k]] > 0 AS has_fee, ledger_amount(amounts[done[k]]) AS paid, ledger_amount(fees[done[k]]) AS fee_paid,
+        ledger_amount(amounts[done[k]] + fees[done[k]]) AS charged, ledger_amount(balances[done[k]]) AS payer_after,
+        ledger_amount(payee_balances[k]) AS payee_after,
+        ledger_amount(collector_before + collected[k]) AS collector_after
+        FROM generate_series(1, cardinality(done)) k OFFSET 0) t
+      CROSS JOIN generate_series(1, 3) kind WHERE kind < 3 OR t.has_fee ORDER BY t.tx_id, kind) e;
     IF recorded < 3 * cardinality(done) AND journal_undecided(
       ARRAY['LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected'], array_fill('ledger'::text, ARRAY[3])
     ) <> '{}' THEN

@@ -254,7 +254,7 @@ async def _mint(world: World) -> Asking:
 
 
 def ticket_of(world: World, order: ledger.TransferOrder, key: str) -> Ticket:
-    return Ticket(order, request_of(order, key), tell, asyncio.get_running_loop().create_future())
+    return Ticket.of(order, request_of(order, key), tell)
 
 
 def tell(receipt: ledger.Receipt) -> str:

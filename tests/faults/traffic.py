@@ -60,7 +60,7 @@ class PlainDesk:
         self._book = ledger.Book.of(runtime.settings)
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
-        ticket = Ticket(order, request_of(order, key), _tell, asyncio.get_running_loop().create_future())
+        ticket = Ticket.of(order, request_of(order, key), _tell)
         return _read(
             await self.database.act(lambda tx: post_alone(tx, ticket, self._book, ledger.FeePolicy()))
         )

@@ -14,8 +14,9 @@ from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import Minor, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.ledger.batch import Ticket, post_batch
+from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.transfers.schemas import TransferIn, TransferOut
+from tests.properties.batches import tell_batch
 from tests.properties.model import Answer, plain
 from tests.properties.proof import prove_book
 from tests.registry import TestAgent, TestRegistry, open_registry
@@ -137,11 +138,8 @@ class BookUnderTest:
     def transfer_in_one_batch(self, orders: list[Order]) -> list[Answer]:
         """The orders as one group commit takes them: (payer, payee, amount, key), no key twice for one payer."""
         tickets = [self._ticket(*order) for order in orders]
-        policy = ledger.FeePolicy()
-        outcomes = self.run(
-            self._registry.database.act(lambda tx: post_batch(tx, tickets, self._book, policy))
-        )
-        return [_answer_of(outcome) for outcome in outcomes]
+        heard = self.run(self._registry.database.act(lambda tx: tell_batch(tx, tickets, self._book)))
+        return [_answer_of(outcome) for outcome in heard]
 
     def _ticket(self, payer: str, payee: str, amount: str, key: str | None) -> Ticket:
         body = TransferIn(receiver_agent_id=payee, amount=amount)
@@ -151,7 +149,10 @@ class BookUnderTest:
         def tell(receipt: ledger.Receipt) -> str:
             return TransferOut.of(receipt, order, self._book.currency).model_dump_json()
 
-        return Ticket(order, request, tell, self._loop.create_future())
+        async def ticket() -> Ticket:
+            return Ticket.of(order, request, tell)
+
+        return self.run(ticket())
 
     def balance(self, did: str) -> str:
         answer = self.run(self._registry.get("/teg/balance", headers=self._headers(did)))
@@ -200,9 +201,8 @@ class BookUnderTest:
         self.run(self._auditor.execute(statement, *values))
 
 
-def _answer_of(outcome: ledger.Told | Exception) -> Answer:
+def _answer_of(outcome: ledger.Told | Refused) -> Answer:
     if isinstance(outcome, ledger.Told):
         told = json.loads(outcome.answer)
         return Answer(200, {name: told[name] for name in _MONEY}, outcome.replayed)
-    assert isinstance(outcome, Refused)
     return Answer(outcome.status, dict(outcome.context or {}) if outcome.status == 402 else {})

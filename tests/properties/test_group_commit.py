@@ -1,6 +1,5 @@
 """The group commit against its judge: the same histories, one transfer at a time and in batches, must end alike."""
 
-import asyncio
 import random
 from fractions import Fraction
 from typing import Any
@@ -12,7 +11,8 @@ from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import Minor, share
 from hansa.rooms import ledger
 from hansa.rooms.ledger import rules
-from hansa.rooms.ledger.batch import Ticket, Told, post_alone, post_batch
+from hansa.rooms.ledger.batch import Ticket, post_alone
+from tests.properties.batches import tell_batch
 from tests.registry import StartRegistry, TestRegistry
 
 HISTORIES = by_tier(8, 300, 3000)
@@ -101,7 +101,7 @@ def _ticket(order: ledger.TransferOrder, request: Repeatable | None) -> Ticket:
     def tell(receipt: ledger.Receipt) -> str:
         return f"{receipt.amount} {receipt.fee} {receipt.payer_balance_after}"
 
-    return Ticket(order, request, tell, asyncio.get_running_loop().create_future())
+    return Ticket.of(order, request, tell)
 
 
 async def _one_by_one(registry: TestRegistry, asked: tuple[Any, ...]) -> list[Any]:
@@ -127,15 +127,12 @@ async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.
             scopes |= {scope} if scope else set()
             tickets.append(_ticket(*asked))
         del waiting[: len(tickets)]
-        told = await registry.database.act(
-            lambda tx, batch=tickets: post_batch(tx, batch, book, ledger.FeePolicy())
-        )
-        outcomes += [one if isinstance(one, Told) else _refusal(one) for one in told]
+        heard = await registry.database.act(lambda tx, batch=tickets: tell_batch(tx, batch, book))
+        outcomes += [_refusal(one) if isinstance(one, Refused) else one for one in heard]
     return outcomes
 
 
-def _refusal(trouble: Exception) -> Any:
-    assert isinstance(trouble, Refused), trouble
+def _refusal(trouble: Refused) -> Any:
     return trouble.status, trouble.code, trouble.detail, trouble.context
 
 
@@ -148,7 +145,7 @@ async def _book(registry: TestRegistry) -> Any:
             " WHERE place % 3 = 2) FROM ledger_account ORDER BY did"
         )
         postings = await tx.fetch(
-            "SELECT row_number() OVER (ORDER BY p.tx_id) AS n, a.did, delta, balance_after FROM ledger_posting p"
+            "SELECT dense_rank() OVER (ORDER BY p.tx_id) AS n, a.did, delta, balance_after FROM ledger_posting p"
             " JOIN ledger_account a ON a.id = p.account_id ORDER BY p.tx_id, a.did"
         )
         transactions = await tx.fetch(

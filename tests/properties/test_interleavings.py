@@ -1,6 +1,5 @@
 """Use cases of the book that meet, in every order of their statements."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from hansa.foundation.plumbing.database import SERVER_SETTINGS, Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.words.money import Minor, format_amount, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.ledger.batch import Ticket, post_alone, post_batch
+from hansa.rooms.ledger.batch import Ticket, post_alone
+from tests.properties.batches import tell_batch
 from tests.properties.interleaving import Choose, Director, UseCase, in_every_order, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import TIER, printed_seed
@@ -42,7 +42,7 @@ class Scene:
 
     def batch(self, *orders: tuple[str, str, str], key: str | None = None) -> UseCase:
         tickets = [self.ticket(*order, key=key) for order in orders]
-        return lambda tx: post_batch(tx, tickets, self.book, ledger.FeePolicy())
+        return lambda tx: tell_batch(tx, tickets, self.book)
 
     def keyed(self, payer: str, payee: str, amount: str) -> UseCase:
         ticket = self.ticket(payer, payee, amount, key="the key")
@@ -51,8 +51,7 @@ class Scene:
     def ticket(self, payer: str, payee: str, amount: str, *, key: str | None) -> Ticket:
         request = Repeatable(payer, ROUTE, key, [payee, amount]) if key else None
         order = ledger.TransferOrder(payer, payee, parse_amount(amount))
-        outcome = asyncio.get_running_loop().create_future()
-        return Ticket(order, request, lambda receipt: format_amount(receipt.payer_balance_after), outcome)
+        return Ticket.of(order, request, lambda receipt: format_amount(receipt.payer_balance_after))
 
     async def holdings(self) -> dict[str, str]:
         async def read(tx: Tx) -> dict[str, str]:

@@ -64,6 +64,7 @@ class Database:
                 timeout=ACQUIRE_SECONDS,
                 command_timeout=40,
                 max_inactive_connection_lifetime=0,
+                max_queries=2**31,
                 server_settings=SERVER_SETTINGS,
                 # Every transaction ends before its connection returns and only SET LOCAL is used: nothing to reset.
                 reset=_nothing_to_reset,
@@ -99,12 +100,17 @@ class Database:
 
     async def act_at_once(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """As `act`, for a single statement, which is a transaction of its own: one round trip instead of three."""
+        async with self.lane() as lane:
+            return await lane.act_at_once(statement)
 
-        async def once() -> Result:
+    @asynccontextmanager
+    async def lane(self) -> AsyncIterator["Lane"]:
+        """One connection kept for statements that follow each other closely. Raises: Unavailable."""
+        try:
             async with self._connection() as connection:
-                return await statement(connection)
-
-        return await _until_it_stands(once)
+                yield Lane(connection)
+        except OUT_OF_REACH as trouble:
+            raise Unavailable(retry_after=1) from trouble
 
     async def read(self, query: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run `query` on one consistent snapshot; nothing is written."""
@@ -133,8 +139,24 @@ class Database:
     async def _connection(self) -> AsyncIterator[Tx]:
         if self._pool is None:
             raise Unavailable(retry_after=1)
-        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+        # The pool's own timeout would make a task for each request.
+        async with asyncio.timeout(ACQUIRE_SECONDS):
+            connection = await self._pool.acquire()
+        try:
             yield connection
+        finally:
+            await self._pool.release(connection)
+
+
+class Lane:
+    """A connection on which each statement is a transaction of its own."""
+
+    def __init__(self, connection: Tx) -> None:
+        self._connection = connection
+
+    async def act_at_once(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """Run one statement and commit it. Raises: as `Database.act`; after Unavailable the lane may be broken."""
+        return await _until_it_stands(lambda: statement(self._connection))
 
 
 async def _until_it_stands(transaction: Callable[[], Awaitable[Result]]) -> Result:

@@ -7,17 +7,21 @@
   lock, so that they rise in the order in which every account changed.
 - Same outcome as `posting.transfer`, one order at a time, which remains the judge in `tests/properties`.
 - The queue is bounded: what does not fit is refused with 503 at once.
+- Between two batches the database waits for as little as possible: an order is encoded when it arrives and its outcome
+  read by its own caller, while the next batch runs.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.database import Database, Lane, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
 from hansa.foundation.words.canonical import digest
@@ -42,6 +46,10 @@ class Told:
     replayed: bool
 
 
+Row: TypeAlias = asyncpg.Record
+"""What the database decided on one transfer of a batch."""
+
+
 @dataclass(frozen=True)
 class Ticket:
     """A transfer that waits for its batch; `tell` makes the answer of a receipt, the first time and every other."""
@@ -49,7 +57,28 @@ class Ticket:
     order: TransferOrder
     request: Repeatable | None
     tell: Callable[[Receipt], str]
-    outcome: asyncio.Future[Told] = field(compare=False)
+    refusal: Refused | None
+    """Why it is refused whatever the accounts hold, unless its key says that it was answered before."""
+    line: bytes
+    """The order as the database reads it."""
+    outcome: asyncio.Future[Row | Told] = field(compare=False)
+
+    @classmethod
+    def of(cls, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]) -> "Ticket":
+        """A ticket for the queue of the running event loop."""
+        refusal = _refused_at_sight(order)
+        barred = refusal is not None
+        written = store.BatchOrder(
+            payer=order.payer,
+            payee=order.payee,
+            amount=order.amount,
+            message=order.message,
+            scope=request.scope.hex() if request else None,
+            digest=digest(request.body).hex() if request else None,
+            barred=barred,
+        )
+        outcome = asyncio.get_running_loop().create_future()
+        return cls(order, request, tell, refusal, msgspec.json.encode(written), outcome)
 
 
 class GroupCommit:
@@ -75,7 +104,7 @@ class GroupCommit:
         scope = (request.caller, request.route, request.key) if request else None
         if scope in self._scopes:
             raise KeyInProgress
-        ticket = Ticket(order, request, tell, asyncio.get_running_loop().create_future())
+        ticket = Ticket.of(order, request, tell)
         if scope:
             self._scopes.add(scope)
             ticket.outcome.add_done_callback(lambda _: self._scopes.discard(scope))
@@ -83,7 +112,8 @@ class GroupCommit:
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._commit_batches())
         # A client that goes away does not undo a transfer that is already in a batch.
-        return await asyncio.shield(ticket.outcome)
+        found = await asyncio.shield(ticket.outcome)
+        return found if isinstance(found, Told) else told(ticket, found)
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
@@ -91,33 +121,45 @@ class GroupCommit:
 
     async def _commit_batches(self) -> None:
         while self._waiting:
-            tickets = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
-            transfers_waiting.set(len(self._waiting))
-            batch_size.observe(len(tickets))
             try:
-                outcomes = await self._database.act_at_once(
-                    lambda tx, batch=tickets: post_batch(tx, batch, self._book, self._policy)  # type: ignore[misc]
-                )
+                async with self._database.lane() as lane:
+                    while self._waiting and await self._commit_next(lane):
+                        pass
             except Unavailable as trouble:
-                outcomes = [trouble] * len(tickets)
-            except Exception:  # noqa: BLE001
-                # Something in the batch cannot be written; alone, each transfer finds out for itself.
-                outcomes = [await self._alone(ticket) for ticket in tickets]
-            for ticket, outcome in zip(tickets, outcomes, strict=True):
-                _tell(ticket, outcome)
+                for ticket in self._next_batch():
+                    ticket.outcome.set_exception(trouble)
 
-    async def _alone(self, ticket: Ticket) -> Told | Exception:
+    async def _commit_next(self, lane: Lane) -> bool:
+        """Whether the lane is still good for another batch."""
+        tickets = self._next_batch()
         try:
-            return await self._database.act(lambda tx: post_alone(tx, ticket, self._book, self._policy))
+            rows = await lane.act_at_once(lambda tx: post_batch(tx, tickets, self._book, self._policy))
+        except Unavailable as trouble:
+            for ticket in tickets:
+                ticket.outcome.set_exception(trouble)
+            return False
+        except Exception:  # noqa: BLE001
+            # Something in the batch cannot be written; alone, each transfer finds out for itself.
+            for ticket in tickets:
+                await self._settle_alone(ticket)
+            return True
+        for ticket, row in zip(tickets, rows, strict=True):
+            ticket.outcome.set_result(row)
+        return True
+
+    def _next_batch(self) -> list[Ticket]:
+        tickets = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
+        transfers_waiting.set(len(self._waiting))
+        batch_size.observe(len(tickets))
+        return tickets
+
+    async def _settle_alone(self, ticket: Ticket) -> None:
+        try:
+            ticket.outcome.set_result(
+                await self._database.act(lambda tx: post_alone(tx, ticket, self._book, self._policy))
+            )
         except Exception as trouble:  # noqa: BLE001
-            return trouble
-
-
-def _tell(ticket: Ticket, outcome: Told | Exception) -> None:
-    if isinstance(outcome, Exception):
-        ticket.outcome.set_exception(outcome)
-    else:
-        ticket.outcome.set_result(outcome)
+            ticket.outcome.set_exception(trouble)
 
 
 async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy) -> Told:
@@ -130,58 +172,37 @@ async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy
     return Told(ticket.tell(receipt), replayed=False)
 
 
-async def post_batch(
-    tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy
-) -> list[Told | Exception]:
-    """Decide and write the transfers in their order, in one statement; one outcome for each ticket."""
-    refused = [_refused_at_sight(ticket) for ticket in tickets]
-    orders = [
-        _batch_order(ticket, barred=refusal is not None)
-        for ticket, refusal in zip(tickets, refused, strict=True)
-    ]
-    rows = await store.transfer_batch(tx, book, policy, orders)
-    postings_total.labels("transfer").inc(sum(row["outcome"] == "posted" for row in rows))
-    return [
-        refusal if row["outcome"] == "barred" and refusal else _outcome(ticket, row)
-        for ticket, refusal, row in zip(tickets, refused, rows, strict=True)
-    ]
+async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy) -> list[Row]:
+    """Decide and write the transfers in their order, in one statement; `told` says what became of each."""
+    return await store.transfer_batch(tx, book, policy, [ticket.line for ticket in tickets])
 
 
-def _refused_at_sight(ticket: Ticket) -> Refused | None:
-    # Before any lock: the registry's own accounts are only ever locked after the agents'.
-    try:
-        rules.require_ordinary_parties(ticket.order.payer, ticket.order.payee)
-    except Refused as refusal:
-        return refusal
-    return None
-
-
-def _batch_order(ticket: Ticket, *, barred: bool) -> store.BatchOrder:
-    order, request = ticket.order, ticket.request
-    return store.BatchOrder(
-        payer=order.payer,
-        payee=order.payee,
-        amount=order.amount,
-        message=order.message,
-        scope=request.scope.hex() if request else None,
-        digest=digest(request.body).hex() if request else None,
-        barred=barred,
-    )
-
-
-def _outcome(ticket: Ticket, row: asyncpg.Record) -> Told | Exception:
-    """What the database decided on a transfer, in the words of `posting.transfer`."""
+def told(ticket: Ticket, row: Row) -> Told:
+    """The answer to a transfer on which the database decided. Raises: as `posting.transfer`, KeyReused, KeyInProgress."""
     order = ticket.order
     match row["outcome"]:
         case "posted":
+            postings_total.labels("transfer").inc()
             receipt = Receipt(row["tx_id"], order.amount, row["fee"], row["balance"], row["recorded_at"])
             return Told(ticket.tell(receipt), replayed=False)
         case "replayed":
             return _told_again(ticket, row["answer"])
+        case "barred":
+            assert ticket.refusal is not None
+            raise ticket.refusal
         case "uncovered":
-            return rules.uncovered(row["balance"], order.amount + row["fee"])
+            raise rules.uncovered(row["balance"], order.amount + row["fee"])
         case refused:
-            return _REFUSALS[refused](order)
+            raise _REFUSALS[refused](order)
+
+
+def _refused_at_sight(order: TransferOrder) -> Refused | None:
+    # Before any lock: the registry's own accounts are only ever locked after the agents'.
+    try:
+        rules.require_ordinary_parties(order.payer, order.payee)
+    except Refused as refusal:
+        return refusal
+    return None
 
 
 _REFUSALS: dict[str, Callable[[TransferOrder], Refused]] = {

@@ -1,0 +1,20 @@
+"""A batch of transfers as its callers hear of it."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.errors import Refused
+from hansa.rooms import ledger
+from hansa.rooms.ledger.batch import Ticket, post_batch, told
+
+
+async def tell_batch(tx: Tx, tickets: Sequence[Ticket], book: ledger.Book) -> list[ledger.Told | Refused]:
+    """What each caller is told, or why it is refused."""
+    rows = await post_batch(tx, tickets, book, ledger.FeePolicy())
+    outcomes: list[ledger.Told | Refused] = []
+    for ticket, row in zip(tickets, rows, strict=True):
+        try:
+            outcomes.append(told(ticket, row))
+        except Refused as refusal:
+            outcomes.append(refusal)
+    return outcomes
