@@ -34,3 +34,6 @@ a2a_signature
 
 # The operator contract names it; the extensions that it roots come with the payment block.
 _.extension_base
+
+# Read by whoever brings a page of a peer's cards.
+_.unchanged

@@ -4,6 +4,7 @@ from .enforcement import reinstate_card, suspend_card
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, PageWanted, list_cards
+from .mirrors import MirrorResult, mirror_cards
 from .publish import publish_card, publish_stub
 from .pulls import probe_due, pull_due
 from .pulls import router as pulls_router
@@ -24,6 +25,7 @@ __all__ = [
     "CardUnknown",
     "Filters",
     "HumanReadableIdTaken",
+    "MirrorResult",
     "PageWanted",
     "Replaced",
     "StoredCard",
@@ -33,6 +35,7 @@ __all__ = [
     "card_template",
     "list_cards",
     "manifest_router",
+    "mirror_cards",
     "probe_due",
     "publish_card",
     "publish_stub",

@@ -6,7 +6,7 @@
 
 import copy
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -39,6 +39,8 @@ PLATFORM_MEMBERS = frozenset(
         "trackRecord",
     }
 )
+# What this registry alone says of a card, mirrored or not.
+RECEIVERS_MEMBERS = frozenset({"status", "did", "federation_metadata", "federationMetadata"})
 PLATFORM_EXTENSIONS = frozenset({"enforcement", "reputation-bond", "track-record"})
 CARD_MESSAGE = cast("Descriptor", AgentCard.DESCRIPTOR)
 TROUBLES_TOLD = 50
@@ -53,12 +55,28 @@ class CheckedCard:
 
 
 def check_card(card_data: Any) -> CheckedCard:
-    """Judge a card; every trouble is told, up to a bound."""
+    """Judge an owner's card; every trouble is told, up to a bound."""
+    return _check(card_data, _owned_part)
+
+
+def check_peer_card(card_data: Any) -> CheckedCard:
+    """Judge a card that a peer registry says: what is the platform's in it is the peer's, and stays."""
+    return _check(card_data, peers_part)
+
+
+def peers_part(card: dict[str, Any]) -> dict[str, Any]:
+    """A peer's card without nulls at the top and without what this registry alone says."""
+    return {
+        name: value for name, value in card.items() if value is not None and name not in RECEIVERS_MEMBERS
+    }
+
+
+def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> CheckedCard:
     if not isinstance(card_data, dict):
         return CheckedCard(None, (Trouble("card_data", "An agent card is a JSON object."),))
     if troubles := tuple(limits.size_troubles(card_data)):
         return CheckedCard(None, troubles)
-    card = with_interfaces(_owned_part(_normalised(card_data)))
+    card = with_interfaces(part(_normalised(card_data)))
     troubles = (
         *limits.count_troubles(card),
         *limits.text_troubles(card),

@@ -111,6 +111,20 @@ def count_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
             yield from _tag_troubles(f"skills[{position}].tags", skill.get("tags"))
 
 
+def is_fitting_url(name: str, text: str, *, is_endpoint: bool) -> bool:
+    """Whether a member of that name may hold the text: those that should be URLs hold one, or nothing."""
+    if not text:
+        return True
+    if name[-3:].lower() == "url":
+        return is_http_url(text)
+    if not is_endpoint:
+        return True
+    scheme = _SCHEME.match(text)
+    if scheme and scheme[1].lower() in SOCKET_SCHEMES:
+        return is_http_url("http" + text[2:])
+    return scheme is None or is_http_url(text)
+
+
 def _members(here: _Value) -> Iterator[_Value]:
     if isinstance(here.value, dict):
         prefix = f"{here.path}." if here.path else ""
@@ -127,19 +141,8 @@ def _string_troubles(here: _Value) -> Iterator[Trouble]:
         yield Trouble(here.path, f"The text is longer than {most} characters.")
     elif _CONTROL.search(here.value):
         yield Trouble(here.path, "The text holds control characters.")
-    elif here.value and not _is_fitting_url(here):
+    elif not is_fitting_url(here.name, here.value, is_endpoint=here.path.startswith("endpoints.")):
         yield Trouble(here.path, "The URL is not an absolute http or https URL without credentials.")
-
-
-def _is_fitting_url(here: _Value) -> bool:
-    if here.name.lower().endswith("url"):
-        return is_http_url(here.value)
-    if not here.path.startswith("endpoints."):
-        return True
-    scheme = _SCHEME.match(here.value)
-    if scheme and scheme[1].lower() in SOCKET_SCHEMES:
-        return is_http_url("http" + here.value[2:])
-    return scheme is None or is_http_url(here.value)
 
 
 def _tag_troubles(path: str, tags: Any) -> Iterator[Trouble]:

@@ -1,0 +1,131 @@
+"""Apply a page of a peer's cards: in one transaction, a few statements for some hundred cards each.
+
+- Nothing but mirrors of this peer is touched: neither native cards nor what is mirrored from others.
+- What cannot be applied is left out and counted, and never keeps the rest from being applied.
+- A card never goes back: an older version of it changes nothing, in whatever order pages arrive.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+from uuid import uuid4
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.catalogue import human_readable_id
+from hansa.rooms.catalogue.form import check_peer_card, peers_part
+from hansa.rooms.catalogue.rules import findable
+
+from . import rules, store
+from .plain import is_plain
+from .records import Home, MirrorResult, PeerCard, Standing, Told
+
+BATCH = 500
+CARDS_PER_PEER_MAX = 250_000
+
+
+async def mirror_cards(
+    tx: Tx,
+    *,
+    source_registry: str,
+    trust_domain: str,
+    settlement_currency: str,
+    items: Iterable[Any],
+    quota: int = CARDS_PER_PEER_MAX,
+) -> MirrorResult:
+    """Apply the items that the registry `source_registry` sent; `trust_domain` is the namespace proved for it.
+
+    An item is {did, version, card_data?, listing? {unlisted}, is_active?, deleted_at?}; without card_data it hides the
+    mirror. `quota` bounds how many cards of the peer there are, hidden ones included.
+    """
+    home = Home(source_registry, trust_domain, settlement_currency)
+    result = MirrorResult()
+    await store.lock_peer(tx, source_registry)
+    sound = list(_sound_items(items, trust_domain, result))
+    told = rules.latest(sound)
+    result.skipped["repeated"] += len(sound) - len(told)
+    standing = await store.standing_of(tx, list(told))
+    due = [item for item in told.values() if _is_due(item, standing.get(item.did), source_registry, result)]
+    await _hide(tx, home, [item for item in due if item.document is None], result)
+    known = {item.did for item in due if item.did in standing}
+    room = quota - await store.count_mirrors(tx, source_registry)
+    judged: list[PeerCard] = []
+    # One batch is judged in a thread while the one before it is written.
+    for batch in [*_batches(item for item in due if item.document is not None), []]:
+        fresh = [card for card in judged if card.did not in known]
+        result.skipped["quota_reached"] += max(0, len(fresh) - max(0, room))
+        fresh = fresh[: max(0, room)]
+        room -= len(fresh)
+        changed = [card for card in judged if card.did in known]
+        _, judged = await asyncio.gather(
+            _write(tx, home, changed, fresh, result), asyncio.to_thread(_judge, batch, home)
+        )
+        result.skipped["card_invalid"] += len(batch) - len(judged)
+    result.skipped = +result.skipped
+    return result
+
+
+def _sound_items(items: Iterable[Any], trust_domain: str, result: MirrorResult) -> Iterator[Told]:
+    for item in items:
+        told = rules.read_item(item, trust_domain)
+        if isinstance(told, Told):
+            yield told
+        else:
+            result.skipped[told] += 1
+
+
+def _is_due(item: Told, standing: Standing | None, source_registry: str, result: MirrorResult) -> bool:
+    reason = rules.held_back(item, standing, source_registry)
+    if reason is not None:
+        result.skipped[reason] += 1
+    elif standing is not None and standing.version == item.version:
+        result.unchanged += 1
+    else:
+        return True
+    return False
+
+
+async def _hide(tx: Tx, home: Home, tombstones: list[Told], result: MirrorResult) -> None:
+    hidden = await store.hide(tx, home, tombstones)
+    result.hidden += hidden
+    result.unchanged += len(tombstones) - hidden
+
+
+async def _write(
+    tx: Tx, home: Home, changed: list[PeerCard], fresh: list[PeerCard], result: MirrorResult
+) -> None:
+    same = await store.note_versions(tx, home, changed)
+    written = await store.replace(tx, home, changed) + await store.insert(tx, home, fresh)
+    result.unchanged += same
+    result.written += written
+    # Another peer of the same namespace was faster, or an own agent has the DID.
+    result.skipped["did_held_elsewhere"] += len(changed) + len(fresh) - same - written
+
+
+def _judge(batch: list[Told], home: Home) -> list[PeerCard]:
+    cards = []
+    for item in batch:
+        document = _judged(item.document or {})
+        if document is not None:
+            cards.append(_peer_card(item, document, home))
+    return cards
+
+
+def _judged(document: dict[str, Any]) -> dict[str, Any] | None:
+    card = peers_part(document)
+    return card if is_plain(card) else check_peer_card(document).card
+
+
+def _peer_card(item: Told, document: dict[str, Any], home: Home) -> PeerCard:
+    name = document.get("humanReadableId") or human_readable_id.generated(
+        home.source_registry, document["name"], uuid4()
+    )
+    synced = {"source_registry": home.source_registry, "first_synced_from": home.source_registry}
+    content = findable({**document, "humanReadableId": name, "federation_metadata": synced})
+    return PeerCard(item.did, item.version, name, item.is_active, item.unlisted, content)
+
+
+def _batches(items: Iterable[Told]) -> Iterator[list[Told]]:
+    waiting = iter(items)
+    while batch := list(islice(waiting, BATCH)):
+        yield batch

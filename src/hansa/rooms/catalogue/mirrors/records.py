@@ -1,0 +1,71 @@
+"""What a peer sent of one agent, and what became of a page of it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from hansa.rooms.catalogue.rules import Findable
+
+SkipReason = Literal[
+    "item_invalid",
+    "did_invalid",
+    "did_namespace_mismatch",
+    "repeated",
+    "version_older",
+    "card_invalid",
+    "did_held_elsewhere",
+    "quota_reached",
+    "card_unknown",
+]
+"""Why an item of a page is left out; the others are applied all the same."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """An item of a peer's page whose envelope is sound. Without a document it only says how the card is listed.
+
+    `version` rises with every change of the card at its home.
+    """
+
+    did: str
+    version: int
+    document: dict[str, Any] | None
+    is_active: bool
+    unlisted: bool
+
+
+class Home(NamedTuple):
+    """Where the cards of a page are at home: the registry, the namespace proved for it, its currency."""
+
+    source_registry: str
+    trust_domain: str
+    settlement_currency: str
+
+
+class Standing(NamedTuple):
+    """The row that has the DID now."""
+
+    source_registry: str | None
+    version: int
+
+
+@dataclass(frozen=True)
+class PeerCard:
+    """A peer's card as it is about to be written."""
+
+    did: str
+    version: int
+    human_readable_id: str
+    is_active: bool
+    unlisted: bool
+    content: Findable
+
+
+@dataclass
+class MirrorResult:
+    """What became of a page: cards written, items that changed nothing, mirrors hidden, items skipped and why."""
+
+    written: int = 0
+    unchanged: int = 0
+    hidden: int = 0
+    skipped: Counter[SkipReason] = field(default_factory=Counter)

@@ -1,0 +1,58 @@
+"""Decisions about a peer's items that need no database: what is an item, and for which agents a peer speaks."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
+
+from .records import SkipReason, Standing, Told
+
+_DID = re.compile(r"did:[a-z0-9]{1,32}:([A-Za-z0-9._-]+):[A-Za-z0-9._-]+", re.ASCII)
+
+
+def read_item(item: Any, trust_domain: str) -> Told | SkipReason:
+    """An item, or why it is left out. A peer speaks for the agents of the namespace proved and for nobody else."""
+    if not isinstance(item, dict):
+        return "item_invalid"
+    did = item.get("did")
+    issuer = _DID.fullmatch(did) if isinstance(did, str) and len(did) <= DID_MAX else None
+    if issuer is None:
+        return "did_invalid"
+    if issuer[1] != trust_domain:
+        return "did_namespace_mismatch"
+    return _told(issuer[0], item) or "item_invalid"
+
+
+def _told(did: str, item: dict[str, Any]) -> Told | None:
+    version, document, listing = item.get("version"), item.get("card_data"), item.get("listing") or {}
+    unlisted = listing.get("unlisted", False) if isinstance(listing, dict) else None
+    is_active = item.get("is_active", True)
+    if type(version) is not int or not 0 <= version <= BIGINT_MAX:
+        return None
+    if not isinstance(unlisted, bool) or not isinstance(is_active, bool):
+        return None
+    if item.get("deleted_at") is not None:
+        return Told(did, version, None, is_active=False, unlisted=unlisted)
+    # Without a document there is something to hide, but nothing to show.
+    is_sound = isinstance(document, dict) or (document is None and (unlisted or not is_active))
+    return Told(did, version, document, is_active, unlisted) if is_sound else None
+
+
+def latest(items: Iterable[Told]) -> dict[str, Told]:
+    """The newest item of each agent, by DID, in the order of DIDs."""
+    newest: dict[str, Told] = {}
+    for item in items:
+        known = newest.get(item.did)
+        if known is None or known.version < item.version:
+            newest[item.did] = item
+    return dict(sorted(newest.items()))
+
+
+def held_back(item: Told, standing: Standing | None, source_registry: str) -> SkipReason | None:
+    """Why an item may not be applied to the row that has its DID, if anything."""
+    if standing is None:
+        return "card_unknown" if item.document is None else None
+    if standing.source_registry != source_registry:
+        return "did_held_elsewhere"
+    return "version_older" if item.version < standing.version else None
