@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.catalogue import pull_due
 from hansa.rooms.catalogue.replace import replace_document
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import (
@@ -18,6 +17,7 @@ from tests.rooms.catalogue.pulls.agent_host import (
     hosting,
     let_be_due,
     observed,
+    pull_cards,
     said,
     visit_of,
 )
@@ -33,7 +33,7 @@ class Stage:
         """Pull whatever there is, as if its time had come."""
         await let_be_due(self.registry)
         self.agents.asked.clear()
-        return await pull_due(self.registry.runtime)
+        return await pull_cards(self.registry)
 
     async def status(self) -> dict[str, Any]:
         answer = await self.registry.get(PULL_STATUS, headers=self.operator.headers)
@@ -70,7 +70,7 @@ async def pulled_agent(stage: Stage, **card: Any) -> TestAgent:
     """An agent whose card was pulled once."""
     stage.agents.serve(**card)
     agent = await hosted_agent(stage.registry, stage.agents.url)
-    assert await pull_due(stage.registry.runtime) == 1
+    assert await pull_cards(stage.registry) == 1
     return agent
 
 
@@ -78,7 +78,7 @@ async def test_a_stub_becomes_the_card_that_the_host_serves(stage: Stage):
     served = stage.agents.serve("Weaver", pricing={"model": "per-request", "base_rate": 2})
     agent = await hosted_agent(stage.registry, stage.agents.url)
     assert agent.created["requires_well_known_fetch"] is True
-    assert await pull_due(stage.registry.runtime) == 1
+    assert await pull_cards(stage.registry) == 1
     card = await card_of_agent(agent)
     assert (card["name"], card["pull_failures"], card["last_pull_status"]) == ("Weaver", 0, "updated")
     assert card["last_pull_attempt_at"] is not None
@@ -269,7 +269,7 @@ async def test_operators_see_how_the_pulls_stand(stage: Stage):
     await hosted_agent(stage.registry, stage.agents.url)
     assert (await stage.status())["reasons"]["never_attempted"] == 1
     failing = await hosted_agent(stage.registry, f"{stage.agents.url}/nowhere")
-    await pull_due(stage.registry.runtime)
+    await pull_cards(stage.registry)
     status = await stage.status()
     assert (status["cards"], status["pulled"], status["due"], status["under_way"]) == (2, 1, 0, 0)
     assert status["interval_seconds"] == 300

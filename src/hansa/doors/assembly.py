@@ -72,7 +72,7 @@ SWEEPS: tuple[Sweep, ...] = (
 )
 
 ROUNDS: tuple[Round, ...] = (
-    Round("catalogue: pull agents' own cards", 1, catalogue.pull_due),
+    Round("catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)),
     Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
     Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
     Round("people: send webhooks", 1, people.send_webhooks),

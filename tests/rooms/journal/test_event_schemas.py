@@ -9,9 +9,8 @@ import pytest
 
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
-from hansa.rooms.catalogue import pull_due
 from tests.registry import StartRegistry, TestAgent, TestDeveloper
-from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting
+from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
 
@@ -41,7 +40,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         )
         agents.serve()
         await hosted_agent(registry, agents.url)
-        await pull_due(registry.runtime)
+        await pull_cards(registry)
     administrator = await registry.administrator("admin_platform", "admin_enforcement")
     payer, payee, owner = await registry.agent(), await registry.agent(), await registry.developer()
     owned = await owner.agent()

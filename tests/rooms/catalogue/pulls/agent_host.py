@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from hansa.doors import assembly
+from hansa.rooms.catalogue import pull_due
 from tests.outside import Host, host
 from tests.registry import StartRegistry, TestAgent, TestRegistry, card_of
 
@@ -150,6 +152,11 @@ async def one_row(registry: TestRegistry, statement: str, *values: Any) -> dict[
     row = await registry.database.look(lambda tx: tx.fetchrow(statement, *values))
     assert row is not None
     return dict(row)
+
+
+async def pull_cards(registry: TestRegistry) -> int:
+    """Make the pulls that are due."""
+    return await pull_due(registry.runtime, assembly.AGENT_KEYS)
 
 
 async def let_be_due(registry: TestRegistry) -> None:

@@ -2,7 +2,10 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from time import monotonic
+
+import structlog
 
 from hansa.foundation.events import AgentCardPulled
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
@@ -13,10 +16,13 @@ from hansa.rooms import journal
 from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadableIdTaken
 from hansa.rooms.catalogue.form import check_card, sentence_of
 from hansa.rooms.catalogue.replace import replace_document
+from hansa.rooms.catalogue.signatures import AgentKeys, SignaturePolicy, judge_inbound
 
 from . import rules, store
 from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved, Visit
 from .visiting import make_visits
+
+_log = structlog.get_logger()
 
 SECONDS = 10.0
 ETAG_MAX = 256
@@ -25,19 +31,20 @@ OK, NOT_MODIFIED = 200, 304
 REFUSALS = (CardInvalid, CardRevoked, HumanReadableIdTaken)
 
 
-async def pull_due(runtime: Runtime) -> int:
-    """Pull every card that is due; returns how many visits were made for it."""
+async def pull_due(runtime: Runtime, keys: AgentKeys) -> int:
+    """Pull every card that is due; returns how many visits were made for it. `keys` knows the agents' own."""
     if not runtime.settings.card_pull_interval_seconds:
         return 0
-    return await make_visits(runtime, "pull", pull)
+    return await make_visits(runtime, "pull", partial(pull, keys))
 
 
-async def pull(runtime: Runtime, visit: Visit, writing: asyncio.Semaphore) -> str:
+async def pull(keys: AgentKeys, runtime: Runtime, visit: Visit, writing: asyncio.Semaphore) -> str:
     """Pull one card; returns in a word how it went."""
     if visit.status != "active" or not visit.is_active:
         async with writing:
             return await runtime.database.act(lambda tx: _leave_alone(tx, visit))
     answered = await _ask(runtime.outgoing, visit, runtime.settings.outgoing_allow_hosts)
+    answered = await _with_signature(runtime, keys, visit, answered)
     interval = runtime.settings.card_pull_interval_seconds
     async with writing:
         try:
@@ -101,6 +108,8 @@ async def _take_over(tx: Tx, visit: Visit, standing: Standing, served: Served) -
         kept = Remembered(served.found_at, served.etag, served_hash, frozenset(served.document), version)
     if kept.served_version in {standing.version, standing.version + (reason == "updated")}:
         await store.stamp_host_verified(tx, visit.card_id)
+        if served.document is not None:
+            await store.stamp_signed(tx, visit.card_id, is_signed=served.is_signed)
     await store.remember(tx, visit.card_id, kept)
     return reason
 
@@ -145,6 +154,25 @@ async def _ask(outgoing: Outgoing, visit: Visit, allowed: list[str]) -> Served |
             break
     assert answered is not None
     return answered
+
+
+async def _with_signature(
+    runtime: Runtime, keys: AgentKeys, visit: Visit, answered: Served | Unserved
+) -> Served | Unserved:
+    """What was served with the judgement of its signatures, as the operator wants them judged."""
+    policy = SignaturePolicy.of(runtime.settings)
+    if isinstance(answered, Unserved) or answered.document is None:
+        return answered
+    if not answered.document.get("signatures") and not policy.require:
+        return answered
+    known = await runtime.database.look(lambda tx: keys(tx, visit.did))
+    # A large card takes long enough to be judged that others would notice.
+    verdict = await asyncio.to_thread(judge_inbound, answered.document, known)
+    if policy.fails(verdict):
+        _log.warning("a pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
+    if policy.refuses(verdict):
+        return Unserved("attempted_failed", rules.sentence_cut(f"The signature is refused: {verdict.said}."))
+    return replace(answered, is_signed=policy.notes(verdict))
 
 
 def _headers(etag: str | None) -> dict[str, str]:

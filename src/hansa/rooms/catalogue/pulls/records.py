@@ -43,6 +43,7 @@ class Visit:
     """A visit to be made now, under a lease."""
 
     card_id: int
+    did: str
     errand: Errand
     lease: UUID
     failures: int
@@ -65,12 +66,16 @@ class Standing:
 
 @dataclass(frozen=True)
 class Served:
-    """What an agent's host answered: its card, word for word and as judged, or (both None) that it has not changed."""
+    """What an agent's host answered: its card, word for word and as judged, or (both None) that it has not changed.
+
+    `is_signed`: a signature of the agent's own is to be noted on the card.
+    """
 
     found_at: str
     etag: str | None
     document: dict[str, Any] | None = field(repr=False, default=None)
     card: dict[str, Any] | None = field(repr=False, default=None)
+    is_signed: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ FROM chosen WHERE v.card_id = chosen.card_id AND v.errand = $1
 _INTERFACES = "c.host, c.card_data -> 'supportedInterfaces' AS interfaces"
 
 _LEASED = f"""
-SELECT v.card_id, v.errand, v.lease, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
+SELECT v.card_id, c.did, v.errand, v.lease, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
   c.status, c.is_active, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
 FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.errand = $1 AND v.lease = $2
 """  # noqa: S608
@@ -74,6 +74,15 @@ _HOST_VERIFIED = f"""
 UPDATE catalogue_card SET host_verified_at = clock_timestamp()
 WHERE id = $1 AND coalesce(host_verified_at, '-infinity') < now() - {OBSERVED_ANEW_AFTER}
 """  # noqa: S608
+
+_SIGNED = f"""
+UPDATE catalogue_card SET signature_verified_at = clock_timestamp()
+WHERE id = $1 AND coalesce(signature_verified_at, '-infinity') < now() - {OBSERVED_ANEW_AFTER}
+"""  # noqa: S608
+
+_UNSIGNED = """
+UPDATE catalogue_card SET signature_verified_at = NULL WHERE id = $1 AND signature_verified_at IS NOT NULL
+"""
 
 _ALIVE = f"""
 UPDATE catalogue_card SET liveness = 'alive', last_alive_at = clock_timestamp(), liveness_checked_at = clock_timestamp()
@@ -169,6 +178,11 @@ async def stamp_host_verified(tx: Tx, card_id: int) -> None:
     await tx.execute(_HOST_VERIFIED, card_id)
 
 
+async def stamp_signed(tx: Tx, card_id: int, *, is_signed: bool) -> None:
+    """Whether the agent itself has signed what is served."""
+    await tx.execute(_SIGNED if is_signed else _UNSIGNED, card_id)
+
+
 async def stamp_liveness(tx: Tx, card_id: int, state: str) -> None:
     """Show on the card what a call told."""
     written = await (
@@ -198,6 +212,7 @@ def _counted(rows: Sequence[asyncpg.Record], errand: Errand) -> dict[str, int]:
 def _visit(row: asyncpg.Record) -> Visit:
     return Visit(
         card_id=row["card_id"],
+        did=row["did"],
         errand=row["errand"],
         lease=row["lease"],
         failures=row["failures"],
