@@ -1,0 +1,108 @@
+"""Each statement of a pull fails once, in each way there is: the card arrives all the same, told of once, and no lease is left."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import asyncpg
+import pytest
+
+from hansa.foundation.words.errors import Unavailable
+from hansa.rooms.catalogue.pulls.store import LEASE_SECONDS
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.properties.scale import by_tier
+from tests.registry import StartRegistry, TestRegistry
+from tests.rooms.catalogue.pulls.agent_host import (
+    AgentHost,
+    hosted_agent,
+    hosting,
+    pull_cards,
+    registry_that_pulls,
+)
+
+WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+TRIES = 6
+
+
+@pytest.fixture
+async def agents() -> AsyncIterator[AgentHost]:
+    async with hosting() as listening:
+        yield listening
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry, agents: AgentHost) -> TestRegistry:
+    """A registry with few connections, so that a spoilt one is met again at once, and one card."""
+    started = await registry_that_pulls(start_registry, agents, database_pool_size=2)
+    agents.serve()
+    await hosted_agent(started, agents.url)
+    await pull_cards(started)
+    return started
+
+
+@pytest.fixture
+async def observer(registry: TestRegistry) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection that never fails."""
+    connection = await asyncpg.connect(registry.database.dsn)
+    yield connection
+    await connection.close()
+
+
+async def test_a_changed_card_arrives_whichever_statement_fails_and_however(
+    registry: TestRegistry, agents: AgentHost, observer: "asyncpg.Connection[asyncpg.Record]"
+):
+    plan = Plan(observer)
+    await put_under_plan(registry.database, plan)
+    agents.serve(description="Listed.")
+    await _let_be_due(observer)
+    plan.watch()
+    await pull_cards(registry)
+    statements = list(plan.listed)
+    assert [statement for statement in statements if statement.startswith("UPDATE catalogue_card")]
+    told = await _told(observer)
+    for number, statement in enumerate(statements):
+        for way in WAYS:
+            site = f"statement {number} ({statement[:60]}), {way.value}"
+            agents.serve(description=site)
+            await _let_be_due(observer)
+            plan.fail(number, way)
+            await _pull(registry)
+            assert plan.has_failed, site
+            plan.watch()
+            await _pull_until_done(registry, observer, site)
+            told += 1
+            assert await _told(observer) == told, site
+    print(f"{len(statements)} statements x {len(WAYS)} ways, each failed once")
+
+
+async def _pull(registry: TestRegistry) -> None:
+    """Pull what is due; what a dying database interrupts is gone on with later."""
+    with suppress(Unavailable, asyncpg.PostgresError):
+        await asyncio.wait_for(pull_cards(registry), 30)
+
+
+async def _pull_until_done(
+    registry: TestRegistry, observer: "asyncpg.Connection[asyncpg.Record]", site: str
+) -> None:
+    for _ in range(TRIES):
+        await _let_be_due(observer)
+        await _pull(registry)
+        stands = await observer.fetchrow(
+            "SELECT c.description, c.pull_failures, v.lease, v.failures FROM catalogue_card c"
+            " JOIN catalogue_visit v ON v.card_id = c.id AND v.errand = 'pull'"
+        )
+        if tuple(stands) == (site, 0, None, 0):
+            return
+    raise AssertionError(f"{site}: {stands}")
+
+
+async def _let_be_due(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """As if the leases of all that died had ended."""
+    await observer.execute(
+        "UPDATE catalogue_visit SET due_at = due_at - $1::int * interval '1 second' WHERE errand = 'pull'",
+        max(LEASE_SECONDS, 300),
+    )
+
+
+async def _told(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
+    return await observer.fetchval("SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'")
