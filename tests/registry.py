@@ -229,6 +229,10 @@ class TestRegistry:
             server.should_exit = True
             await task
 
+    async def indexed(self) -> None:
+        """Everything that is committed can be found by a search from now on."""
+        await self.app.state.searcher.catch_up()
+
     async def supply(self) -> dict[str, Any]:
         answer = await self.get("/public/supply-invariant")
         assert answer.status_code == 200, answer.text
@@ -261,7 +265,10 @@ async def open_registry(dsn: str, directory: Path, **overrides: object) -> Async
         app = build_app(runtime)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
-            yield TestRegistry(runtime, app, http)
+            try:
+                yield TestRegistry(runtime, app, http)
+            finally:
+                await app.state.searcher.close()
 
 
 def text_of(letter: EmailMessage) -> str:

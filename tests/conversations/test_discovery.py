@@ -5,6 +5,7 @@ from tests.rooms.catalogue.catalogue_cards import change, found, publish, stub
 RESULT_MEMBERS = {
     "did",
     "card_id",
+    "human_readable_id",
     "name",
     "description",
     "tags",
@@ -16,7 +17,9 @@ RESULT_MEMBERS = {
     "reputation",
     "liveness",
     "score",
+    "marks",
     "matched_in",
+    "matched_words",
 }
 
 
@@ -24,6 +27,7 @@ async def test_a_result_says_who_where_and_why(registry):
     card = await publish(
         registry, "Translator", description="Turns words around.", tags=["language"], pricing={"base_rate": 2}
     )
+    await registry.indexed()
     answer = (await registry.get("/discover", params={"query": "LANGuage"})).json()
     assert (answer["total"], answer["limit"]) == (1, 20)
     (result,) = answer["results"]
@@ -35,8 +39,10 @@ async def test_a_result_says_who_where_and_why(registry):
     assert result["pricing"] == {"base_rate": 2}
     assert result["matched_in"] == ["tags"]
     assert result["liveness"] == {"state": "unknown", "checked_at": None}
-    assert result["reputation"] is None
-    assert 0 < result["score"] <= 1
+    assert result["reputation"] == {"verified_jobs": 0, "mark": None, "next_mark_at": 1}
+    assert result["marks"] == {"earned": None, "verified": False, "encircled": False, "bonded": False}
+    assert result["matched_words"] == ["language"]
+    assert result["score"] > 0
 
 
 async def test_the_name_counts_more_than_tags_these_more_than_the_description(registry):
@@ -49,11 +55,12 @@ async def test_the_name_counts_more_than_tags_these_more_than_the_description(re
     assert (await registry.get("/discover", params={"query": "weather", "limit": 2})).json()["total"] == 4
 
 
-async def test_every_word_must_be_found_somewhere(registry):
-    await publish(registry, "French translator", tags=["legal"])
+async def test_cards_with_every_word_come_before_those_with_most_of_them(registry):
     await publish(registry, "German translator")
-    assert await found(registry, "legal french") == ["French translator"]
-    assert await found(registry, "legal german") == []
+    await publish(registry, "French translator", tags=["legal"])
+    await publish(registry, "Weather")
+    assert await found(registry, "translator legal") == ["French translator", "German translator"]
+    assert await found(registry, "legal german") == ["German translator", "French translator"]
 
 
 async def test_what_may_not_be_shown_is_never_found(registry):
@@ -74,6 +81,7 @@ async def test_a_stub_is_found_by_its_host_and_a_mirror_by_its_origin(registry):
     await stub(registry, "https://weather.example.org")
     mirror = await publish(registry, "Weather abroad")
     await change(registry, mirror, source_registry="peer", developer_id=None)
+    await registry.indexed()
     answer = (await registry.get("/discover", params={"query": "weather"})).json()
     assert {result["name"]: result["origin"] for result in answer["results"]} == {
         "weather.example.org": "local",
@@ -81,14 +89,23 @@ async def test_a_stub_is_found_by_its_host_and_a_mirror_by_its_origin(registry):
     }
 
 
-@pytest.mark.parametrize(
-    "query", ["___", "%%%", "x' OR '1'='1", "\\\\\\", "a_b", "100%", "'; DROP TABLE x --", "]}){"]
-)
-async def test_odd_characters_are_taken_as_themselves(registry, query):
+async def test_signs_in_a_query_command_nothing(registry):
     await publish(registry, "Plain")
-    assert await found(registry, query) == []
-    await publish(registry, f"Odd {query} one")
-    assert await found(registry, query) == [f"Odd {query} one"]
+    await publish(registry, "Odd name:(one)")
+    for query in (
+        "___",
+        "%%%",
+        "x' OR '1'='1",
+        "\\\\\\",
+        "'; DROP TABLE x --",
+        "]}){",
+        "title:*",
+        "/.*/",
+        "* AND *",
+    ):
+        assert await found(registry, query) == [], query
+    for query in ("+odd -name", "odd AND name", "odd^9 name~2", 'odd "one', "name:odd", "odd name:("):
+        assert await found(registry, query) == ["Odd name:(one)"], query
 
 
 @pytest.mark.parametrize(

@@ -311,10 +311,12 @@ async def test_a_card_carries_status_and_day_only_and_leaves_lists_and_discovery
     for path in ("/agent-cards/", "/agent-cards/?active_only=false"):
         listed = (await registry.get(path)).json()["items"]
         assert agent.did not in [item["did"] for item in listed]
+    await registry.indexed()
     assert (await registry.get("/discover", params={"query": "vanisher"})).json()["total"] == 0
     await enforcement.reinstate(agent.did)
     after = await card_of(agent)
     assert {**after, "updated_at": None} == {**before, "updated_at": None}
+    await registry.indexed()
     assert (await registry.get("/discover", params={"query": "vanisher"})).json()["total"] == 1
 
 

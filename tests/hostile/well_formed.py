@@ -70,6 +70,7 @@ async def set_stage(registry: TestRegistry) -> Stage:
     bystander = await registry.developer()
     await bystander.agent(name="Bystander")
     profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()
+    await registry.indexed()
     return Stage(
         registry,
         developer,

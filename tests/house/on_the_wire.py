@@ -5,6 +5,7 @@ _.access_token
 _.account
 _.account_status
 _.act
+_.active_24h
 _.active_only
 _.active_positions
 _.active_positions_max
@@ -33,6 +34,7 @@ _.allowed_currencies
 _.allowlist
 _.amount
 _.amount_received
+_.answerable_only
 _.answered_status
 _.api_key_info
 _.approval_id
@@ -55,6 +57,8 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.blockers
+_.bonded
+_.bonded_only
 _.bootstrap_token
 _.budget_remaining
 _.budget_total
@@ -122,12 +126,15 @@ _.done_at
 _.dry_run
 _.due
 _.due_at
+_.earned
 _.effective_at
 _.email
 _.email_verification_required
 _.emit_from_registry
 _.emit_from_teg
 _.enabled
+_.encircled
+_.encircled_only
 _.enrolled_at
 _.entries
 _.error
@@ -143,6 +150,7 @@ _.expires_at
 _.expires_days
 _.expires_in
 _.expires_in_days
+_.facets
 _.fail_closed
 _.failed
 _.failing
@@ -180,6 +188,7 @@ _.identity
 _.identity_type
 _.include_card_data
 _.include_federated
+_.include_unbonded
 _.include_unlisted
 _.informations
 _.initial_funding_status
@@ -230,7 +239,10 @@ _.lock_period
 _.lock_period_max
 _.locked_balance
 _.logo_url
+_.mark
+_.marks
 _.matched_in
+_.matched_words
 _.max_per_tx
 _.max_rate_percent
 _.max_uses
@@ -249,6 +261,7 @@ _.new_hash
 _.new_password
 _.new_sender_balance
 _.next
+_.next_mark_at
 _.next_try_at
 _.next_unlock_at
 _.no_interface_url
@@ -263,6 +276,7 @@ _.operation
 _.operations
 _.order_by
 _.origin
+_.origins
 _.otpauth_uri
 _.owned_only
 _.owner
@@ -293,6 +307,7 @@ _.protocol_version
 _.public_key_jwk
 _.pull_failures
 _.pulled
+_.q
 _.qr_svg
 _.reacted
 _.reason
@@ -350,6 +365,7 @@ _.skip_in_projection
 _.soft
 _.soft_reinstate
 _.soft_suspend
+_.sort
 _.sort_order
 _.source_registry
 _.source_service
@@ -376,6 +392,7 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.tag
 _.tags
 _.tee_type
 _.teg
@@ -438,6 +455,9 @@ _.validated_card_data
 _.velocity_scaling_factor
 _.verdict_id
 _.verification_method
+_.verified
+_.verified_jobs
+_.verified_only
 _.version
 _.webhook_id
 _.x

@@ -20,6 +20,8 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.deletion_router,
     people.invites_router,
     people.webhooks_router,
+    # Before the cards: `discover` is no card's identifier.
+    catalogue.search_router,
     catalogue.router,
     catalogue.pulls_router,
     federation.router,
@@ -88,6 +90,12 @@ def group_commit(runtime: Runtime) -> ledger.GroupCommit:
 def live_feed(runtime: Runtime) -> journal.LiveFeed:
     """What this process tells its sockets."""
     return journal.LiveFeed(runtime.database.dsn, ring=runtime.settings.recent_events_ring)
+
+
+def searcher(runtime: Runtime) -> catalogue.Searcher:
+    """The search of this process."""
+    settings = runtime.settings
+    return catalogue.Searcher(runtime.database, settings.data_dir / "search", settings.settlement_currency)
 
 
 def event_counts(runtime: Runtime) -> journal.EventCounts:

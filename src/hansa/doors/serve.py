@@ -86,7 +86,7 @@ async def serve_here(
         gc.set_threshold(*COLLECTED_AFTER)
         if parent is not None:
             _when_closed(parent, lambda: server.handle_exit(signal.SIGTERM, None))
-        async with app.state.live_feed.following():
+        async with app.state.searcher.following(), app.state.live_feed.following():
             await server.serve(sockets=[listener])
 
 

@@ -68,6 +68,7 @@ async def test_the_card_of_a_revoked_agent_leaves_discovery_and_says_so_by_its_k
     await act(registry, agents.revoke, agent.did, by="administrator")
     card = (await registry.get(f"/agent-cards/{agent.did}")).json()
     assert (card["status"], card["is_active"]) == ("revoked", False)
+    await registry.indexed()
     assert (await registry.get("/discover", params={"query": "vanisher"})).json()["total"] == 0
 
 

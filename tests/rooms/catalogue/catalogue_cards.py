@@ -15,6 +15,12 @@ ALLOWED_CHANGES = {
     "developer_id",
     "settlement_currency",
     "did",
+    "encircled",
+    "bonded",
+    "verified_jobs",
+    "liveness",
+    "last_alive_at",
+    "host_verified_at",
 }
 
 
@@ -44,9 +50,11 @@ async def stub(registry: TestRegistry, host: str = "https://agent.example.org") 
 async def change(registry: TestRegistry, card: StoredCard, **members: Any) -> None:
     """What later rooms do to a card: suspend it, unlist it, mirror it."""
     assert set(members) <= ALLOWED_CHANGES
-    places = ", ".join(f"{name} = ${number}" for number, name in enumerate(members, 2))
-    sql = f"UPDATE catalogue_card SET {places} WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(sql, card.card_id, *members.values()))
+    moments = [name for name, value in members.items() if value == "now()"]
+    values = {name: value for name, value in members.items() if name not in moments}
+    places = [f"{name} = ${number}" for number, name in enumerate(values, 2)]
+    sql = f"UPDATE catalogue_card SET {', '.join([*places, *(f'{name} = now()' for name in moments)])} WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(sql, card.card_id, *values.values()))
 
 
 async def names(registry: TestRegistry, **query: Any) -> list[str]:
@@ -58,6 +66,7 @@ async def names(registry: TestRegistry, **query: Any) -> list[str]:
 
 async def found(registry: TestRegistry, query: str, **more: Any) -> list[str]:
     """The names that a search finds, the best first."""
+    await registry.indexed()
     answer = await registry.get("/discover", params={"query": query, **more})
     assert answer.status_code == 200, answer.text
     return [result["name"] for result in answer.json()["results"]]

@@ -14,6 +14,8 @@ from .replace import replace_document
 from .retire import retire_card
 from .routes import router
 from .signatures import AgentKey
+from .search import Discovery, Facets, FoundCard, Search, Searcher, SearchNotReady, Wanted, Why, discover
+from .search import router as search_router
 from .template import card_template
 from .versions.records import Replaced
 
@@ -23,16 +25,25 @@ __all__ = [
     "CardInvalid",
     "CardRevoked",
     "CardUnknown",
+    "Discovery",
+    "Facets",
     "Filters",
+    "FoundCard",
     "HumanReadableIdTaken",
     "MirrorResult",
     "PageWanted",
     "Replaced",
+    "Search",
+    "SearchNotReady",
+    "Searcher",
     "StoredCard",
+    "Wanted",
+    "Why",
     "agent_json_ld",
     "card_of",
     "card_of_agent",
     "card_template",
+    "discover",
     "list_cards",
     "manifest_router",
     "mirror_cards",
@@ -46,6 +57,7 @@ __all__ = [
     "resource_discovery_router",
     "retire_card",
     "router",
+    "search_router",
     "suspend_card",
     "well_known_router",
 ]

@@ -37,12 +37,6 @@ class CursorInvalid(Invalid):
     sentence = "The next value was not given out by this listing."
 
 
-class QueryInvalid(Invalid):
-    """A query value is outside its bounds."""
-
-    code = "QUERY_INVALID"
-
-
 class OwnerUnknown(Unauthorized):
     """Own cards can be listed only with a developer credential."""
 

@@ -60,15 +60,5 @@ class Card:
     trust_domain: str
     liveness: str
     liveness_checked_at: datetime | None
+    verified_jobs: int
     card_data: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Found:
-    """A card that a search found, and where."""
-
-    card: Card
-    tags: list[str]
-    pricing: dict[str, Any] | None
-    score: float
-    matched_in: list[str]

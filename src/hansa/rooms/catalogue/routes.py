@@ -12,9 +12,8 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Unauthorized
 
-from .discovery import discover_agents
 from .enforcement import with_enforcement
-from .errors import CardUnknown, CursorInvalid, OwnerUnknown, QueryInvalid, UnlistedRefused
+from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
 from .form import check_card
 from .listing import list_cards
 from .reading import card_called, card_of, card_of_agent
@@ -24,8 +23,6 @@ from .schemas import (
     CardOut,
     CardPageOut,
     CardVerdict,
-    Discovered,
-    FoundAgent,
     ValidateCardIn,
 )
 
@@ -75,18 +72,6 @@ async def read_card(_: Public, db: Db, settings: Config, card_id: str) -> CardOu
     """Read a card by its UUID, the DID of its agent, or its number; a suspended one tells its status."""
     card = await db.read(lambda tx: card_of(tx, card_id))
     return CardOut.of(with_enforcement(card, settings.extension_base))
-
-
-@router.get("/discover", responses=problems(QueryInvalid))
-async def discover(
-    _: Public,
-    db: Db,
-    query: Annotated[str, Query(min_length=3, max_length=200)],
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-) -> Discovered:
-    """Find agents by words in name, tags, skills or description."""
-    results, total = await db.read(lambda tx: discover_agents(tx, query, limit))
-    return Discovered(results=[FoundAgent.of(found) for found in results], total=total, limit=limit)
 
 
 @router.get("/agents/by-did/{did}", responses=problems(CardUnknown))

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from .errors import CardUnknown, QueryInvalid
+from .errors import CardUnknown
 
 BIGINT_MAX = 2**63 - 1
 DID_MAX = 512
 TEXT_MAX = 20_000
-WORDS_MAX = 12
-QUERY_MIN = 3
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
@@ -80,14 +78,6 @@ def folded(text: str) -> str:
 def like_pattern(text: str) -> str:
     """A LIKE pattern that finds `text` itself anywhere, whatever characters it holds."""
     return "%" + re.sub(r"([\\%_])", r"\\\1", folded(text)) + "%"
-
-
-def words_of(query: str) -> list[str]:
-    """The different words of a query. Raises: QueryInvalid when too short."""
-    trimmed = folded(query).strip()
-    if len(trimmed) < QUERY_MIN:
-        raise QueryInvalid(f"query: at least {QUERY_MIN} characters.", field="query")
-    return list(dict.fromkeys(trimmed.split()))[:WORDS_MAX]
 
 
 def card_key(text: str) -> UUID | str | int:

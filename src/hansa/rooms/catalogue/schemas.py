@@ -12,7 +12,8 @@ from hansa.foundation.words.paging import Page, Pagination
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX
 from .listing import CardsPage, Filters, PageWanted
-from .records import Card, Found
+from .marks import standing_of
+from .records import Card
 
 LOCAL_ORIGIN = "local"
 SKIP_MAX = 10**9
@@ -146,64 +147,37 @@ class Liveness(BaseModel):
     checked_at: datetime | None
 
 
+class Reputation(BaseModel):
+    """What an agent of this registry has earned by work that was verified."""
+
+    verified_jobs: int
+    mark: str | None = Field(description="The grade earned, from `Proven` (1 job) to `Sovereign` (250).")
+    next_mark_at: int | None = Field(description="The jobs that the next grade asks for.")
+
+    @classmethod
+    def of(cls, verified_jobs: int, did: str | None, source_registry: str | None) -> "Reputation | None":
+        """The reputation of an agent; mirrored cards and cards without an agent have none here."""
+        if did is None or source_registry is not None:
+            return None
+        standing = standing_of(verified_jobs)
+        return cls.model_construct(
+            verified_jobs=verified_jobs, mark=standing.mark, next_mark_at=standing.next_mark_at
+        )
+
+
 class AgentOut(CardOut):
     """An agent, local or mirrored: its card and where it is at home."""
 
     origin: str = Field(description="`local`, or the name of the registry that the card is mirrored from.")
     is_federated: bool
     trust_domain: str
-    reputation: None
+    reputation: Reputation | None = Field(description="Null for mirrored cards.")
     liveness: Liveness
 
     @classmethod
     def of(cls, card: Card) -> "AgentOut":
         """The agent as it is answered."""
         return cls(**cls.members(card), **_home(card))
-
-
-class FoundAgent(BaseModel):
-    """An agent that a search found, and why."""
-
-    did: str
-    card_id: UUID
-    name: str
-    description: str
-    tags: list[str]
-    pricing: dict[str, Any] | None
-    origin: str
-    is_federated: bool
-    settlement_currency: str
-    trust_domain: str
-    reputation: None
-    liveness: Liveness
-    score: float
-    matched_in: list[str] = Field(description="Among `name`, `tags`, `skills`, `description`.")
-
-    @classmethod
-    def of(cls, found: Found) -> "FoundAgent":
-        """The agent as it is answered."""
-        card = found.card
-        assert card.did is not None
-        return cls(
-            did=card.did,
-            card_id=card.id,
-            name=card.name,
-            description=card.description,
-            tags=found.tags,
-            pricing=found.pricing,
-            settlement_currency=card.settlement_currency,
-            score=found.score,
-            matched_in=found.matched_in,
-            **_home(card),
-        )
-
-
-class Discovered(BaseModel):
-    """What a search found, the best first."""
-
-    results: list[FoundAgent]
-    total: int
-    limit: int
 
 
 class ValidateCardIn(BaseModel):
@@ -245,6 +219,6 @@ def _home(card: Card) -> dict[str, Any]:
         "origin": card.source_registry or LOCAL_ORIGIN,
         "is_federated": card.source_registry is not None,
         "trust_domain": card.trust_domain,
-        "reputation": None,
+        "reputation": Reputation.of(card.verified_jobs, card.did, card.source_registry),
         "liveness": Liveness(state=card.liveness, checked_at=card.liveness_checked_at),
     }

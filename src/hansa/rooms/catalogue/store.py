@@ -5,7 +5,6 @@ under a statement timeout of their own. A condition is chosen from fixed fragmen
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
@@ -15,7 +14,7 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 
 from .cursor import ChangesCursor
-from .records import Card, Found, NewCard, StoredCard
+from .records import Card, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
 PAGE_MAX_BYTES = 32 * 1024 * 1024
@@ -24,7 +23,8 @@ _COLUMNS = """
 c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
 status_since, is_stub,
 unlisted, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
-settlement_currency, trust_domain, liveness, liveness_checked_at
+settlement_currency, trust_domain, liveness, liveness_checked_at,
+verified_jobs
 """
 
 _INSERT = """
@@ -52,25 +52,6 @@ UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
 """
-
-_SHOWN = "is_active AND NOT unlisted AND status = 'active'"
-
-# Ranked on narrow rows; documents are read for the best only. Each word scores by the best part that holds it.
-_DISCOVER = f"""
-WITH matched AS (
-  SELECT c.id, c.updated_at, (CASE WHEN name_text = $1 THEN 1 ELSE ({{score}}) END)::float8 AS score
-  FROM catalogue_card c WHERE {_SHOWN} AND did IS NOT NULL AND {{every_word}}
-), best AS (
-  SELECT *, count(*) OVER () AS total FROM matched ORDER BY score DESC, updated_at DESC, id DESC LIMIT $3
-)
-SELECT {_COLUMNS}, pricing, tags, best.total, best.score,
-  name_text LIKE ANY($2::text[]) AS in_name, description_text LIKE ANY($2) AS in_description,
-  tags_text LIKE ANY($2) AS in_tags, skills_text LIKE ANY($2) AS in_skills
-FROM best JOIN catalogue_card c ON c.id = best.id ORDER BY best.score DESC, c.updated_at DESC, c.id DESC
-"""  # noqa: S608
-
-_WORD_SCORE = """CASE WHEN name_text LIKE {0} THEN 0.9::float8 WHEN tags_text LIKE {0} THEN 0.7
-  WHEN skills_text LIKE {0} THEN 0.5 ELSE 0.3 END"""
 
 
 @dataclass(frozen=True)
@@ -181,19 +162,6 @@ async def oldest_open_transaction(tx: Tx) -> int:
     return horizon
 
 
-async def discover(tx: Tx, phrase: str, patterns: Sequence[str], limit: int) -> tuple[list[Found], int]:
-    """Shown cards of agents that hold every pattern, the best first, and how many there are."""
-    await _bound_search(tx)
-    places = [f"${number}" for number in range(4, 4 + len(patterns))]
-    statement = _DISCOVER.format(
-        score=f"({' + '.join(_WORD_SCORE.format(place) for place in places)}) / {len(places)}",
-        # One condition for each word: an index serves those, and not a condition over all of an array.
-        every_word=" AND ".join(f"found_text LIKE {place}" for place in places),
-    )
-    rows = await tx.fetch(statement, phrase, list(patterns), limit, *patterns)
-    return [_found(row) for row in rows], rows[0]["total"] if rows else 0
-
-
 async def _page(
     tx: Tx, conditions: Conditions, order: str, limit: int, skip: int, *, with_data: bool
 ) -> list[Card]:
@@ -220,14 +188,3 @@ def _card(row: asyncpg.Record) -> Card:
     values = {field.name: row[field.name] for field in fields(Card) if field.name != "card_data"}
     data = row.get("card_data")
     return Card(**values, card_data=None if data is None else json.loads(data))
-
-
-def _found(row: asyncpg.Record) -> Found:
-    parts = ("name", "tags", "skills", "description")
-    return Found(
-        card=_card(row),
-        tags=row["tags"],
-        pricing=None if row["pricing"] is None else json.loads(row["pricing"]),
-        score=round(row["score"], 4),
-        matched_in=[part for part in parts if row["in_" + part]],
-    )

@@ -1,0 +1,20 @@
+"""Finding cards by what they say: an index beside the database, fed from it, and the searches that read it."""
+
+from .discover import discover
+from .errors import SearchNotReady
+from .routes import Search, router
+from .searcher import Searcher
+from .wanted import Discovery, Facets, FoundCard, Wanted, Why
+
+__all__ = [
+    "Discovery",
+    "Facets",
+    "FoundCard",
+    "Search",
+    "SearchNotReady",
+    "Searcher",
+    "Wanted",
+    "Why",
+    "discover",
+    "router",
+]

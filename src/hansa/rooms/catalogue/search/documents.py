@@ -1,0 +1,158 @@
+"""A card as the index holds it: what is searched, filtered, counted and sorted by. What is shown stays in the database.
+
+A change of this form, or of what a document says, raises `FORM`: an index of another form is built anew.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Any
+
+import tantivy
+
+from hansa.rooms.catalogue.marks import standing_of
+
+from .text import analyzer, key_of, runs_of, words_of
+from .wanted import LOCAL_ORIGIN
+
+FORM = 1
+STEMMED = "stemmed"
+PLAIN = "plain"
+# Prices of different currencies cannot be compared: in both directions those of this registry's come first.
+ANOTHER_CURRENCY = 1e15
+FULL_GRADE = 7
+WEIGHT_OF_GRADE = 0.12
+WEIGHT_OF_ALIVE = 0.05
+WEIGHT_OF_VERIFIED = 0.04
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """What the index is told of a card; `is_shown` is false for one that may not be found."""
+
+    id: int
+    is_shown: bool
+    did: str | None
+    human_readable_id: str
+    name: str
+    description: str
+    tags: list[str]
+    skills_text: str
+    pricing: str | None
+    source_registry: str | None
+    settlement_currency: str
+    is_stub: bool
+    encircled: bool
+    bonded: bool
+    verified: bool
+    verified_jobs: int
+    liveness: str
+    last_alive_at: datetime | None
+
+
+@cache
+def schema() -> tantivy.Schema:
+    """The fields of a document."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("id", indexed=True, fast=True)
+    for searched in ("name", "tags", "skills", "description"):
+        builder.add_text_field(searched, tokenizer_name=STEMMED, index_option="freq")
+    builder.add_text_field("words", tokenizer_name=PLAIN, index_option="basic")
+    for run in ("name_runs", "text_runs"):
+        builder.add_text_field(run, tokenizer_name=PLAIN, index_option="position")
+    for key in ("name_key", "did", "flag"):
+        builder.add_text_field(key, tokenizer_name="raw", index_option="basic")
+    for counted in ("origin", "pricing", "tag"):
+        builder.add_text_field(counted, tokenizer_name="raw", index_option="basic", fast=True)
+    for number in ("alive", "jobs", "standing"):
+        builder.add_integer_field(number, fast=True)
+    for measure in ("price_low", "price_high", "weight"):
+        builder.add_float_field(measure, fast=True)
+    return builder.build()
+
+
+def register_analyzers(index: tantivy.Index) -> None:
+    """Give the index the analyzers that its form names; they are not stored with it."""
+    index.register_tokenizer(STEMMED, analyzer(stemmed=True))
+    index.register_tokenizer(PLAIN, analyzer(stemmed=False))
+
+
+def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
+    """The document of a card that may be found."""
+    price = price_of(card.pricing)
+    is_foreign = card.settlement_currency != own_currency
+    grade = standing_of(card.verified_jobs).grade if card.source_registry is None else 0
+    name, skills = words_of(card.name), words_of(card.skills_text)
+    tags = [words_of(tag) for tag in card.tags]
+    members: dict[str, Any] = {
+        "id": card.id,
+        "name": name,
+        "tags": tags,
+        "skills": skills,
+        "description": words_of(card.description),
+        "words": [name, *tags, skills],
+        "name_key": [key_of(card.name), card.human_readable_id],
+        "did": [] if card.did is None else [card.did.lower(), card.did.lower().rpartition(":")[2]],
+        "flag": _flags(card, is_foreign=is_foreign),
+        "origin": card.source_registry or LOCAL_ORIGIN,
+        "pricing": "paid" if price else "free",
+        "tag": card.tags,
+        "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
+        "jobs": card.verified_jobs if card.source_registry is None else 0,
+        "standing": _standing(card),
+        "price_low": price + (ANOTHER_CURRENCY if is_foreign else 0.0),
+        "price_high": price - (ANOTHER_CURRENCY if is_foreign else 0.0),
+        "weight": _weight(card, grade),
+    }
+    name_runs, text_runs = runs_of([card.name, *card.tags]), runs_of([card.skills_text, card.description])
+    members |= {"name_runs": name_runs} if name_runs else {}
+    members |= {"text_runs": text_runs} if text_runs else {}
+    return tantivy.Document.from_dict(members, schema())
+
+
+def price_of(pricing: str | None) -> float:
+    """The base rate of a pricing block; 0 where it names none above zero, which is what makes a card free."""
+    if pricing is None:
+        return 0.0
+    block = json.loads(pricing)
+    rate = block.get("base_rate", block.get("baseRate")) if isinstance(block, dict) else None
+    if isinstance(rate, bool) or not isinstance(rate, int | float | str):
+        return 0.0
+    try:
+        price = float(Decimal(rate.strip()) if isinstance(rate, str) else rate)
+    except (InvalidOperation, OverflowError):
+        return 0.0
+    return min(price, ANOTHER_CURRENCY / 10) if math.isfinite(price) and price > 0 else 0.0
+
+
+def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:
+    flags = {
+        "agent": card.did is not None,
+        "verified": card.verified,
+        "encircled": card.encircled,
+        "bonded": card.bonded,
+        "foreign": is_foreign,
+        "answerable": not card.is_stub and card.liveness != "unreachable",
+    }
+    return [name for name, is_so in flags.items() if is_so]
+
+
+def _standing(card: CardRow) -> int:
+    """Verified jobs first; among equals who answers, then who is verified, then who put up a bond."""
+    jobs = card.verified_jobs if card.source_registry is None else 0
+    return jobs * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded
+
+
+def _weight(card: CardRow, grade: int) -> float:
+    """What gently lifts a card among equally good answers."""
+    if card.is_stub or card.liveness == "unreachable":
+        return 0.0
+    return (
+        WEIGHT_OF_ALIVE
+        + WEIGHT_OF_GRADE * grade / FULL_GRADE
+        + WEIGHT_OF_ALIVE * (card.liveness == "alive")
+        + WEIGHT_OF_VERIFIED * card.verified
+    )

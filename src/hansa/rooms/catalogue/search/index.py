@@ -1,0 +1,151 @@
+"""The index of one process on its disk: documents, and up to which change of which database they are told.
+
+- A directory belongs to one process at a time: another one takes the next.
+- The place in the changes is written after the documents. After a crash in between the same changes are told again, and
+  telling a card twice leaves one document.
+- What is of another form, of another database, unreadable or too old is thrown away and built anew.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tantivy
+
+from .documents import FORM, CardRow, document_of, register_analyzers, schema
+
+SLOTS_MAX = 1024
+WRITER_BYTES = 64_000_000
+WRITER_THREADS = 1
+# Cards are deleted for good only long after they were hidden; an index that missed both would still hold them.
+OLDEST_SECONDS = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Place:
+    """Every change by a transaction before `cursor` of the database `ground` has been told."""
+
+    ground: str
+    cursor: int
+
+
+class SearchIndex:
+    """Documents on disk, written by one process. Its calls block: they are made in threads."""
+
+    def __init__(self, directory: Path, own_currency: str) -> None:
+        self._own_currency = own_currency
+        self._place: Place | None = None
+        self._lock, self._home = _claim(directory)
+        self._open()
+
+    def close(self) -> None:
+        """Leave the directory to others."""
+        # The writer's own lock goes with it.
+        del self._writer, self._index
+        os.close(self._lock)
+
+    @property
+    def place(self) -> Place | None:
+        """Up to where this index is told; None while it has never been filled."""
+        return self._place
+
+    def searcher(self) -> tantivy.Searcher:
+        """The documents as of the last commit."""
+        return self._index.searcher()
+
+    def clear(self) -> None:
+        """Forget all documents, once the next commit stands."""
+        self._writer.delete_all_documents()
+
+    def add(self, cards: Iterable[CardRow]) -> None:
+        """Tell cards that have no document."""
+        for card in cards:
+            self._writer.add_document(document_of(card, self._own_currency))
+
+    def replace(self, cards: Iterable[CardRow]) -> None:
+        """Tell these cards as they are now; hidden ones lose their document."""
+        for card in cards:
+            self._writer.delete_documents_by_term("id", card.id)
+            if card.is_shown:
+                self._writer.add_document(document_of(card, self._own_currency))
+
+    def commit(self, place: Place) -> None:
+        """Make what was told searchable and durable, then the place."""
+        self._writer.commit()
+        self._index.reload()
+        self.move(place)
+
+    def move(self, place: Place) -> None:
+        """Note a place up to which nothing else was changed."""
+        written = {"form": self._form, "ground": place.ground, "cursor": place.cursor, "at": time.time()}
+        scratch = self._place_file.with_suffix(".new")
+        scratch.write_text(json.dumps(written), "utf-8")
+        scratch.replace(self._place_file)
+        self._place = place
+
+    def undo(self) -> None:
+        """Forget what was told since the last commit."""
+        self._writer.rollback()
+
+    @property
+    def _form(self) -> str:
+        # Whether a card is foreign is told when it is indexed.
+        return f"{FORM}/{self._own_currency}"
+
+    @property
+    def _place_file(self) -> Path:
+        return self._home / "place.json"
+
+    def _open(self) -> None:
+        written = self._read_place()
+        try:
+            self._index = _index_in(self._home / "documents", keep=written is not None)
+        except (ValueError, OSError):
+            # Its files are damaged.
+            written = None
+            self._index = _index_in(self._home / "documents", keep=False)
+        self._place = written
+        register_analyzers(self._index)
+        self._index.config_reader("manual")
+        self._index.reload()
+        self._writer = self._index.writer(WRITER_BYTES, WRITER_THREADS)
+
+    def _read_place(self) -> Place | None:
+        try:
+            written: dict[str, Any] = json.loads(self._place_file.read_text("utf-8"))
+            if written["form"] != self._form or written["at"] < time.time() - OLDEST_SECONDS:
+                return None
+            return Place(str(written["ground"]), int(written["cursor"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def _claim(directory: Path) -> tuple[int, Path]:
+    """The first directory that no other process has, and its lock."""
+    for number in range(SLOTS_MAX):
+        home = directory / str(number)
+        home.mkdir(parents=True, exist_ok=True)
+        lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+        else:
+            return lock, home
+    raise OSError(f"every search directory below {directory} is in use")
+
+
+def _index_in(directory: Path, *, keep: bool) -> tantivy.Index:
+    """The index in that directory, an empty one unless there is one to keep."""
+    if not keep:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(directory)
+    directory.mkdir(exist_ok=True)
+    return tantivy.Index(schema(), path=str(directory), reuse=keep)

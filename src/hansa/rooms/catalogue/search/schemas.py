@@ -1,0 +1,185 @@
+"""Shapes of searches and their answers."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from hansa.rooms.catalogue.limits import TAG_MAX
+from hansa.rooms.catalogue.schemas import Liveness, Reputation
+
+from .wanted import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, Sort, Wanted
+
+QUERY_MAX = 100
+ORIGINS_MAX = 600
+LIMIT_MAX = 120
+OFFSET_MAX = 10**9
+
+
+class DiscoverQuery(BaseModel):
+    """The query of the faceted search."""
+
+    q: str = Field(
+        default="",
+        max_length=QUERY_MAX,
+        description="Words, in name, description, tags, skills or DID; plain text, no operators.",
+    )
+    origins: str = Field(
+        default="", max_length=ORIGINS_MAX, description="Names of registries, by commas; `local` is this one."
+    )
+    pricing: Pricing | None = Field(default=None, description="Paid is what names a base rate above zero.")
+    tag: str | None = Field(
+        default=None, max_length=TAG_MAX, description="A tag as it is written on the card."
+    )
+    verified_only: bool = Field(
+        default=False, description="The agent's own host served the card, or its signature was the agent's."
+    )
+    active_24h: bool = Field(default=False, description="Seen alive in the last 24 hours.")
+    encircled_only: bool = False
+    foreign_only: bool = Field(default=False, description="Cards of another settlement currency.")
+    answerable_only: bool = Field(
+        default=False, description="Without stubs and agents that did not answer when they were called."
+    )
+    bonded_only: bool = False
+    include_unbonded: bool = Field(
+        default=False, description="Accepted; unbonded agents are left out by `bonded_only` alone."
+    )
+    sort: Sort = "relevance"
+    limit: int = Field(default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+    offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
+
+    def wanted(self) -> Wanted:
+        """What is looked for."""
+        return Wanted(
+            q=self.q.strip(),
+            origins=tuple(sorted({name.strip() for name in self.origins.split(",") if name.strip()})),
+            pricing=self.pricing,
+            tag=self.tag or None,
+            verified_only=self.verified_only,
+            active_24h=self.active_24h,
+            encircled_only=self.encircled_only,
+            foreign_only=self.foreign_only,
+            answerable_only=self.answerable_only,
+            bonded_only=self.bonded_only and not self.include_unbonded,
+            sort=self.sort,
+            limit=self.limit,
+            offset=self.offset,
+        )
+
+
+class Marks(BaseModel):
+    """What the platform says of an agent; none of it comes from its card."""
+
+    earned: str | None = Field(description="The grade that verified jobs earned; null for mirrored cards.")
+    verified: bool
+    encircled: bool
+    bonded: bool
+
+
+class FoundAgent(BaseModel):
+    """A card that a search found, and why."""
+
+    did: str | None = Field(description="Null for a listing card that belongs to no agent.")
+    card_id: UUID
+    human_readable_id: str
+    name: str
+    description: str
+    tags: list[str]
+    pricing: dict[str, Any] | None
+    origin: str = Field(description="`local`, or the name of the registry that the card is mirrored from.")
+    is_federated: bool
+    settlement_currency: str
+    trust_domain: str
+    reputation: Reputation | None = Field(description="Null for mirrored cards.")
+    liveness: Liveness
+    marks: Marks
+    score: float
+    matched_in: list[str] = Field(description="Among `name`, `tags`, `skills`, `description`, `did`.")
+    matched_words: list[str]
+
+    @classmethod
+    def of(cls, card: FoundCard) -> "FoundAgent":
+        """The card as it is answered."""
+        reputation = Reputation.of(card.verified_jobs, card.did, card.source_registry)
+        return cls.model_construct(
+            did=card.did,
+            card_id=card.id,
+            human_readable_id=card.human_readable_id,
+            name=card.name,
+            description=card.description,
+            tags=card.tags,
+            pricing=card.pricing,
+            origin=card.origin,
+            is_federated=card.is_federated,
+            settlement_currency=card.settlement_currency,
+            trust_domain=card.trust_domain,
+            reputation=reputation,
+            liveness=Liveness.model_construct(state=card.liveness, checked_at=card.liveness_checked_at),
+            marks=Marks.model_construct(
+                earned=reputation.mark if reputation else None,
+                verified=card.verified,
+                encircled=card.encircled,
+                bonded=card.bonded,
+            ),
+            score=card.score,
+            matched_in=list(card.why.fields),
+            matched_words=list(card.why.words),
+        )
+
+
+class Discovered(BaseModel):
+    """What a search found, the best first."""
+
+    results: list[FoundAgent]
+    total: int
+    limit: int
+
+    @classmethod
+    def of(cls, found: Discovery, limit: int) -> "Discovered":
+        """The answer of the plain search."""
+        results = [FoundAgent.of(card) for card in found.results]
+        return cls.model_construct(results=results, total=found.total, limit=limit)
+
+
+class FacetsOut(BaseModel):
+    """Counts over everything that was found, not only the page; of tags the commonest."""
+
+    origins: dict[str, int]
+    pricing: dict[str, int]
+    tags: dict[str, int]
+
+
+class DiscoveredPage(BaseModel):
+    """A page of what a faceted search found."""
+
+    results: list[FoundAgent]
+    total: int
+    facets: FacetsOut
+    limit: int
+    offset: int
+    sort: Sort
+
+    @classmethod
+    def of(cls, found: Discovery, wanted: Wanted) -> "DiscoveredPage":
+        """The answer of the faceted search."""
+        facets = found.facets
+        return cls.model_construct(
+            results=[FoundAgent.of(card) for card in found.results],
+            total=found.total,
+            facets=FacetsOut.model_construct(
+                origins=facets.origins, pricing=facets.pricing, tags=facets.tags
+            ),
+            limit=wanted.limit,
+            offset=wanted.offset,
+            sort=wanted.sort,
+        )
+
+
+def _long_enough(query: str) -> str:
+    if len(query.strip()) < QUERY_MIN:
+        raise ValueError(f"at least {QUERY_MIN} characters besides blanks")
+    return query
+
+
+QUERY_MIN = 3
+PlainQuery = Annotated[str, Field(min_length=QUERY_MIN, max_length=200), AfterValidator(_long_enough)]

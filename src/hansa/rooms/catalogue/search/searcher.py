@@ -1,0 +1,181 @@
+"""Search in one process: its index, kept in step with the database, and what was found in it lately.
+
+- A change is told once its transaction is seen, and again while an older transaction is open that might have changed
+  the same: the place in the changes moves only behind the oldest open one, so that none is ever missed.
+- Whoever asks before every card was told is refused: a part of the catalogue would look like all of it.
+- Reading and writing the index happen in threads; the event loop waits for nothing.
+- What was found is remembered until the index changes. Cards themselves are read from the database each time.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+from typing import ParamSpec, TypeVar
+
+import structlog
+
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.words.errors import Unavailable
+
+from . import store
+from .errors import SearchNotReady
+from .finding import Hits, find
+from .index import Place, SearchIndex
+from .wanted import Wanted
+
+FOLLOW_SECONDS = 0.2
+# A start waits so long for an index that has to be built; a larger one is built while the rest is served.
+START_WAITS_SECONDS = 2.0
+REMEMBERED = 2000
+SEARCH_THREADS = 2
+MINUTE = 60
+DAY = 24 * 3600
+
+_log = structlog.get_logger()
+_Call = ParamSpec("_Call")
+_Result = TypeVar("_Result")
+
+
+class Searcher:
+    """The search of one process. Nothing is opened before it is needed."""
+
+    def __init__(self, database: Database, directory: Path, own_currency: str) -> None:
+        self._database = database
+        self._directory = directory
+        self._own_currency = own_currency
+        self._index: SearchIndex | None = None
+        self._turn = asyncio.Lock()
+        self._writing = ThreadPoolExecutor(1, "search-index")
+        self._reading = ThreadPoolExecutor(SEARCH_THREADS, "search")
+        # Changes that were told although an older transaction is open, each with the transaction that made it.
+        self._ahead: dict[int, int] = {}
+        self._remembered: OrderedDict[tuple[Wanted, int], asyncio.Future[Hits]] = OrderedDict()
+        self._clock = 0.0
+        self._is_complete = False
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[None]:
+        """Follow the changes meanwhile; an index that is quickly built is complete before this goes on."""
+        task = asyncio.create_task(self._keep_following())
+        try:
+            await asyncio.wait({asyncio.create_task(self._complete())}, timeout=START_WAITS_SECONDS)
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+            await self.close()
+
+    async def catch_up(self) -> None:
+        """Tell the index everything that is committed by now. Raises: Unavailable."""
+        async with self._turn:
+            await self._database.read(self._tell_changes)
+            self._is_complete = True
+
+    async def hits(self, wanted: Wanted) -> Hits:
+        """What the index finds. Raises: SearchNotReady."""
+        if self._index is None or not self._is_complete:
+            raise SearchNotReady(retry_after=1)
+        key = (wanted, self._alive_since() if wanted.active_24h else 0)
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._remembered[key] = asyncio.ensure_future(self._find(self._index, *key))
+            found.add_done_callback(lambda done: self._forget_failed(key, done))
+            if len(self._remembered) > REMEMBERED:
+                self._remembered.popitem(last=False)
+        # One reader going away does not end the search for the others.
+        return await asyncio.shield(found)
+
+    async def close(self) -> None:
+        """Let the index go."""
+        async with self._turn:
+            if self._index is not None:
+                await self._write(self._index.close)
+                self._index = None
+            self._is_complete = False
+        self._writing.shutdown()
+        self._reading.shutdown()
+
+    async def _keep_following(self) -> None:
+        while True:
+            try:
+                await self.catch_up()
+            except Unavailable as trouble:
+                _log.warning("search does not follow", reason=trouble.detail)
+            except Exception:  # noqa: BLE001
+                # A full disk, say: the index answers as it is, and the next turn comes.
+                _log.exception("search does not follow")
+            await asyncio.sleep(FOLLOW_SECONDS)
+
+    async def _complete(self) -> None:
+        while not self._is_complete:  # noqa: ASYNC110
+            await asyncio.sleep(FOLLOW_SECONDS / 10)
+
+    async def _tell_changes(self, tx: Tx) -> None:
+        """In one snapshot: everything a transaction before the horizon did is seen."""
+        if self._index is None:
+            self._index = await self._write(SearchIndex, self._directory, self._own_currency)
+        index = self._index
+        ground = await store.ground(tx)
+        self._clock = ground.moment.timestamp() - monotonic()
+        place = Place(ground.name, ground.horizon)
+        if index.place is None or index.place.ground != place.ground or index.place.cursor > place.cursor:
+            await self._tell_everything(tx, index, place)
+            return
+        changed = await store.changed(tx, index.place.cursor)
+        untold = [card for card, transaction in changed.items() if self._ahead.get(card) != transaction]
+        try:
+            await self._tell(tx, index, untold, place)
+        except BaseException:
+            await self._write(index.undo)
+            raise
+        self._ahead = {card: number for card, number in changed.items() if number >= place.cursor}
+
+    async def _tell(self, tx: Tx, index: SearchIndex, cards: list[int], place: Place) -> None:
+        if not cards:
+            if place != index.place:
+                await self._write(index.move, place)
+            return
+        for begin in range(0, len(cards), store.BATCH):
+            await self._write(index.replace, await store.by_number(tx, cards[begin : begin + store.BATCH]))
+        await self._write(index.commit, place)
+        self._remembered.clear()
+
+    async def _tell_everything(self, tx: Tx, index: SearchIndex, place: Place) -> None:
+        began = monotonic()
+        count, after = 0, 0
+        try:
+            await self._write(index.clear)
+            while cards := await store.every_shown(tx, after):
+                await self._write(index.add, cards)
+                count, after = count + len(cards), cards[-1].id
+            await self._write(index.commit, place)
+        except BaseException:
+            await self._write(index.undo)
+            raise
+        self._ahead = {}
+        self._remembered.clear()
+        if count:
+            _log.info("search index built", cards=count, seconds=round(monotonic() - began, 1))
+
+    async def _find(self, index: SearchIndex, wanted: Wanted, alive_since: int) -> Hits:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reading, find, index.searcher(), wanted, alive_since)
+
+    async def _write(
+        self, act: Callable[_Call, _Result], *arguments: _Call.args, **named: _Call.kwargs
+    ) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._writing, lambda: act(*arguments, **named)
+        )
+
+    def _forget_failed(self, key: tuple[Wanted, int], done: asyncio.Future[Hits]) -> None:
+        if (done.cancelled() or done.exception() is not None) and self._remembered.get(key) is done:
+            del self._remembered[key]
+
+    def _alive_since(self) -> int:
+        """A day ago by the database's clock, to the minute, so that answers can be remembered."""
+        return int((self._clock + monotonic()) // MINUTE * MINUTE) - DAY

@@ -1,0 +1,91 @@
+"""Every SQL statement of search. All of them read; nothing is locked.
+
+Whether a card may be found is decided here and nowhere else (`_SHOWN`): the index leaves out what may not be, and a
+page is read with the same condition again, so that a card hidden since is not shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+
+from .documents import CardRow
+
+BATCH = 2000
+
+_SHOWN = "(is_active AND NOT unlisted AND status = 'active')"
+_VERIFIED = "(host_verified_at IS NOT NULL OR signature_verified_at IS NOT NULL)"
+
+_ROW = f"""
+SELECT id, {_SHOWN} AS is_shown, did, human_readable_id, name, description, tags, skills_text, pricing,
+  source_registry, settlement_currency, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, liveness,
+  last_alive_at
+FROM catalogue_card
+"""  # noqa: S608
+
+# Read in order of the number, a batch at a time, all in one snapshot.
+_EVERY_SHOWN = f"{_ROW} WHERE {_SHOWN} AND id > $1 ORDER BY id LIMIT {BATCH}"
+
+_BY_NUMBER = f"{_ROW} WHERE id = ANY($1)"
+
+_CHANGED = "SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1"
+
+# A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
+_GROUND = """
+SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS ground, now() AS moment,
+  pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon
+FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
+"""
+
+_PAGE = f"""
+SELECT id AS card_id, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
+  settlement_currency, trust_domain, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, liveness,
+  liveness_checked_at, last_alive_at, created_at, updated_at, skills_text
+FROM catalogue_card WHERE id = ANY($1) AND {_SHOWN}
+"""  # noqa: S608
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Which database this is, its time, and the oldest transaction that may still change something."""
+
+    name: str
+    moment: datetime
+    horizon: int
+
+
+async def ground(tx: Tx) -> Ground:
+    """Where a reader of changes stands now."""
+    row = await tx.fetchrow(_GROUND)
+    assert row is not None
+    return Ground(row["ground"], row["moment"], row["horizon"])
+
+
+async def every_shown(tx: Tx, after: int) -> list[CardRow]:
+    """Some of the cards that may be found, those with the lowest numbers above `after`."""
+    return [_card_row(row) for row in await tx.fetch(_EVERY_SHOWN, after)]
+
+
+async def changed(tx: Tx, since: int) -> dict[int, int]:
+    """The cards that `since` or a later transaction changed, each with the transaction that did."""
+    return {row["id"]: row["search_xid"] for row in await tx.fetch(_CHANGED, since)}
+
+
+async def by_number(tx: Tx, numbers: Sequence[int]) -> list[CardRow]:
+    """These cards, hidden ones included."""
+    return [_card_row(row) for row in await tx.fetch(_BY_NUMBER, numbers)]
+
+
+async def page(tx: Tx, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
+    """These cards as they are shown, by number; one that may not be shown is left out."""
+    return {row["card_id"]: row for row in await tx.fetch(_PAGE, numbers)}
+
+
+def _card_row(row: asyncpg.Record) -> CardRow:
+    return CardRow(*(row[name] for name in _CARD_ROW))
+
+
+_CARD_ROW = tuple(field.name for field in fields(CardRow))

@@ -1,0 +1,98 @@
+"""What a reader looks for, and what is found."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+LOCAL_ORIGIN = "local"
+LIMIT_DEFAULT = 30
+
+Pricing = Literal["free", "paid"]
+Sort = Literal["relevance", "newest", "reputation", "price_low", "price_high", "proven"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A search. `q` is plain text, never a language; without it every card that may be shown is wanted.
+
+    `origins` are names of registries, `local` for this one; `tag` is a tag as it is written on the card.
+    """
+
+    q: str = ""
+    origins: tuple[str, ...] = ()
+    pricing: Pricing | None = None
+    tag: str | None = None
+    verified_only: bool = False
+    active_24h: bool = False
+    encircled_only: bool = False
+    foreign_only: bool = False
+    answerable_only: bool = False
+    bonded_only: bool = False
+    agents_only: bool = False
+    sort: Sort = "relevance"
+    limit: int = LIMIT_DEFAULT
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Why:
+    """The words of the query that a card answers, and where: among `name`, `tags`, `skills`, `description`, `did`."""
+
+    fields: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FoundCard:
+    """A card as a search shows it. `did` is None for a listing card, which is no agent of any registry."""
+
+    id: UUID
+    card_id: int
+    did: str | None
+    human_readable_id: str
+    name: str
+    description: str
+    tags: list[str]
+    pricing: dict[str, Any] | None
+    source_registry: str | None
+    settlement_currency: str
+    trust_domain: str
+    is_stub: bool
+    encircled: bool
+    bonded: bool
+    verified: bool
+    verified_jobs: int
+    liveness: str
+    liveness_checked_at: datetime | None
+    last_alive_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    score: float
+    why: Why
+
+    @property
+    def origin(self) -> str:
+        return self.source_registry or LOCAL_ORIGIN
+
+    @property
+    def is_federated(self) -> bool:
+        return self.source_registry is not None
+
+
+@dataclass(frozen=True)
+class Facets:
+    """How many of all that was found are of each origin, free or paid, and have each of the commonest tags."""
+
+    origins: dict[str, int] = field(default_factory=dict)
+    pricing: dict[str, int] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A page of what was found, the best first, and what is true of all of it."""
+
+    results: list[FoundCard]
+    total: int
+    facets: Facets
