@@ -73,7 +73,6 @@ async def test_a_read_card_carries_both_halves_and_what_the_owner_wrote(registry
 @pytest.mark.parametrize(
     "key",
     [
-        "discover",
         "id",
         "0",
         "999999",

@@ -13,9 +13,9 @@ from .records import Card, StoredCard
 from .replace import replace_document
 from .retire import retire_card
 from .routes import router
-from .signatures import AgentKey
 from .search import Discovery, Facets, FoundCard, Search, Searcher, SearchNotReady, Wanted, Why, discover
 from .search import router as search_router
+from .signatures import AgentKey
 from .template import card_template
 from .versions.records import Replaced
 
