@@ -5,8 +5,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 import structlog
 from prometheus_client import Counter, Histogram
@@ -89,7 +89,7 @@ class RequestGuard:
 def _request_id(request: Request) -> str:
     """The client's own, where it is harmless, else a new one."""
     given = request.headers.get("x-request-id", "")
-    return given if REQUEST_ID.fullmatch(given) else uuid4().hex
+    return given if REQUEST_ID.fullmatch(given) else token_hex(16)
 
 
 def _target_trouble(scope: Scope) -> str | None:

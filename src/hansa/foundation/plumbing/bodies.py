@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any
 
 from fastapi import Request, params
@@ -115,13 +116,7 @@ def parse_json(body: bytes, read_fraction: Callable[[str], Any] | None = None) -
     _require_shallow(body)
     try:
         text = body.decode("utf-8")
-        value = json.loads(
-            text,
-            object_pairs_hook=_object_without_twins,
-            parse_constant=_refuse_constant,
-            parse_int=_bounded_int,
-            parse_float=read_fraction or _bounded_float,
-        )
+        value = _decoder(read_fraction or _bounded_float).decode(text)
     except UnicodeDecodeError:
         raise BodyInvalid("The body is not valid UTF-8.") from None
     except json.JSONDecodeError as trouble:
@@ -129,6 +124,16 @@ def parse_json(body: bytes, read_fraction: Callable[[str], Any] | None = None) -
     if "\\u" in text:
         _require_storable(value)
     return value
+
+
+@cache
+def _decoder(read_fraction: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_object_without_twins,
+        parse_constant=_refuse_constant,
+        parse_int=_bounded_int,
+        parse_float=read_fraction,
+    )
 
 
 def _require_media_type(request: Request, *, expects_form: bool) -> None:

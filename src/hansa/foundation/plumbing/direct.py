@@ -18,7 +18,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.bodies import GuardedRoute, guarded_json
 
-Resolver = Callable[[Request, Any], Awaitable[Any]]
+Resolver = Callable[[Request, Any], Any]
+"""Finds a value in the request and its parsed body, or gives a coroutine that does."""
 
 
 class DirectRoute(GuardedRoute):
@@ -26,7 +27,7 @@ class DirectRoute(GuardedRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         call = directly(self.endpoint)
-        before = [_dependency(dependency) for dependency in self.dependencies]
+        before = [resolve for resolve, is_waited_for in map(_dependency, self.dependencies) if is_waited_for]
         takes_body = self.body_field is not None
 
         async def answered(request: Request) -> Response:
@@ -61,22 +62,28 @@ def directly(endpoint: Callable[..., Any]) -> Resolver:
     hints = get_type_hints(endpoint, include_extras=True)
     parameters = inspect.signature(endpoint).parameters.items()
     # As the framework does it: who asks is judged before what is asked.
-    resolvers = {
-        name: _resolver(name, hints[name], parameter.default)
-        for name, parameter in sorted(parameters, key=lambda item: _is_of_the_request(hints[item[0]]))
-    }
+    ordered = sorted(parameters, key=lambda item: _is_of_the_request(hints[item[0]]))
+    resolvers = [(name, *_resolver(name, hints[name], parameter.default)) for name, parameter in ordered]
 
     async def call(request: Request, body: Any) -> Any:
-        return await endpoint(**{name: await resolve(request, body) for name, resolve in resolvers.items()})
+        values = {}
+        for name, resolve, is_waited_for in resolvers:
+            value = resolve(request, body)
+            values[name] = await value if is_waited_for else value
+        return await endpoint(**values)
 
-    return call
+    def call_at_once(request: Request, body: Any) -> Awaitable[Any]:
+        return endpoint(**{name: resolve(request, body) for name, resolve, _ in resolvers})  # type: ignore[no-any-return]
+
+    return call if any(is_waited_for for _, _, is_waited_for in resolvers) else call_at_once
 
 
-def _resolver(name: str, hint: Any, default: Any) -> Resolver:
+def _resolver(name: str, hint: Any, default: Any) -> tuple[Resolver, bool]:
+    """How the parameter is found, and whether that is waited for."""
     if hint is Request:
-        return _the_request
+        return _the_request, False
     if inspect.isclass(hint) and issubclass(hint, BaseModel):
-        return _body_of(hint)
+        return _body_of(hint), False
     if isinstance(default, params.Depends):
         return _dependency(default)
     if get_origin(hint) is Annotated:
@@ -85,9 +92,9 @@ def _resolver(name: str, hint: Any, default: Any) -> Resolver:
                 return _dependency(detail)
             if isinstance(detail, params.Header):
                 alias = detail.alias or name.replace("_", "-")
-                return _named_value("header", alias, hint, default)
+                return _named_value("header", alias, hint, default), False
             if isinstance(detail, params.Query):
-                return _named_value("query", detail.alias or name, hint, default)
+                return _named_value("query", detail.alias or name, hint, default), False
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
 
 
@@ -96,14 +103,16 @@ def _is_of_the_request(hint: Any) -> bool:
     return is_body or any(isinstance(detail, params.Param) for detail in get_args(hint))
 
 
-def _dependency(detail: params.Depends) -> Resolver:
+def _dependency(detail: params.Depends) -> tuple[Resolver, bool]:
     assert detail.dependency is not None
     # A security scheme is there for the description alone; the caller's check reads the header itself.
-    return _nothing if isinstance(detail.dependency, SecurityBase) else directly(detail.dependency)
+    if isinstance(detail.dependency, SecurityBase):
+        return _nothing, False
+    return directly(detail.dependency), True
 
 
 def _body_of(model: type[BaseModel]) -> Resolver:
-    async def validated(request: Request, body: Any) -> BaseModel:
+    def validated(request: Request, body: Any) -> BaseModel:
         del request
         if body is None:
             raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
@@ -118,7 +127,7 @@ def _body_of(model: type[BaseModel]) -> Resolver:
 def _named_value(place: Literal["header", "query"], name: str, hint: Any, default: Any) -> Resolver:
     adapter = TypeAdapter[Any](hint)
 
-    async def validated(request: Request, body: Any) -> Any:
+    def validated(request: Request, body: Any) -> Any:
         del body
         value = request.headers.get(name) if place == "header" else request.query_params.get(name)
         if value is None:
@@ -135,10 +144,10 @@ def _located(place: str, trouble: ValidationError, *inside: str) -> list[dict[st
     return [{**error, "loc": (place, *inside, *error["loc"])} for error in trouble.errors()]
 
 
-async def _the_request(request: Request, body: Any) -> Request:
+def _the_request(request: Request, body: Any) -> Request:
     del body
     return request
 
 
-async def _nothing(request: Request, body: Any) -> None:
+def _nothing(request: Request, body: Any) -> None:
     del request, body
