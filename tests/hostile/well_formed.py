@@ -108,9 +108,10 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     # Whoever loses its secret or ends here is not asked anything else.
     agent = stage.spare if operation.endswith("/rotate-secret") else stage.agent
     agent = stage.doomed if operation == "DELETE /api/v1/agents/{did}" else agent
+    switched_off = operation == "DELETE /api/v1/agent-cards/{card_id}"
     return {
         "{human_readable_id:path}": stage.card_name,
-        "{card_id}": stage.agent.created["agent_card_id"],
+        "{card_id}": (stage.spare if switched_off else stage.agent).created["agent_card_id"],
         "{did}": agent.did,
         "{identifier:path}": f"urn:air:{stage.registry.settings.trust_domain}:{agent.did}",
         "{page_number}": "0",
@@ -199,7 +200,12 @@ async def _capability_to_use(stage: Stage) -> str:
     return made.json()["id"]
 
 
+async def _org_and_name(stage: Stage) -> str:
+    return stage.card_name
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
+    "/agent-cards/{org}/{name}": _org_and_name,
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
@@ -225,6 +231,18 @@ async def _registration(stage: Stage) -> WellFormed:
         tos_accepted=True,
         age_confirmed=True,
     )
+
+
+async def _new_card(stage: Stage) -> WellFormed:
+    return _json(card_data=card_of(f"Listing {next(_numbers)}"))
+
+
+async def _same_card(stage: Stage) -> WellFormed:
+    return _json(card_data=card_of("Staged"), is_active=True)
+
+
+async def _listing(stage: Stage) -> WellFormed:
+    return _json(unlisted=False)
 
 
 async def _login(stage: Stage) -> WellFormed:
@@ -446,6 +464,10 @@ def _json(**members: Any) -> WellFormed:
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/developers/webhooks": _subscription,
     "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
+    "POST /api/v1/agent-cards": _new_card,
+    "POST /api/v1/agent-cards/": _new_card,
+    "PUT /api/v1/agent-cards/{card_id}": _same_card,
+    "PATCH /api/v1/agent-cards/{card_id}/listing": _listing,
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,

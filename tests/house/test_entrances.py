@@ -39,6 +39,7 @@ def shapeless(found: list[Entrance]) -> list[str]:
         for entrance in found
         if entrance.context.include_in_schema
         and entrance.context.response_model is None
+        and entrance.context.status_code != 204
         and not any(
             "content" in response
             for status, response in entrance.context.responses.items()

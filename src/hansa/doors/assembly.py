@@ -22,6 +22,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     people.webhooks_router,
     # Before the cards: `discover` is no card's identifier.
     catalogue.search_router,
+    catalogue.owning_router,
     catalogue.router,
     catalogue.pulls_router,
     federation.router,
@@ -54,6 +55,10 @@ LEDGER_READINGS = journal.LedgerReadings(
 AGENT_KEYS = agents.newest_keys
 
 IS_DEVELOPER_SUSPENDED = leaving.may_create_nothing
+
+OWNERSHIP = catalogue.Ownership(
+    is_suspended=leaving.may_create_nothing, lock_agent=agents.lock_owner_and_status
+)
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
 

@@ -46,6 +46,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.ledger_readings = assembly.LEDGER_READINGS
     app.state.reactors = assembly.REACTORS
     app.state.is_developer_suspended = assembly.IS_DEVELOPER_SUSPENDED
+    app.state.ownership = assembly.OWNERSHIP
     app.state.live_feed = assembly.live_feed(runtime)
     app.state.searcher = assembly.searcher(runtime)
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)

@@ -101,6 +101,13 @@ class HostRefused(Invalid):
     sentence = "The host is not a public http or https address; it would never be called."
 
 
+class DeveloperSuspended(Forbidden):
+    """The developer is suspended, or the account is closed."""
+
+    code = "DEVELOPER_SUSPENDED"
+    sentence = "Your account is suspended or closed: it creates and changes nothing."
+
+
 class PayloadTooLarge(Refused):
     """The body is larger than this route takes."""
 

@@ -29,7 +29,16 @@ from hansa.rooms.agents.spending import (
     ask_approval,
     forget_approvals,
 )
-from hansa.rooms.agents.status import of_developer, owner_of, reinstate, retire, revoke, statuses_of, suspend
+from hansa.rooms.agents.status import (
+    lock_owner_and_status,
+    of_developer,
+    owner_of,
+    reinstate,
+    retire,
+    revoke,
+    statuses_of,
+    suspend,
+)
 
 __all__ = [
     "Approval",
@@ -55,6 +64,7 @@ __all__ = [
     "forget_bootstrap_tokens",
     "forget_capabilities",
     "is_plain",
+    "lock_owner_and_status",
     "newest_keys",
     "of_developer",
     "owner_of",

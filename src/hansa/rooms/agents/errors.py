@@ -10,13 +10,6 @@ class DeveloperUnverified(Forbidden):
     sentence = "Verify your e-mail address before you create agents."
 
 
-class DeveloperSuspended(Forbidden):
-    """The developer is suspended, or the account is closed."""
-
-    code = "DEVELOPER_SUSPENDED"
-    sentence = "Your account is suspended or closed: it creates no agents."
-
-
 class BootstrapTokenRefused(Unauthorized):
     """The Bootstrap-Token header is missing, or its token is unknown or expired."""
 

@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.words.errors import (
+    DeveloperSuspended,
     HostRefused,
     Invalid,
     PayloadTooLarge,
@@ -41,7 +42,6 @@ from .errors import (
     BootstrapTokenRefused,
     BootstrapTokenUsed,
     CredentialsWrong,
-    DeveloperSuspended,
     DeveloperUnverified,
     DidMethodUnsupported,
     NotTheOwner,

@@ -90,6 +90,13 @@ async def hear(tx: Tx, did: str) -> datetime | None:
     return await store.hear(tx, did)
 
 
+async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
+    """Whose the agent is and its status, which do not change before the transaction ends; None: no such agent here."""
+    status = await store.lock_status(tx, did)
+    owner = await owner_of(tx, did)
+    return None if status is None or owner is None else (owner, status)
+
+
 async def owner_of(tx: Tx, did: str) -> int | None:
     """The developer who created the agent; None: there is no such agent here."""
     found = await store.find_standing(tx, did)

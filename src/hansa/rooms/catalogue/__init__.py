@@ -5,6 +5,8 @@ from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, PageWanted, list_cards
 from .mirrors import MirrorResult, mirror_cards
+from .owning import Ownership
+from .owning import router as owning_router
 from .publish import publish_card, publish_stub
 from .pulls import probe_due, pull_due
 from .pulls import router as pulls_router
@@ -31,6 +33,7 @@ __all__ = [
     "FoundCard",
     "HumanReadableIdTaken",
     "MirrorResult",
+    "Ownership",
     "PageWanted",
     "Replaced",
     "Search",
@@ -47,6 +50,7 @@ __all__ = [
     "list_cards",
     "manifest_router",
     "mirror_cards",
+    "owning_router",
     "probe_due",
     "publish_card",
     "publish_stub",

@@ -23,6 +23,47 @@ class HumanReadableIdTaken(Conflict):
     sentence = "Another card has that humanReadableId."
 
 
+class CardNotYours(Forbidden):
+    """The card belongs to another developer, or is mirrored from another registry."""
+
+    code = "CARD_NOT_YOURS"
+    sentence = "Only the developer who owns this card may change it."
+
+
+class CardExists(Conflict):
+    """The agent has a card already; an inactive one is made active again by its owner."""
+
+    code = "CARD_EXISTS"
+    sentence = "The agent has a card already."
+
+
+class AgentNotHere(NotFound):
+    """No agent of this registry has the DID for which a card is to be created."""
+
+    code = "AGENT_NOT_HERE"
+    sentence = "No agent of this registry has that DID."
+
+
+class AgentNotYours(Forbidden):
+    """The agent for which a card is to be created belongs to another developer."""
+
+    code = "AGENT_NOT_YOURS"
+    sentence = "Only the developer who owns this agent may create its card."
+
+
+class AgentNotActive(Conflict):
+    """The agent for which a card is to be created is suspended or revoked."""
+
+    code = "AGENT_NOT_ACTIVE"
+    sentence = "The agent is suspended or revoked; it gets no card."
+
+
+class ListingCardsTooMany(Conflict):
+    """A developer has as many cards without an agent as one may have."""
+
+    code = "LISTING_CARDS_TOO_MANY"
+
+
 class CardRevoked(Conflict):
     """The card's agent is revoked: nothing of the card changes any more."""
 

@@ -21,6 +21,7 @@ from . import human_readable_id, limits
 from .errors import CardInvalid
 from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
+from .payment import is_derived
 from .shape import shape_troubles, wire_name
 
 PLATFORM_MEMBERS = frozenset(
@@ -148,5 +149,15 @@ def _owned_part(card: dict[str, Any]) -> dict[str, Any]:
     }
     for holder in (owned, owned.get("capabilities")):
         if isinstance(holder, dict) and isinstance(holder.get("extensions"), list):
-            holder["extensions"] = [item for item in holder["extensions"] if not is_platform_extension(item)]
+            _drop_what_the_registry_said(holder)
     return owned
+
+
+def _drop_what_the_registry_said(holder: dict[str, Any]) -> None:
+    written = holder["extensions"]
+    owned = [item for item in written if not (is_platform_extension(item) or is_derived(item))]
+    if owned or not written:
+        holder["extensions"] = owned
+    else:
+        # A card without extensions, read here and written back, has none.
+        del holder["extensions"]

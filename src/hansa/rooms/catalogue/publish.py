@@ -8,18 +8,18 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 
 from . import human_readable_id, rules, store
-from .errors import HumanReadableIdTaken
+from .errors import CardExists, HumanReadableIdTaken
 from .form import require_card
 from .hosts import pullable_host
 from .records import NewCard, StoredCard
 
 
 async def publish_card(
-    tx: Tx, *, did: str, developer_id: int, card_data: dict[str, Any], settings: Settings
+    tx: Tx, *, did: str | None, developer_id: int, card_data: dict[str, Any], settings: Settings
 ) -> StoredCard:
-    """Store the card that a developer wrote for the agent `did`.
+    """Store the card that a developer wrote for the agent `did`, or for no agent.
 
-    Raises: CardInvalid, HumanReadableIdTaken.
+    Raises: CardInvalid, CardExists, HumanReadableIdTaken.
     """
     return await _store(tx, did, developer_id, require_card(card_data), settings, host=None)
 
@@ -35,7 +35,7 @@ async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settin
 
 
 async def _store(
-    tx: Tx, did: str, developer_id: int, card: dict[str, Any], settings: Settings, *, host: str | None
+    tx: Tx, did: str | None, developer_id: int, card: dict[str, Any], settings: Settings, *, host: str | None
 ) -> StoredCard:
     unique = uuid4()
     hri = card.get("humanReadableId") or human_readable_id.generated(
@@ -52,6 +52,8 @@ async def _store(
         content=rules.findable({**card, "humanReadableId": hri}),
     )
     stored = await store.insert_native(tx, new)
-    if stored is None:
-        raise HumanReadableIdTaken(context={"human_readable_id": hri})
-    return stored
+    if stored is not None:
+        return stored
+    if did is not None and await store.card_by_key(tx, did) is not None:
+        raise CardExists
+    raise HumanReadableIdTaken(context={"human_readable_id": hri})

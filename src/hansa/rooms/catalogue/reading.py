@@ -12,6 +12,11 @@ async def card_of(tx: Tx, key: str) -> Card:
     return _found(await store.card_by_key(tx, rules.card_key(key)))
 
 
+async def card_numbered(tx: Tx, number: int) -> Card:
+    """The card with that number. Raises: CardUnknown."""
+    return _found(await store.card_by_key(tx, number))
+
+
 async def card_of_agent(tx: Tx, did: str) -> Card:
     """The card of the agent `did`, local or mirrored. Raises: CardUnknown."""
     return _found(await store.card_by_key(tx, did))

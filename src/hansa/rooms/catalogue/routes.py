@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, Public, maybe_developer_holding
+from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -14,9 +15,12 @@ from hansa.foundation.words.errors import Unauthorized
 
 from .enforcement import with_enforcement
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
+from .discovery import discover_agents
+from .errors import CardUnknown, CursorInvalid, OwnerUnknown, QueryInvalid, UnlistedRefused
 from .form import check_card
 from .listing import list_cards
 from .reading import card_called, card_of, card_of_agent
+from .records import Card
 from .schemas import (
     AgentOut,
     CardListQuery,
@@ -25,8 +29,11 @@ from .schemas import (
     CardVerdict,
     ValidateCardIn,
 )
+from .shown import shown
 
 MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
+
+READ_ONE = {**problems(CardUnknown), **TAGGED}
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
@@ -45,40 +52,63 @@ async def read_cards(
         own_currency=settings.settlement_currency, developer_id=developer.id if developer else None
     )
     page = await db.read(lambda tx: list_cards(tx, filters, query.page()))
-    page = replace(page, cards=[with_enforcement(card, settings.extension_base) for card in page.cards])
+    page = replace(page, cards=[shown(card, settings.extension_base) for card in page.cards])
     return CardPageOut.of(page, query.limit)
 
 
-@router.get("/agent-cards/by-hri", responses=problems(CardUnknown))
+@router.get("/agent-cards/by-hri", response_model=CardOut, responses=READ_ONE)
 async def read_card_by_hri(
-    _: Public, db: Db, settings: Config, hri: Annotated[str, Query(max_length=256)]
-) -> CardOut:
+    _: Public, request: Request, db: Db, settings: Config, hri: Annotated[str, Query(max_length=256)]
+) -> Response:
     """Read the card with that humanReadableId (`org/name`)."""
-    card = await db.read(lambda tx: card_called(tx, hri))
-    return CardOut.of(with_enforcement(card, settings.extension_base))
+    card = await db.look(lambda tx: card_called(tx, hri))
+    return _answer(request, card, settings)
 
 
-@router.get("/agent-cards/id/{human_readable_id:path}", responses=problems(CardUnknown))
+@router.get("/agent-cards/id/{human_readable_id:path}", response_model=CardOut, responses=READ_ONE)
 async def read_card_by_human_readable_id(
-    _: Public, db: Db, settings: Config, human_readable_id: str
-) -> CardOut:
+    _: Public, request: Request, db: Db, settings: Config, human_readable_id: str
+) -> Response:
     """Read the card with that humanReadableId; the slash may stand as it is."""
-    card = await db.read(lambda tx: card_called(tx, human_readable_id))
-    return CardOut.of(with_enforcement(card, settings.extension_base))
+    card = await db.look(lambda tx: card_called(tx, human_readable_id))
+    return _answer(request, card, settings)
 
 
-@router.get("/agent-cards/{card_id}", responses=problems(CardUnknown))
-async def read_card(_: Public, db: Db, settings: Config, card_id: str) -> CardOut:
+@router.get("/agent-cards/{card_id}", response_model=CardOut, responses=READ_ONE)
+async def read_card(_: Public, request: Request, db: Db, settings: Config, card_id: str) -> Response:
     """Read a card by its UUID, the DID of its agent, or its number; a suspended one tells its status."""
-    card = await db.read(lambda tx: card_of(tx, card_id))
-    return CardOut.of(with_enforcement(card, settings.extension_base))
+    card = await db.look(lambda tx: card_of(tx, card_id))
+    return _answer(request, card, settings)
+
+
+@router.get("/agent-cards/{org}/{name}", response_model=CardOut, responses=READ_ONE)
+async def read_card_by_org_and_name(
+    _: Public, request: Request, db: Db, settings: Config, org: str, name: str
+) -> Response:
+    """Read the card whose humanReadableId is `org/name`."""
+    card = await db.look(lambda tx: card_called(tx, f"{org}/{name}"))
+    return _answer(request, card, settings)
 
 
 @router.get("/agents/by-did/{did}", responses=problems(CardUnknown))
 async def read_agent_by_did(_: Public, db: Db, settings: Config, did: str) -> AgentOut:
+@router.get("/discover", responses=problems(QueryInvalid))
+async def discover(
+    _: Public,
+    db: Db,
+    query: Annotated[str, Query(min_length=3, max_length=200)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> Discovered:
+    """Find agents by words in name, tags, skills or description."""
+    results, total = await db.read(lambda tx: discover_agents(tx, query, limit))
+    return Discovered(results=[FoundAgent.of(found) for found in results], total=total, limit=limit)
+
+
+@router.get("/agents/by-did/{did}", response_model=AgentOut, responses=READ_ONE)
+async def read_agent_by_did(_: Public, request: Request, db: Db, settings: Config, did: str) -> Response:
     """Read one agent, local or mirrored."""
-    card = await db.read(lambda tx: card_of_agent(tx, did))
-    return AgentOut.of(with_enforcement(card, settings.extension_base))
+    card = await db.look(lambda tx: card_of_agent(tx, did))
+    return tagged(request, AgentOut.of(shown(card, settings.extension_base)).body())
 
 
 @router.post("/utils/validate-card", responses=problems(BodyInvalid))
@@ -86,3 +116,7 @@ async def read_agent_by_did(_: Public, db: Db, settings: Config, did: str) -> Ag
 async def validate_card(_: Public, body: ValidateCardIn) -> CardVerdict:
     """Judge a card before it is published. An invalid card is no error here: the answer says what is wrong."""
     return CardVerdict.of(check_card(body.card_data))
+
+
+def _answer(request: Request, card: Card, settings: Config) -> Response:
+    return tagged(request, CardOut.of(shown(card, settings.extension_base)).body())

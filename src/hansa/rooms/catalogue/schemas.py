@@ -1,5 +1,6 @@
 """Shapes of requests and answers about cards."""
 
+import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -110,6 +111,10 @@ class CardOut(BaseModel):
     pull_failures: int
     source_registry: str | None
     settlement_currency: str
+
+    def body(self) -> bytes:
+        """The answer's bytes, with every number as it was written; its tag is made of them."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")).encode()
 
     @classmethod
     def members(cls, card: Card) -> dict[str, Any]:

@@ -32,7 +32,7 @@ INSERT INTO catalogue_card (
   uuid, did, developer_id, human_readable_id, host, is_stub, settlement_currency, trust_domain, name, description,
   card_data, card_bytes, pricing, tags, tee_type, name_text, description_text, tags_text, skills_text)
 VALUES ($1, $2, $3, $4, $5, $5::text IS NOT NULL, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-ON CONFLICT (human_readable_id) WHERE source_registry IS NULL DO NOTHING
+ON CONFLICT DO NOTHING
 RETURNING id AS card_id
 """
 
@@ -75,7 +75,7 @@ EVERY_CARD = Conditions(("true",), ())
 
 
 async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
-    """Write a card; None when another native card has its humanReadableId."""
+    """Write a card; None when another native card has its humanReadableId, or its agent has a card."""
     content = new.content
     card_id = await tx.fetchval(
         _INSERT,

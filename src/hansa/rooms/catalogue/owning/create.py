@@ -1,0 +1,43 @@
+"""Create a card: for an own agent that has none, or a listing card, which belongs to no agent."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.catalogue.errors import ListingCardsTooMany
+from hansa.rooms.catalogue.publish import publish_card
+from hansa.rooms.catalogue.reading import card_numbered
+from hansa.rooms.catalogue.records import Card
+
+from . import store
+from .ownership import Ownership
+
+LISTING_CARDS_MAX = 1000
+"""Of one developer: a listing costs its owner nothing, so a flood of them must end somewhere."""
+
+
+@dataclass(frozen=True)
+class NewCardAsked:
+    """The document, and whose card it is to be: an agent's, or nobody's."""
+
+    card_data: dict[str, Any]
+    agent_did: str | None
+
+
+async def create_card(
+    tx: Tx, asked: NewCardAsked, developer_id: int, settings: Settings, ownership: Ownership
+) -> Card:
+    """Store the card and read it back.
+
+    Raises: DeveloperSuspended, AgentNotHere, AgentNotYours, AgentNotActive, ListingCardsTooMany, CardInvalid, CardExists, HumanReadableIdTaken.
+    """
+    await ownership.require_good_standing(tx, developer_id)
+    if asked.agent_did is not None:
+        await ownership.require_active_agent(tx, asked.agent_did, developer_id)
+    elif await store.count_listing_cards(tx, developer_id) >= LISTING_CARDS_MAX:
+        raise ListingCardsTooMany(f"You have {LISTING_CARDS_MAX} listing cards, which is the most.")
+    stored = await publish_card(
+        tx, did=asked.agent_did, developer_id=developer_id, card_data=asked.card_data, settings=settings
+    )
+    return await card_numbered(tx, stored.card_id)

@@ -1,0 +1,83 @@
+"""Change a card by its owner's word. Each act locks the card first, so the second of two sees what the first has done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.catalogue import rules
+from hansa.rooms.catalogue.errors import CardNotYours, CardRevoked, CardUnknown
+from hansa.rooms.catalogue.reading import card_numbered
+from hansa.rooms.catalogue.records import Card
+from hansa.rooms.catalogue.replace import replace_document
+
+from . import store
+from .ownership import Ownership
+
+Precondition: TypeAlias = Callable[[Card], None]
+"""Raises: PreconditionFailed where the caller has seen another state of the card than this one."""
+
+
+@dataclass(frozen=True)
+class Editor:
+    """Who edits which card: `key` is its UUID, the DID of its agent, or its number."""
+
+    developer_id: int
+    key: str
+    precondition: Precondition
+
+
+@dataclass(frozen=True)
+class CardEdit:
+    """What an owner may say of a card; None: not said."""
+
+    card_data: dict[str, Any] | None
+    is_active: bool | None
+
+
+async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership) -> Card:
+    """Replace the document, switch the card on or off, both, or nothing; the card as it then is.
+
+    Raises: as `_own_card`, and CardRevoked, CardInvalid, HumanReadableIdTaken.
+    """
+    card = await _own_card(tx, editor, ownership)
+    if edit.card_data is None and edit.is_active is None:
+        return card
+    if edit.card_data is not None:
+        await replace_document(tx, card.card_id, edit.card_data, source="owner")
+    if edit.is_active is not None:
+        _require_not_revoked(card)
+        await store.set_active(tx, card.card_id, is_active=edit.is_active)
+    return await card_numbered(tx, card.card_id)
+
+
+async def list_or_unlist(tx: Tx, editor: Editor, ownership: Ownership, *, unlisted: bool) -> Card:
+    """Show the card in listings and searches, or hide it there. Raises: as `_own_card`, and CardRevoked."""
+    card = await _own_card(tx, editor, ownership)
+    _require_not_revoked(card)
+    await store.set_unlisted(tx, card.card_id, unlisted=unlisted)
+    return await card_numbered(tx, card.card_id)
+
+
+async def delete_card(tx: Tx, editor: Editor, ownership: Ownership) -> None:
+    """Switch the card off; a revoked one is off already. Raises: as `_own_card`."""
+    card = await _own_card(tx, editor, ownership)
+    await store.set_active(tx, card.card_id, is_active=False)
+
+
+async def _own_card(tx: Tx, editor: Editor, ownership: Ownership) -> Card:
+    """The editor's card, locked. Raises: DeveloperSuspended, CardUnknown, CardNotYours, PreconditionFailed."""
+    await ownership.require_good_standing(tx, editor.developer_id)
+    number = await store.lock_card(tx, rules.card_key(editor.key))
+    if number is None:
+        raise CardUnknown
+    card = await card_numbered(tx, number)
+    if card.developer_id != editor.developer_id:
+        raise CardNotYours
+    editor.precondition(card)
+    return card
+
+
+def _require_not_revoked(card: Card) -> None:
+    if card.status == "revoked":
+        raise CardRevoked

@@ -1,0 +1,159 @@
+"""HTTP doors of those who own cards."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.caller import Developer, developer_holding
+from hansa.foundation.plumbing.entity_tags import (
+    IfMatch,
+    PreconditionFailed,
+    require_match,
+    tag_of,
+    tagged,
+)
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.words.errors import DeveloperSuspended, Unauthorized
+from hansa.rooms.catalogue.errors import (
+    AgentNotActive,
+    AgentNotHere,
+    AgentNotYours,
+    CardExists,
+    CardInvalid,
+    CardNotYours,
+    CardRevoked,
+    CardUnknown,
+    HumanReadableIdTaken,
+    ListingCardsTooMany,
+)
+from hansa.rooms.catalogue.records import Card
+from hansa.rooms.catalogue.schemas import CardOut
+from hansa.rooms.catalogue.shown import shown
+
+from .create import create_card
+from .edit import Editor, delete_card, edit_card, list_or_unlist
+from .ownership import Owners
+from .schemas import CreateCardIn, EditCardIn, ListingIn
+
+Writer = Annotated[Developer, developer_holding("cards:write")]
+
+router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
+
+
+@router.post(
+    "/agent-cards/",
+    status_code=201,
+    response_model=CardOut,
+    responses=problems(
+        Unauthorized,
+        DeveloperSuspended,
+        AgentNotYours,
+        AgentNotHere,
+        AgentNotActive,
+        CardExists,
+        HumanReadableIdTaken,
+        ListingCardsTooMany,
+        CardInvalid,
+        BodyInvalid,
+    ),
+)
+@router.post("/agent-cards", status_code=201, include_in_schema=False, response_model=CardOut)
+@takes_cards
+async def create(
+    request: Request, *, body: CreateCardIn, developer: Writer, db: Db, settings: Config, owners: Owners
+) -> Response:
+    """Create the card of an own agent that has none, or a listing card, which belongs to no agent."""
+    card = await db.act(lambda tx: create_card(tx, body.asked(), developer.id, settings, owners))
+    answer = tagged(request, _bytes(card, settings), headers={"Location": f"/api/v1/agent-cards/{card.id}"})
+    answer.status_code = 201
+    return answer
+
+
+@router.put(
+    "/agent-cards/{card_id}",
+    response_model=CardOut,
+    responses=problems(
+        Unauthorized,
+        DeveloperSuspended,
+        CardNotYours,
+        CardUnknown,
+        CardRevoked,
+        HumanReadableIdTaken,
+        PreconditionFailed,
+        CardInvalid,
+        BodyInvalid,
+    ),
+)
+@takes_cards
+async def edit(
+    request: Request,
+    card_id: str,
+    *,
+    body: EditCardIn,
+    developer: Writer,
+    if_match: IfMatch,
+    db: Db,
+    settings: Config,
+    owners: Owners,
+) -> Response:
+    """Replace the document of an own card, or switch the card on or off. Other members of the body have no effect."""
+    editor = _editor(developer, card_id, if_match, settings)
+    card = await db.act(lambda tx: edit_card(tx, editor, body.edit(), owners))
+    return tagged(request, _bytes(card, settings))
+
+
+@router.patch(
+    "/agent-cards/{card_id}/listing",
+    response_model=CardOut,
+    responses=problems(
+        Unauthorized,
+        DeveloperSuspended,
+        CardNotYours,
+        CardUnknown,
+        CardRevoked,
+        PreconditionFailed,
+        BodyInvalid,
+    ),
+)
+async def set_listing(
+    request: Request,
+    card_id: str,
+    *,
+    body: ListingIn,
+    developer: Writer,
+    if_match: IfMatch,
+    db: Db,
+    settings: Config,
+    owners: Owners,
+) -> Response:
+    """Take an own card out of discovery, search and counts, or put it back. Who has the DID can still read it."""
+    editor = _editor(developer, card_id, if_match, settings)
+    card = await db.act(lambda tx: list_or_unlist(tx, editor, owners, unlisted=body.unlisted))
+    return tagged(request, _bytes(card, settings))
+
+
+@router.delete(
+    "/agent-cards/{card_id}",
+    status_code=204,
+    responses=problems(Unauthorized, DeveloperSuspended, CardNotYours, CardUnknown, PreconditionFailed),
+)
+async def delete(
+    card_id: str, *, developer: Writer, if_match: IfMatch, db: Db, settings: Config, owners: Owners
+) -> None:
+    """Switch an own card off. The agent keeps working, and its owner may switch the card on again."""
+    editor = _editor(developer, card_id, if_match, settings)
+    await db.act(lambda tx: delete_card(tx, editor, owners))
+
+
+def _editor(developer: Developer, card_id: str, if_match: str | None, settings: Config) -> Editor:
+    def precondition(card: Card) -> None:
+        if if_match is not None:
+            require_match(if_match, tag_of(_bytes(card, settings)))
+
+    return Editor(developer.id, card_id, precondition)
+
+
+def _bytes(card: Card, settings: Config) -> bytes:
+    return CardOut.of(shown(card, settings.extension_base)).body()

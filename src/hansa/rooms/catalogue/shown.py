@@ -1,0 +1,18 @@
+"""A card as it is shown: with what the registry says beside the owner's words."""
+
+from dataclasses import replace
+
+from .enforcement import with_enforcement
+from .payment import with_payment
+from .records import Card
+
+
+def shown(card: Card, extension_base: str) -> Card:
+    """The card with what the platform has done to its agent and, on this registry's own, the derived payment terms.
+
+    A mirrored card is never modified: only what its own registry says of it is in it.
+    """
+    if card.card_data is None or card.source_registry is not None:
+        return with_enforcement(card, extension_base)
+    document = with_payment(card.card_data, currency=card.settlement_currency, extension_base=extension_base)
+    return with_enforcement(replace(card, card_data=document), extension_base)

@@ -1,0 +1,96 @@
+"""The payment extension is derived from the older block by two conditions, and never invented."""
+
+from typing import Any
+
+import pytest
+
+from hansa.rooms.catalogue.form import require_card
+from hansa.rooms.catalogue.payment import with_payment
+from tests.registry import card_of
+
+BASE = "https://hansa.dev"
+OWN = {"uri": "https://other.example/extensions/v1/auth/a2a-payment", "params": {"base_rate": "7"}}
+
+
+def derived(**card: Any) -> dict[str, Any] | None:
+    document = card_of(**card)
+    shown = with_payment(document, currency="AVT", extension_base=BASE)
+    added = [one for one in shown.get("extensions", []) if one not in document.get("extensions", [])]
+    assert len(added) <= 1
+    return added[0] if added else None
+
+
+@pytest.mark.parametrize(
+    ("rate", "digits"),
+    [
+        (1, "1"),
+        (0.5, "0.5"),
+        (2.0, "2"),
+        (100, "100"),
+        (1e-7, "0.0000001"),
+        (1e21, "1" + "0" * 21),
+        (12345678901234567890, "12345678901234567890"),
+    ],
+)
+def test_a_rate_is_told_digit_for_digit_without_an_exponent(rate: float, digits: str):
+    told = derived(pricing={"base_rate": rate})
+    assert told is not None
+    assert told["params"] == {"base_rate": digits, "currency": "AVT", "pricing_model": "per_request"}
+    assert told["required"] is False
+
+
+@pytest.mark.parametrize(
+    "pricing",
+    [
+        None,
+        {},
+        {"base_rate": 0},
+        {"base_rate": 0.0},
+        {"base_rate": -1},
+        {"base_rate": True},
+        {"base_rate": "5"},
+        {"base_rate": None},
+        {"base_rate": [5]},
+        {"payment_required": True},
+        {"per_request": 5},
+        "5",
+        [5],
+    ],
+)
+def test_no_price_is_invented(pricing: Any):
+    assert derived(pricing=pricing) is None
+
+
+def test_nothing_is_derived_where_the_card_speaks_of_payment_itself():
+    block = {"base_rate": 5}
+    assert derived(pricing=block, extensions=[OWN]) is None
+    assert derived(pricing=block, capabilities={"extensions": [OWN]}) is None
+    assert derived(pricing=block, extensions=[{**OWN, "uri": OWN["uri"] + "/"}]) is None
+    assert derived(pricing=block, extensions=[{"uri": "https://x.example/a2a-payment-not"}]) is not None
+
+
+@pytest.mark.parametrize(
+    ("block", "params", "required"),
+    [
+        ({"currency": "eur"}, {"currency": "EUR"}, False),
+        ({"currency": ""}, {"currency": "AVT"}, False),
+        ({"currency": 5}, {"currency": "AVT"}, False),
+        ({"model": "per-token"}, {"pricing_model": "per-token"}, False),
+        ({"pricing_model": "subscription"}, {"pricing_model": "subscription"}, False),
+        ({"model": ["x"]}, {"pricing_model": "per_request"}, False),
+        ({"payment_required": True}, {}, True),
+        ({"payment_required": "true"}, {}, False),
+        ({"payment_required": 1}, {}, False),
+    ],
+)
+def test_the_terms_are_those_of_the_block(block: dict[str, Any], params: dict[str, str], required: bool):
+    told = derived(pricing={"base_rate": 5, **block})
+    assert told is not None
+    assert params.items() <= told["params"].items()
+    assert told["required"] is required
+
+
+def test_a_derived_extension_never_becomes_the_owners_word_and_an_owners_own_stays():
+    shown = with_payment(card_of(pricing={"base_rate": 5}), currency="AVT", extension_base=BASE)
+    assert require_card(shown) == require_card(card_of(pricing={"base_rate": 5}))
+    assert require_card(card_of(pricing={"base_rate": 5}, extensions=[OWN]))["extensions"] == [OWN]
