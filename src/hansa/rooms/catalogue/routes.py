@@ -13,10 +13,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Unauthorized
 
-from .enforcement import with_enforcement
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
-from .discovery import discover_agents
-from .errors import CardUnknown, CursorInvalid, OwnerUnknown, QueryInvalid, UnlistedRefused
 from .form import check_card
 from .listing import list_cards
 from .reading import card_called, card_of, card_of_agent
@@ -88,20 +85,6 @@ async def read_card_by_org_and_name(
     """Read the card whose humanReadableId is `org/name`."""
     card = await db.look(lambda tx: card_called(tx, f"{org}/{name}"))
     return _answer(request, card, settings)
-
-
-@router.get("/agents/by-did/{did}", responses=problems(CardUnknown))
-async def read_agent_by_did(_: Public, db: Db, settings: Config, did: str) -> AgentOut:
-@router.get("/discover", responses=problems(QueryInvalid))
-async def discover(
-    _: Public,
-    db: Db,
-    query: Annotated[str, Query(min_length=3, max_length=200)],
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-) -> Discovered:
-    """Find agents by words in name, tags, skills or description."""
-    results, total = await db.read(lambda tx: discover_agents(tx, query, limit))
-    return Discovered(results=[FoundAgent.of(found) for found in results], total=total, limit=limit)
 
 
 @router.get("/agents/by-did/{did}", response_model=AgentOut, responses=READ_ONE)
