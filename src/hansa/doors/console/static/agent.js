@@ -48,8 +48,9 @@ async function check() {
     const [card, keys] = await Promise.all([text(panel.dataset.signed), text(panel.dataset.keys)]);
     const found = await verified(card, keys);
     tell("good", "Verified", "Checked by your browser: the card is as this registry signed it.", [
+      ["Signed by", found.keyId.split("#")[0]],
       ["Key", found.keyId],
-      ["Signed", found.signedAt ? found.signedAt.toISOString() : "no time told"],
+      ["Signed at", found.signedAt.toISOString()],
       ["Profile", PROFILE],
       ["Name that was signed", String(found.card.get("name"))],
       ["Price that was signed", price(found.card)],

@@ -1,9 +1,10 @@
-// JSON in the house canonical form: keys sorted by code point at every level, no blanks, everything beyond ASCII
-// escaped, numbers as Python prints them. JSON.parse would lose digits of large numbers and forget how 1.0 was written,
-// so a number stays the text it is. What two readers could take differently is refused: a member told twice, anything
-// after the end, nesting without end.
+// JSON that means one thing to everybody, and the one text of it that is signed: keys sorted by code point at every level,
+// no blanks, everything beyond ASCII escaped, numbers as Python prints them. JSON.parse would lose digits of large numbers
+// and forget how 1.0 was written, so a number stays the text it is. Refused is what two readers could take differently: a
+// member told twice, a number that a double does not hold as it is written, half of a surrogate pair, nesting without end.
 
-const DEPTH_MAX = 128;
+const DEPTH_MAX = 64;
+const DIGITS_MAX = 1000;
 const FIXED_FROM = -4;
 const FIXED_BELOW = 16;
 
@@ -50,12 +51,15 @@ class Reader {
     this.take(BLANK);
     const found = this.take(STRING);
     if (!found) throw new Unreadable(`no string at character ${this.at}`);
-    return JSON.parse(found[0]);
+    const text = JSON.parse(found[0]);
+    if (!text.isWellFormed()) throw new Unreadable("a text holds half of a surrogate pair");
+    return text;
   }
 
   value(depth) {
-    if (depth > DEPTH_MAX) throw new Unreadable(`nested deeper than ${DEPTH_MAX} levels`);
     this.take(BLANK);
+    const isNested = this.text[this.at] === "{" || this.text[this.at] === "[";
+    if (isNested && depth > DEPTH_MAX) throw new Unreadable(`nested deeper than ${DEPTH_MAX} levels`);
     if (this.takeSign("{")) return this.object(depth);
     if (this.takeSign("[")) return this.array(depth);
     if (this.text[this.at] === '"') return this.string();
@@ -125,14 +129,27 @@ function byCodePoint(one, other) {
 }
 
 function printed({ text, isWhole }) {
+  if (text.length > DIGITS_MAX) throw new Unreadable(`a number of more than ${DIGITS_MAX} digits`);
   if (isWhole) return text === "-0" ? "0" : text;
   const number = Number(text);
   if (!Number.isFinite(number)) throw new Unreadable(`the number ${text.slice(0, 40)} is too large`);
+  if (!isExact(text, number)) throw new Unreadable(`the number ${text.slice(0, 40)} would be read as another`);
   // Both languages print the fewest digits that read back as the same number, and differ in where they set the point.
   const [, sign, first, rest = "", power] = /^(-?)([0-9])(?:\.([0-9]+))?e([+-][0-9]+)$/.exec(
     (Object.is(number, -0) ? "-" : "") + number.toExponential(),
   );
   return sign + placed(first + rest, Number(power));
+}
+
+// The digits that count, and the power of ten behind them, are the same as those of the double.
+function isExact(text, number) {
+  const [written, held] = [text, number.toExponential()].map((one) => {
+    const [, whole, fraction = "", power = "0"] = /^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(one);
+    const digits = (whole + fraction).replace(/^0+/, "");
+    const counted = digits.replace(/0+$/, "");
+    return [counted, counted && BigInt(power) - BigInt(fraction.length) + BigInt(digits.length - counted.length)];
+  });
+  return written[0] === held[0] && written[1] === held[1];
 }
 
 function placed(digits, power) {

@@ -6,6 +6,10 @@ import { canonical, Numeral, read, Unreadable } from "./canonical.js";
 export const PROFILE = "sorted-ascii-json/1";
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
+const SIGNATURES_MAX = 16;
+const SKEW_MILLISECONDS = 60_000;
+// The year 9999, in epoch seconds.
+const SIGNED_AT_MAX = 253_402_300_799;
 
 export class NotVerified extends Error {}
 
@@ -14,39 +18,47 @@ export async function verified(cardText, keysText) {
   const card = readObject(cardText, "The signed card");
   const { header, signature, protectedPart } = registrySignature(card);
   const key = publicKey(readObject(keysText, "The list of keys"), header.get("kid"));
+  const signedAt = timeOf(header);
   const signed = new Map([...card].filter(([name]) => name !== "signatures"));
   const payload = new TextEncoder().encode(attempt(() => canonical(signed), "The signed card"));
   const message = new TextEncoder().encode(`${protectedPart}.${base64url(payload)}`);
   if (!(await isBy(key, signature, message))) {
     throw new NotVerified("The signature does not belong to this card: the card or the signature was changed.");
   }
-  const signedAt = header.get("iat");
-  return {
-    card: signed,
-    keyId: header.get("kid"),
-    signedAt: signedAt instanceof Numeral ? new Date(Number(signedAt.text) * 1000) : null,
-  };
+  return { card: signed, keyId: header.get("kid"), signedAt };
 }
 
 function registrySignature(card) {
   const listed = card.get("signatures");
-  for (const entry of Array.isArray(listed) ? listed : []) {
-    const found = entry instanceof Map ? readSignature(entry) : null;
-    if (found) return found;
-  }
-  throw new NotVerified(`The card carries no signature of the profile ${PROFILE}.`);
+  if (!Array.isArray(listed) || listed.length === 0) throw new NotVerified("The card carries no signature.");
+  if (listed.length > SIGNATURES_MAX) throw new NotVerified("The card carries too many signatures.");
+  const ours = listed.map(readSignature).filter(({ header }) => header.get("canon") === PROFILE);
+  if (ours.length !== 1) throw new NotVerified(`The card carries ${ours.length} signatures of ${PROFILE}, not one.`);
+  if (ours[0].header.get("typ") !== "JOSE") throw new NotVerified("The signature is not of the type JOSE.");
+  return ours[0];
 }
 
 function readSignature(entry) {
-  const [protectedPart, signaturePart] = [entry.get("protected"), entry.get("signature")];
-  if (typeof protectedPart !== "string" || typeof signaturePart !== "string") return null;
-  const header = readObject(new TextDecoder().decode(bytes(protectedPart)), "The head of a signature");
-  if (header.get("canon") !== PROFILE) return null;
-  if (header.get("alg") !== "EdDSA") throw new NotVerified("The signature is not of the kind EdDSA.");
-  if (header.has("crit") || header.has("b64")) throw new NotVerified("The signature asks for rules unknown here.");
+  const [protectedPart, signaturePart] = entry instanceof Map ? [entry.get("protected"), entry.get("signature")] : [];
+  if (typeof protectedPart !== "string" || typeof signaturePart !== "string") {
+    throw new NotVerified("A signature of the card is not of the usual form.");
+  }
+  const header = readObject(utf8(bytes(protectedPart)), "The head of a signature");
+  if (header.get("alg") !== "EdDSA") throw new NotVerified("A signature is not of the kind EdDSA.");
+  if (header.has("crit") || header.has("b64")) throw new NotVerified("A signature asks for rules unknown here.");
   const signature = bytes(signaturePart);
-  if (signature.length !== SIGNATURE_BYTES) throw new NotVerified("The signature is not of the right length.");
+  if (signature.length !== SIGNATURE_BYTES) throw new NotVerified("A signature is not of the right length.");
   return { header, signature, protectedPart };
+}
+
+function timeOf(header) {
+  const told = header.get("iat");
+  const seconds = told instanceof Numeral && told.isWhole ? Number(told.text) : -1;
+  if (seconds < 0 || seconds > SIGNED_AT_MAX) throw new NotVerified("The signature does not say when it was made.");
+  if (seconds * 1000 > Date.now() + SKEW_MILLISECONDS) {
+    throw new NotVerified("The signature says it was made later than this device believes it is.");
+  }
+  return new Date(seconds * 1000);
 }
 
 function publicKey(keys, keyId) {
@@ -86,6 +98,14 @@ function attempt(act, what) {
   } catch (trouble) {
     if (trouble instanceof Unreadable) throw new NotVerified(`${what} cannot be read: ${trouble.message}.`);
     throw trouble;
+  }
+}
+
+function utf8(octets) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
+  } catch {
+    throw new NotVerified("The head of a signature is not UTF-8.");
   }
 }
 
