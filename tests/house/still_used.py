@@ -15,6 +15,7 @@ _.meaning
 _.documentation_url
 _.examples
 _.is_for_search_engines
+_.json_ld
 _.organization
 _.organization_url
 _.per

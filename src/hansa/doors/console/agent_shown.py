@@ -38,6 +38,7 @@ class AgentPage:
     skills_left_out: int
     interfaces: list[Interface]
     snippets: list[Snippet]
+    json_ld: dict[str, Any]
 
     @classmethod
     def of(cls, card: catalogue.Card, settings: Settings) -> "AgentPage":
@@ -46,10 +47,11 @@ class AgentPage:
         provider = _object(document.get("provider"))
         price = price_of(document, card.settlement_currency)
         interfaces = interfaces_of(document)
+        path = path_of(card.did, card.card_id)
         skills = [_skill(skill) for skill in _objects(document.get("skills"))]
         return cls(
             card=card,
-            path=path_of(card.did, card.id),
+            path=path,
             price=price,
             version=_text(document.get("version")),
             organization=provider.get("organization"),
@@ -62,6 +64,7 @@ class AgentPage:
             snippets=list(
                 snippets_of(interfaces, did=card.did, is_paid=not price.is_free, base_url=settings.base_url)
             ),
+            json_ld=catalogue.agent_json_ld(card, settings.base_url + path),
         )
 
     @property
@@ -70,8 +73,8 @@ class AgentPage:
         return self.card.status == "active" and self.card.is_active and not self.card.unlisted
 
 
-def path_of(did: str | None, card_id: Any) -> str:
-    """Where the page of a card is: by the DID of its agent, by the card's own id where it has none."""
+def path_of(did: str | None, card_id: int) -> str:
+    """Where the page of a card is: under the DID of its agent, under the number of the card where it has none."""
     return f"/agents/{quote(did, safe=':') if did else card_id}"
 
 

@@ -31,7 +31,7 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
         "identifier": card.did,
         "softwareVersion": _text(document.get("version")),
         "keywords": _texts(document.get("tags")),
-        "featureList": _texts([skill.get("name") for skill in document.get("skills", [])]),
+        "featureList": _skills(document.get("skills")),
         "provider": _provider(document.get("provider")),
         "softwareHelp": _help(document.get("documentationUrl")),
         "offers": _offer(document.get("pricing"), card.settlement_currency),
@@ -39,6 +39,15 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
         "dateModified": card.updated_at.isoformat(),
     }
     return {member: value for member, value in told.items() if value is not None}
+
+
+def _skills(skills: Any) -> list[str] | None:
+    """The names of the skills; a mirrored card was judged by another registry and may hold anything."""
+    return (
+        _texts([one.get("name") for one in skills if isinstance(one, dict)])
+        if isinstance(skills, list)
+        else None
+    )
 
 
 def _provider(provider: Any) -> dict[str, str] | None:
