@@ -20,6 +20,8 @@ PAGES = [
 # What the vendored description looks like is not ours to measure.
 OWN_PAGES = [path for path in PAGES if path != "/docs"]
 REFRESHED = 6000
+# The description draws only the operations in sight, so the page must be as high as all of them.
+ALL_IN_SIGHT = {"width": 1280, "height": 20_000}
 HOSTILE = '"><svg onload=alert(1)><img src=x onerror=alert(2)>'
 
 SHOWN_OPERATIONS = """blocks => blocks.map(block => [
@@ -171,16 +173,16 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
 
 
 async def test_the_api_page_lists_every_operation(registry, visit):
-    page = (await visit("/docs")).page
+    page = (await visit("/docs", viewport=ALL_IN_SIGHT)).page
     described = (await registry.get("/openapi.json")).json()["paths"]
     operations = {(method.upper(), path) for path, methods in described.items() for method in methods}
-    await expect(page.locator(".opblock").first).to_be_visible()
+    await expect(page.locator(".opblock", has_text="/metrics")).to_be_visible()
     shown = await page.locator(".opblock").evaluate_all(SHOWN_OPERATIONS)
     assert {tuple(operation) for operation in shown} == operations
 
 
 async def test_the_api_page_calls_the_registry(visit):
-    opened = await visit("/docs")
+    opened = await visit("/docs", viewport=ALL_IN_SIGHT)
     operation = opened.page.locator(".opblock", has_text="/public/supply-invariant")
     await operation.locator(".opblock-summary-control").click()
     await operation.get_by_role("button", name="Try it out").click()
@@ -194,7 +196,7 @@ async def test_the_api_page_calls_the_registry(visit):
 
 async def test_the_api_page_sends_the_token_it_was_given(registry, visit):
     agent = await registry.agent()
-    opened = await visit("/docs")
+    opened = await visit("/docs", viewport=ALL_IN_SIGHT)
     page = opened.page
     await page.get_by_role("button", name="Authorize").first.click()
     scheme = page.locator(".auth-container", has_text="AgentToken")
