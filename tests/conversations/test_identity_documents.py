@@ -72,7 +72,7 @@ async def test_a_did_document_names_the_key_the_card_and_the_addresses(registry)
     }
     assert told["authentication"] == told["assertionMethod"] == [f"{did}#key-1"]
     assert {service["id"]: (service["type"], service["serviceEndpoint"]) for service in told["service"]} == {
-        f"{did}#agent-card": ("AgentCard", f"{API}/agent-cards/{did}"),
+        f"{did}#agent-card": ("AgentCard", f"{API}/agents/{did}/card-export"),
         f"{did}#agent-description": ("AgentDescription", f"{API}/agents/{did}/ad.json"),
         f"{did}#a2a": ("A2A", "https://agent.example.org/a2a"),
     }
@@ -213,7 +213,7 @@ async def test_a_description_follows_the_agent_network_protocol(registry):
     assert told["securityDefinitions"]["key"]["in"] == "header"
     assert told["security"] == ["key"]
     assert [one["url"] for one in told["Infomations"]] == [
-        f"{API}/agent-cards/{agent.did}",
+        f"{API}/agents/{agent.did}/card-export",
         f"{API}/agents/{agent.did}/did.json",
     ]
     assert told["interfaces"] == [

@@ -113,6 +113,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{human_readable_id:path}": stage.card_name,
         "{card_id}": (stage.spare if switched_off else stage.agent).created["agent_card_id"],
         "{did}": agent.did,
+        "{agent_did}": agent.did,
         "{identifier:path}": f"urn:air:{stage.registry.settings.trust_domain}:{agent.did}",
         "{page_number}": "0",
         "{identifier}": agent.did.partition(":")[2].partition(":")[2],

@@ -301,6 +301,7 @@ _.position_id
 _.positions
 _.pricing
 _.private_key_pem
+_.protected
 _.protocol
 _.protocol_type
 _.protocol_version
@@ -358,6 +359,8 @@ _.set_aside
 _.set_aside_at
 _.set_aside_count
 _.settlement_currency
+_.signature
+_.signatures
 _.since
 _.skills
 _.skip

@@ -28,11 +28,6 @@ _.last_pull_status
 _.pull_failures
 _.sequence
 
-# What is done with the verdict on a card, by whoever takes cards in.
-_.refuses
-_.notes
-a2a_signature
-
 # The operator contract names it; the extensions that it roots come with the payment block.
 _.extension_base
 

@@ -25,6 +25,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     catalogue.owning_router,
     catalogue.router,
     catalogue.pulls_router,
+    catalogue.signatures_router,
     federation.router,
     catalogue.resource_discovery_router,
     ledger.router,
@@ -106,3 +107,9 @@ def searcher(runtime: Runtime) -> catalogue.Searcher:
 def event_counts(runtime: Runtime) -> journal.EventCounts:
     """The counts of events for everybody who asks this process."""
     return journal.EventCounts(runtime.database)
+
+
+def export_desk(runtime: Runtime) -> catalogue.ExportDesk:
+    """Where this process signs cards."""
+    signatory = federation.Signatory(runtime.database, runtime.seal)
+    return catalogue.ExportDesk(runtime.database, signatory, runtime.settings)

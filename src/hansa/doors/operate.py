@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Coroutine
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -25,6 +26,10 @@ admin_app = typer.Typer(help="Those who administer the registry.", no_args_is_he
 app.add_typer(admin_app, name="admin")
 keys_app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
 app.add_typer(keys_app, name="keys")
+verify_app = typer.Typer(
+    help="Whether a registry stands behind what it is said to have signed.", no_args_is_help=True
+)
+app.add_typer(verify_app, name="verify")
 
 USAGE_ERROR = 2
 REASON_MAX_CHARACTERS = 2000
@@ -261,6 +266,31 @@ def rotate_key(
     _tell("the registry signs with {kid} since {valid_from}".format(**told), told, as_json=as_json)
 
 
+@verify_app.command("card")
+def verify_card(
+    source: Annotated[str, typer.Argument(help="An exported card: its address, or a file.")],
+    keys: Annotated[
+        str | None,
+        typer.Option(help="The registry's keys: an address or a file; without it, those of the card's host."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(help="Judge as of this time (ISO 8601), by the registry's history of keys.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge an exported card. Exit 0: the registry stands behind it; 1: it does not; 2: it cannot be read."""
+    from hansa.doors import verifying
+
+    try:
+        asked = verifying.CardToJudge(source, keys, _moment(at))
+        verdict = verifying.judge_card(asked)
+    except verifying.CannotRead as trouble:
+        _fail(str(trouble), USAGE_ERROR)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    _tell("\n".join([*lines, verdict.code]), verifying.told(verdict), as_json=as_json)
+    sys.exit(0 if verdict.is_valid else 1)
+
+
 def main() -> None:
     """The entry point of the `hansa` command."""
     app()
@@ -280,6 +310,18 @@ def _dsn_in_use(settings: Settings) -> str:
         return settings.database_url or running_dsn(settings.data_dir)
     except EmbeddedPostgresFailed as trouble:
         _fail(str(trouble))
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        _fail(f"--at {text!r} is refused: allowed is a time such as 2026-01-31T12:00:00Z.", USAGE_ERROR)
+    return moment
 
 
 def _areas(text: str) -> list[str]:

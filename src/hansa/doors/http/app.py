@@ -42,6 +42,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.agent_keys = assembly.AGENT_KEYS
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
+    app.state.export_desk = assembly.export_desk(runtime)
     app.state.event_counts = assembly.event_counts(runtime)
     app.state.ledger_readings = assembly.LEDGER_READINGS
     app.state.reactors = assembly.REACTORS

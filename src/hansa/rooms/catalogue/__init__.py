@@ -17,7 +17,8 @@ from .retire import retire_card
 from .routes import router
 from .search import Discovery, Facets, FoundCard, Search, Searcher, SearchNotReady, Wanted, Why, discover
 from .search import router as search_router
-from .signatures import AgentKey
+from .signatures import AgentKey, ExportDesk
+from .signatures import router as signatures_router
 from .template import card_template
 from .versions.records import Replaced
 
@@ -28,6 +29,7 @@ __all__ = [
     "CardRevoked",
     "CardUnknown",
     "Discovery",
+    "ExportDesk",
     "Facets",
     "Filters",
     "FoundCard",
@@ -62,6 +64,7 @@ __all__ = [
     "retire_card",
     "router",
     "search_router",
+    "signatures_router",
     "suspend_card",
     "well_known_router",
 ]

@@ -133,7 +133,9 @@ class AgentDescription(InCamelCase):
             security_definitions=schemes,
             security=list(schemes),
             informations=[
-                DescribedInformation(description="The A2A card.", url=_card_at(identity.did, api)),
+                DescribedInformation(
+                    description="The A2A card, signed by the registry.", url=_card_at(identity.did, api)
+                ),
                 DescribedInformation(description="The DID document.", url=_document_at(identity.did, api)),
             ],
             interfaces=[
@@ -178,7 +180,7 @@ def _owner(provider: dict[str, Any] | None) -> DescribedOwner | None:
 
 
 def _card_at(did: str, api: str) -> str:
-    return f"{api}/agent-cards/{did}"
+    return f"{api}/agents/{did}/card-export"
 
 
 def _description_at(did: str, api: str) -> str:

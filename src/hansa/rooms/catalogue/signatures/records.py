@@ -28,6 +28,17 @@ class InboundVerdict:
 
 
 @dataclass(frozen=True)
+class ExportedState:
+    """What an export depends on: another `changed_xid`, another card. `revoked_at` is None before the agent's end."""
+
+    card_id: int
+    changed_xid: int
+    updated_at: datetime
+    card_bytes: int
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True)
 class SignaturePolicy:
     """What the operator wants of agents' signatures.
 

@@ -1,0 +1,109 @@
+"""Verification from the command line: reads what is to be judged and the keys, and lets the verifier judge.
+
+- Of a card behind an address the keys come from the same host, or from where the caller says; a card never names them.
+- Nothing is followed elsewhere, and nothing without end is read.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+
+from hansa_verify import NotAKey, NotCanonical, Verdict, read_json, read_keys, verify_card
+
+KEY_SET = "/.well-known/registry-jwks.json"
+KEY_HISTORY = "/api/v1/public/registry-keys"
+READ_MAX_BYTES = 4 * 1024 * 1024
+READ_SECONDS = 10.0
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class CannotRead(Exception):
+    """What is to be judged, or the keys, cannot be read; the message is one line."""
+
+
+@dataclass(frozen=True)
+class CardToJudge:
+    """Where the card and the keys are: an address or a file. Without `keys` they are those of the card's host."""
+
+    card: str
+    keys: str | None
+    at: datetime | None
+
+
+def judge_card(asked: CardToJudge) -> Verdict:
+    """The verdict on an exported card. Raises: CannotRead."""
+    text = read_source(asked.card)
+    place = asked.keys or _keys_beside(asked.card, asked.at)
+    try:
+        keys = read_keys(read_json(read_source(place)))
+    except (NotCanonical, NotAKey) as trouble:
+        raise CannotRead(f"{place} holds no usable keys: {trouble}.") from None
+    return verify_card(text, keys, at=asked.at)
+
+
+def told(verdict: Verdict) -> dict[str, Any]:
+    """The verdict for a program."""
+    return {
+        "valid": verdict.is_valid,
+        "code": verdict.code,
+        "kid": verdict.kid,
+        "signed_at": verdict.signed_at.isoformat() if verdict.signed_at else None,
+        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+    }
+
+
+def read_source(source: str) -> bytes:
+    """The bytes behind an address, or in a file. Raises: CannotRead."""
+    if not _is_address(source):
+        return _read_file(Path(source))
+    try:
+        parts = urlsplit(source)
+        if parts.scheme != "https" and parts.hostname not in LOOPBACK:
+            raise CannotRead(f"{source} is refused: https only, except on this machine.")
+        return _read_address(source)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as trouble:
+        raise CannotRead(f"{source} cannot be read: {trouble or type(trouble).__name__}.") from None
+
+
+def _keys_beside(card: str, at: datetime | None) -> str:
+    """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
+    if not _is_address(card):
+        raise CannotRead(
+            f"--keys is needed for a file: the registry's {KEY_SET}, or {KEY_HISTORY} for an old card."
+        )
+    return urljoin(card, KEY_SET if at is None else KEY_HISTORY)
+
+
+def _is_address(source: str) -> bool:
+    return source.partition("://")[0].lower() in {"http", "https"}
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(READ_MAX_BYTES + 1)
+    except OSError as trouble:
+        raise CannotRead(f"{path} cannot be read: {trouble.strerror}.") from None
+    if len(content) > READ_MAX_BYTES:
+        raise CannotRead(f"{path} is larger than {READ_MAX_BYTES} bytes.")
+    return content
+
+
+def _read_address(address: str) -> bytes:
+    content, deadline = bytearray(), monotonic() + READ_SECONDS
+    with (
+        httpx2.Client(timeout=READ_SECONDS, follow_redirects=False) as http,
+        http.stream("GET", address, headers={"Cache-Control": "no-cache"}) as answer,
+    ):
+        if answer.status_code != httpx2.codes.OK:
+            raise CannotRead(f"{address} answers {answer.status_code}.")
+        for chunk in answer.iter_bytes():
+            content += chunk
+            if len(content) > READ_MAX_BYTES or monotonic() > deadline:
+                raise CannotRead(f"{address} is larger than {READ_MAX_BYTES} bytes, or too slow.")
+    return bytes(content)

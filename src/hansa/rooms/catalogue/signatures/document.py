@@ -1,0 +1,57 @@
+"""What of a card the registry signs."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from hansa.rooms.catalogue.enforcement import with_enforcement
+from hansa.rooms.catalogue.records import Card
+from hansa.rooms.catalogue.shown import shown
+
+from .records import ExportedState
+
+TOMBSTONE_TIME = timedelta(days=30)
+SIGNED_ANEW_SECONDS = 3600
+# Whole numbers beyond this are not the same number to every reader.
+EXACT_MAX = 2**53
+
+_NOT_EXPORTED = frozenset({"federation_metadata", "federationMetadata", "flare", "signatures"})
+
+
+def is_forgotten(state: ExportedState, now: datetime) -> bool:
+    """Whether the card's agent was revoked so long ago that not even its tombstone is told."""
+    return state.revoked_at is not None and now > state.revoked_at + TOMBSTONE_TIME
+
+
+def signing_moment(state: ExportedState, key_since: datetime, now: datetime) -> int:
+    """The moment that a signature names, in epoch seconds: this hour, or since when this card and this key stand.
+
+    Whoever signs the same card with the same key in the same hour signs the same bytes.
+    """
+    hour = int(now.timestamp()) // SIGNED_ANEW_SECONDS * SIGNED_ANEW_SECONDS
+    return max(hour, int(state.updated_at.timestamp()), int(key_since.timestamp()))
+
+
+def exported_document(card: Card, extension_base: str) -> dict[str, Any]:
+    """The document before it is signed: the card with its DID, or of a revoked agent the tombstone."""
+    if card.status == "revoked":
+        told = with_enforcement(replace(card, card_data=_tombstone(card)), extension_base)
+    else:
+        told = shown(card, extension_base)
+    document = {name: value for name, value in (told.card_data or {}).items() if name not in _NOT_EXPORTED}
+    exported: dict[str, Any] = _with_whole_numbers({**document, "did": card.did})
+    return exported
+
+
+def _tombstone(card: Card) -> dict[str, Any]:
+    """Nothing of what the owner wrote: neither an address to call nor a price to pay."""
+    return {"name": card.did, "description": "This agent has been revoked."}
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """Numbers as every reader writes them: 1.0 is 1, so that a reader of another language signs the same text."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT_MAX:
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _with_whole_numbers(member) for name, member in value.items()}
+    return [_with_whole_numbers(item) for item in value] if isinstance(value, list) else value

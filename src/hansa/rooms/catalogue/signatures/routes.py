@@ -1,0 +1,35 @@
+"""Signed cards over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.words.errors import TooManyRequests
+from hansa.rooms.catalogue.errors import CardUnknown
+from hansa.rooms.federation import KeyDoesNotOpen
+
+from .export import ExportDesk
+from .schemas import SignedCard
+
+router = APIRouter(route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+
+
+@router.get(
+    "/agents/{agent_did}/card-export",
+    response_model=SignedCard,
+    responses=problems(CardUnknown, TooManyRequests, KeyDoesNotOpen) | TAGGED,
+)
+async def export_card(
+    agent_did: Annotated[str, Path(max_length=512)], request: Request, _: Public
+) -> Response:
+    """The agent's card, signed by the registry for its own verifiers and for stock A2A clients.
+
+    A suspended agent's card says so in the enforcement extension. Of a revoked agent a tombstone is told for 30 days.
+    """
+    desk: ExportDesk = request.app.state.export_desk
+    return tagged(request, await desk.export(agent_did))

@@ -1,0 +1,22 @@
+"""The shape of a signed card. Its members are those of an A2A card; only what the registry adds is named here."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class CardSignature(BaseModel):
+    """A detached JWS (RFC 7515, appendix F): the protected header names the key and the canonical form (`canon`)."""
+
+    protected: str
+    signature: str
+
+
+class SignedCard(BaseModel):
+    """An A2A card with its DID and the registry's signatures."""
+
+    model_config = ConfigDict(extra="allow")
+
+    did: str
+    name: str
+    signatures: list[CardSignature] = Field(
+        description="By `sorted-ascii-json/1`, which covers the whole card, and by `jcs-a2a/1` of stock A2A clients."
+    )

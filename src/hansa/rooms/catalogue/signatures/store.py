@@ -1,0 +1,16 @@
+"""The SQL of signed cards: what decides whether an export is still the one that was signed."""
+
+from hansa.foundation.plumbing.database import Tx
+
+from .records import ExportedState
+
+_STATE = """
+SELECT id AS card_id, changed_xid, updated_at, card_bytes, CASE WHEN status = 'revoked' THEN hidden_since END AS revoked_at
+FROM catalogue_card WHERE did = $1 AND source_registry IS NULL
+"""
+
+
+async def exported_state(tx: Tx, did: str) -> ExportedState | None:
+    """The state of an own agent's card, or None for an unknown DID and for a mirror."""
+    row = await tx.fetchrow(_STATE, did)
+    return None if row is None else ExportedState(**row)
