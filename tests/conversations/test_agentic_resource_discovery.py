@@ -274,3 +274,207 @@ async def test_a_reader_beyond_its_limit_is_told_in_both_forms(start_registry):
     answers = [await registry.get("/ard/agents") for _ in range(4)]
     assert is_told_in_both_forms(answers[-1], 429, "RATE_LIMIT_EXCEEDED")
     assert int(answers[-1].headers["retry-after"]) > 0
+
+
+async def search(registry: TestRegistry, text: str, *, filter: Any = None, **more: Any) -> dict[str, Any]:  # noqa: A002
+    query = {"text": text, **({"filter": filter} if filter is not None else {})}
+    answer = await registry.post("/ard/search", json={"query": query, **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def found(registry: TestRegistry, text: str, **more: Any) -> list[str]:
+    return [result["displayName"] for result in (await search(registry, text, **more))["results"]]
+
+
+async def explore(registry: TestRegistry, *fields: Any, **query: Any) -> dict[str, Any]:
+    facets = [{"field": field} if isinstance(field, str) else field for field in fields]
+    body = {"resultType": {"facets": facets}, **({"query": query} if query else {})}
+    answer = await registry.post("/ard/explore", json=body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["resultType"] == "facets"
+    return {
+        field: {bucket["value"]: bucket["count"] for bucket in facet["buckets"]}
+        | ({"others": facet["otherCount"]} if facet.get("otherCount") else {})
+        for field, facet in answer.json()["facets"].items()
+    }
+
+
+@pytest.fixture
+async def market(registry) -> TestRegistry:
+    """Three translators, one of them mirrored from another domain, and a weather agent."""
+    await publish(registry, "French translator", tags=["language", "legal"])
+    await publish(registry, "German translator", tags=["language"])
+    abroad = await publish(registry, "Dutch translator", tags=["legal"])
+    await change(registry, abroad, source_registry="peer", developer_id=None)
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE catalogue_card SET trust_domain = 'peer.example' WHERE id = $1", abroad.card_id
+        )
+    )
+    await publish(registry, "Weather", tags=["sky"])
+    await registry.indexed()
+    return registry
+
+
+async def test_a_search_answers_entries_with_score_and_source_that_lead_to_whole_entries(market):
+    answer = await search(market, "find me a translator", federation="none")
+    assert set(answer) == {"results"}
+    scores = [result["score"] for result in answer["results"]]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert all(isinstance(score, int) and 0 <= score <= 100 for score in scores)
+    for result in answer["results"]:
+        assert IDENTIFIER.fullmatch(result["identifier"])
+        assert result["source"] == f"{BASE}/api/v1/ard/"
+        assert (result["type"], "representativeQueries" in result) == (AGENT, False)
+        whole = (await read(market, result["identifier"])).json()
+        assert faults_of(whole) == []
+        assert {name: whole.get(name) for name in result if name not in SEARCH_ONLY} == {
+            name: value for name, value in result.items() if name not in SEARCH_ONLY
+        }
+
+
+async def test_a_filter_of_a_search_means_or_within_a_key_and_and_between_keys(market):
+    every = {"French translator", "German translator", "Dutch translator"}
+    ns = "https://agenticresourcediscovery.org/ns#"
+    for filter_, expected in (
+        ({}, every),
+        ({"type": [AGENT, "application/mcp-server-card+json"]}, every),
+        ({"type": "application/mcp-server-card+json"}, set()),
+        ({"tags": ["legal"]}, {"French translator", "Dutch translator"}),
+        ({"tags": "language", "publisher": ["agents.example.org", "x"]}, every - {"Dutch translator"}),
+        ({"tags": ["legal", "language"], "publisher": "peer.example"}, {"Dutch translator"}),
+        ({"publisher": "elsewhere.example"}, set()),
+        ({"metadata.origin": ["peer"]}, {"Dutch translator"}),
+        ({"metadata.origin": "local", "publisher": "peer.example"}, set()),
+        ({"tags": []}, set()),
+        ({f"{ns}tags": ["language"]}, every - {"Dutch translator"}),
+        ({"ard:mediaType": AGENT}, every),
+    ):
+        assert set(await found(market, "translator", filter=filter_)) == expected, filter_
+    bound = {"@context": [{"other": {"@id": ns}}], "text": "translator", "filter": {"other:tags": "legal"}}
+    answer = await market.post("/ard/search", json={"query": bound})
+    assert len(answer.json()["results"]) == 2
+
+
+async def test_counts_are_over_everything_that_the_same_search_finds(market):
+    assert await explore(market, "type", "publisher", "metadata.origin") == {
+        "type": {AGENT: 4},
+        "publisher": {"agents.example.org": 3, "peer.example": 1},
+        "metadata.origin": {"local": 3, "peer": 1},
+    }
+    assert await explore(market, "tags", text="translator") == {
+        "tags": {"test": 3, "language": 2, "legal": 2}
+    }
+    assert await explore(
+        market,
+        {"field": "publisher", "limit": 1},
+        {"field": "metadata.origin", "minCount": 2},
+        {"field": "ard:tags", "limit": 1},
+        text="translator",
+        filter={"tags": ["language", "legal"]},
+    ) == {
+        "publisher": {"agents.example.org": 2, "others": 1},
+        "metadata.origin": {"local": 2},
+        "ard:tags": {"test": 3},
+    }
+    assert await explore(market, "type", "tags", filter={"publisher": "nobody"}) == {"type": {}, "tags": {}}
+
+
+async def test_a_search_is_paged_to_its_end_and_a_token_is_good_for_its_own_search_only(market):
+    first = await search(market, "translator", pageSize=2)
+    rest = await search(market, "translator", pageSize=2, pageToken=first["pageToken"])
+    names = [result["displayName"] for page in (first, rest) for result in page["results"]]
+    assert (len(names), len(set(names)), "pageToken" in rest) == (3, 3, False)
+    for query in ({"text": "weather"}, {"text": "translator", "filter": {"tags": "test"}}):
+        answer = await market.post("/ard/search", json={"query": query, "pageToken": first["pageToken"]})
+        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT")
+
+
+async def test_referrals_are_told_only_to_who_asks_for_them(market):
+    assert (await search(market, "translator", federation="referrals"))["referrals"] == []
+    for mode in ("auto", "none"):
+        assert "referrals" not in await search(market, "translator", federation=mode)
+        assert len(await found(market, "translator", federation=mode)) == 3
+
+
+async def test_what_may_not_be_shown_is_neither_found_nor_counted(market):
+    hidden = await publish(market, "Hidden translator", tags=["secret"])
+    await market.indexed()
+    assert "Hidden translator" in await found(market, "hidden")
+    for members in (
+        {"status": "suspended"},
+        {"status": "revoked"},
+        {"unlisted": True},
+        {"is_active": False},
+        {"did": None},
+    ):
+        await change(market, hidden, **members)
+        await market.indexed()
+        assert "Hidden translator" not in await found(market, "hidden translator")
+        assert await explore(market, "tags", filter={"tags": "secret"}) == {"tags": {}}, members
+        await change(market, hidden, status="active", unlisted=False, is_active=True)
+
+
+async def test_a_search_that_is_malformed_is_refused_in_one_sentence_and_none_crashes(market):
+    queries = [
+        *(
+            {},
+            {"text": ""},
+            {"text": None},
+            {"text": ["a"]},
+            {"text": "x" * 1001},
+            {"filter": {}},
+            "text",
+            None,
+        ),
+        *(
+            {"text": "a", "filter": bad}
+            for bad in ([], "x", {"tags": 1}, {"tags": [1]}, {"tags": {"a": "b"}})
+        ),
+        *(
+            {"text": "a", "filter": {key: "x"}}
+            for key in ("capabilities", "", ".", "a:b", "metadata", "\u202e\n")
+        ),
+        *({"text": "a", "filter": {"tags": "x", "ard:tags": "y"}}, {"text": "a", "more": 1}),
+        *(
+            {"text": "a", "@context": bad}
+            for bad in ("https://x.example/c", 1, {"p": 1}, [[{}]], {"p": {"@id": []}})
+        ),
+        {"text": "a", "@context": {f"p{number}": "x" for number in range(65)}},
+        {"text": "a", "@context": {"tags": "https://x.example/tags"}, "filter": {"tags": "x"}},
+        {"text": "a", "filter": {f"k{number}": "x" for number in range(17)}},
+        {"text": "a", "filter": {"tags": ["x"] * 65}},
+    ]
+    bodies = [
+        *({"query": query} for query in queries),
+        *({"query": {"text": "a"}, "federation": mode} for mode in ("all", 1, None)),
+        *({"query": {"text": "a"}, "pageSize": size} for size in (0, 101, -1, "x", 1.5, None)),
+        *({"query": {"text": "a"}, "pageToken": token} for token in ("", "x", "WyJhIiwxXQ", 1, "[" * 400)),
+        *([], "x", None, {"query": {"text": "a"}, "limit": 5}),
+    ]
+    for body in bodies:
+        answer = await market.post("/ard/search", json=body)
+        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (body, answer.text)
+        assert "\n" not in answer.json()["message"]
+    explored = [
+        *({}, {"resultType": {}}, {"resultType": {"facets": []}}, {"resultType": "facets"}),
+        *(
+            {"resultType": {"facets": [{"field": name}]}}
+            for name in ("displayName", "", "trustManifest.identity")
+        ),
+        {"resultType": {"facets": [{"field": "type", "limit": 0}]}},
+        {"resultType": {"facets": [{"field": "type"}] * 17}},
+    ]
+    for body in explored:
+        answer = await market.post("/ard/explore", json=body)
+        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (body, answer.text)
+    raw = {
+        "content": b'{"query": {"text": "a", "text": "b"}}',
+        "headers": {"Content-Type": "application/json"},
+    }
+    assert is_told_in_both_forms(await market.post("/ard/search", **raw), 400, "INVALID_ARGUMENT")
+    for hostile in ('" OR 1=1 --', "name:(", "+-!*?^~\\", "\u202e\u0000"[:1], "%' _", "🜁", "a " * 400):
+        answer = await market.post("/ard/search", json={"query": {"text": hostile}})
+        assert answer.status_code == 200, (hostile, answer.text)

@@ -17,17 +17,18 @@ async def served(start_registry: StartRegistry, **settings: object) -> AsyncIter
     """A registry that answers at its own base address."""
     listener = listen("127.0.0.1", 0)
     registry = await start_registry(port=listener.getsockname()[1], **settings)
-    configuration = uvicorn.Config(
-        build_app(registry.runtime), lifespan="off", log_config=None, access_log=False
-    )
+    # What is served has a search of its own.
+    registry.app = build_app(registry.runtime)
+    configuration = uvicorn.Config(registry.app, lifespan="off", log_config=None, access_log=False)
     server = _Server(configuration)
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        await server.ready.wait()
-        yield registry
-    finally:
-        server.should_exit = True
-        await task
+    async with registry.app.state.searcher.following():
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            await server.ready.wait()
+            yield registry
+        finally:
+            server.should_exit = True
+            await task
 
 
 class _Server(uvicorn.Server):

@@ -1,51 +1,14 @@
-"""The guide to a first agent, taken from its Markdown and followed to the letter in one shell."""
+"""The guide to a first agent does what it says."""
 
-import asyncio
 import json
-import re
-import sys
-from pathlib import Path
 
+from tests.doors.guides import follow
 from tests.doors.served import served
-
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "first-agent.md"
-SHELL_SECONDS = 90
-BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def script() -> str:
-    """Every block in its order: commands as they stand, programs saved under their names."""
-    lines = []
-    for language, name, text in BLOCK.findall(GUIDE.read_text()):
-        assert (language, bool(name)) in {("sh", False), ("python", True)}, (language, name)
-        lines.append(text if language == "sh" else f"cat > {name} <<'PROGRAM'\n{text}PROGRAM\n")
-    return "".join(lines)
-
-
-async def follow(registry, directory: Path) -> str:
-    """What the shell printed; every command succeeded."""
-    shell = await asyncio.create_subprocess_exec(
-        "sh",
-        "-eu",
-        "-c",
-        script(),
-        cwd=directory,
-        env={
-            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-            "TMPDIR": str(directory),
-            "REGISTRY": registry.settings.base_url + "/api/v1",
-        },
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, errors = await asyncio.wait_for(shell.communicate(), SHELL_SECONDS)
-    assert (shell.returncode, errors.decode()) == (0, ""), out.decode()
-    return out.decode()
 
 
 async def test_every_command_of_the_guide_succeeds_and_does_what_it_says(start_registry, tmp_path):
     async with served(start_registry) as registry:
-        told = await follow(registry, tmp_path)
+        told = await follow("first-agent.md", registry.settings.base_url + "/api/v1", tmp_path)
         answers = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
         (did,) = [line for line in told.splitlines() if line.startswith("did:")]
         (me,) = [answer for answer in answers if "roles" in answer and "client_id" in answer]

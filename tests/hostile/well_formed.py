@@ -373,6 +373,14 @@ async def _validation(stage: Stage) -> WellFormed:
     return _json(card_data=card_of("Judged"))
 
 
+async def _search(stage: Stage) -> WellFormed:
+    return _json(query={"text": "staged", "filter": {"tags": ["test"]}}, federation="none", pageSize=5)
+
+
+async def _count(stage: Stage) -> WellFormed:
+    return _json(query={"text": "staged"}, resultType={"facets": [{"field": "tags", "limit": 3}]})
+
+
 async def _role(stage: Stage) -> WellFormed:
     return _json(role="trader")
 
@@ -469,6 +477,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agent-cards/": _new_card,
     "PUT /api/v1/agent-cards/{card_id}": _same_card,
     "PATCH /api/v1/agent-cards/{card_id}/listing": _listing,
+    "POST /api/v1/ard/search": _search,
+    "POST /api/v1/ard/explore": _count,
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,

@@ -60,6 +60,7 @@ _.blockers
 _.bonded
 _.bonded_only
 _.bootstrap_token
+_.buckets
 _.budget_remaining
 _.budget_total
 _.bundle_pem
@@ -155,6 +156,7 @@ _.fail_closed
 _.failed
 _.failing
 _.failures
+_.federation
 _.fee
 _.fee_amount
 _.fee_collector_address
@@ -250,6 +252,7 @@ _.memo
 _.message
 _.metadata
 _.method
+_.min_count
 _.minimum_stake
 _.mode
 _.mtls
@@ -277,6 +280,7 @@ _.operations
 _.order_by
 _.origin
 _.origins
+_.other_count
 _.otpauth_uri
 _.owned_only
 _.owner
@@ -310,6 +314,7 @@ _.pull_failures
 _.pulled
 _.q
 _.qr_svg
+_.query
 _.reacted
 _.reason
 _.reasons
@@ -321,6 +326,7 @@ _.recipient_did
 _.recovery_key
 _.recovery_keys
 _.ref
+_.referrals
 _.refresh_token
 _.registry
 _.registry_name
@@ -331,6 +337,7 @@ _.requested_at
 _.requested_by
 _.requires_2fa
 _.requires_well_known_fetch
+_.result_type
 _.results
 _.retired_at
 _.retry_at
@@ -370,6 +377,7 @@ _.soft_reinstate
 _.soft_suspend
 _.sort
 _.sort_order
+_.source
 _.source_registry
 _.source_service
 _.spec_version
@@ -399,6 +407,7 @@ _.tag
 _.tags
 _.tee_type
 _.teg
+_.text
 _.ticket
 _.tiers
 _.timestamp
@@ -455,6 +464,7 @@ _.uses_remaining
 _.valid_from
 _.valid_until
 _.validated_card_data
+_.value
 _.velocity_scaling_factor
 _.verdict_id
 _.verification_method

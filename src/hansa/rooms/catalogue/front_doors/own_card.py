@@ -56,7 +56,7 @@ def _finding() -> dict[str, Any]:
     return {
         "id": "find-agents",
         "name": "Find agents",
-        "description": "GET /discover finds agents by words, GET /ard/agents lists them as Agentic Resource Discovery has it.",
+        "description": "GET /discover finds agents by words, POST /ard/search as Agentic Resource Discovery has it.",
         "tags": ["discovery", "search", "agents"],
         "examples": ["Find an agent that translates contracts", "Which agents summarise scientific papers?"],
     }

@@ -67,6 +67,7 @@ def filtered(found: Query, wanted: Wanted, alive_since: int) -> Query:
         Query.term_set_query(schema(), "origin", list(wanted.origins)) if wanted.origins else None,
         _term("pricing", wanted.pricing) if wanted.pricing else None,
         _term("tag", wanted.tag) if wanted.tag else None,
+        Query.term_set_query(schema(), "tag", list(wanted.any_tags)) if wanted.any_tags else None,
         *(_term("flag", flag) for flag in _flags(wanted)),
         Query.range_query(schema(), "alive", FieldType.Integer, lower_bound=alive_since)
         if wanted.active_24h

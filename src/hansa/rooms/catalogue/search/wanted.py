@@ -16,13 +16,15 @@ Sort = Literal["relevance", "newest", "reputation", "price_low", "price_high", "
 class Wanted:
     """A search. `q` is plain text, never a language; without it every card that may be shown is wanted.
 
-    `origins` are names of registries, `local` for this one; `tag` is a tag as it is written on the card.
+    `origins` are names of registries, `local` for this one; `tag` is a tag as it is written on the card,
+    and of `any_tags` one is enough.
     """
 
     q: str = ""
     origins: tuple[str, ...] = ()
     pricing: Pricing | None = None
     tag: str | None = None
+    any_tags: tuple[str, ...] = ()
     verified_only: bool = False
     active_24h: bool = False
     encircled_only: bool = False

@@ -3,15 +3,18 @@
 import itertools
 from typing import Any
 
-from .records import ListedAgent
-from .schemas import Entry, TrustManifest
+from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
+
+from .records import FoundAgent, ListedAgent, ShownAgent
+from .schemas import Entry, SearchResult, TrustManifest
 
 AGENT_TYPE = "application/a2a-agent-card+json"
-LOCAL_ORIGIN = "local"
 QUERIES_MIN = 2
 QUERIES_MAX = 5
 QUERY_MAX_CHARACTERS = 300
 CAPABILITIES_MAX = 64
+HALF_SCORE = 10
+"""What search scores one good word in a name with, more or less; it is told as 50."""
 
 
 def entry_of(agent: ListedAgent, api: str) -> Entry:
@@ -20,30 +23,46 @@ def entry_of(agent: ListedAgent, api: str) -> Entry:
     An own agent's card is referred to. A mirrored one stands inside: this registry knows no address where its home
     serves it.
     """
-    is_own = agent.source_registry is None
     return Entry(
-        identifier=str(agent.identifier),
-        display_name=agent.name,
-        type=AGENT_TYPE,
-        url=f"{api}/agents/{agent.did}/card-export" if is_own else None,
-        data=None if is_own else agent.card_data,
-        description=agent.description or None,
-        tags=agent.tags or None,
+        **_told(agent, api),
+        data=None if agent.source_registry is None else agent.card_data,
         capabilities=_capabilities(agent.card_data) or None,
         representative_queries=_queries(agent),
         version=agent.card_data.get("version"),
-        updated_at=agent.updated_at,
-        metadata={
+    )
+
+
+def result_of(found: FoundAgent, api: str, source: str) -> SearchResult:
+    """What a search shows of an agent: as much as helps to choose."""
+    return SearchResult(**_told(found, api), score=_score(found.score), source=source)
+
+
+def _told(agent: ShownAgent, api: str) -> dict[str, Any]:
+    """The members that an entry has wherever it stands."""
+    return {
+        "identifier": str(agent.identifier),
+        "display_name": agent.name,
+        "type": AGENT_TYPE,
+        "url": f"{api}/agents/{agent.did}/card-export" if agent.source_registry is None else None,
+        "description": agent.description or None,
+        "tags": agent.tags or None,
+        "updated_at": agent.updated_at,
+        "metadata": {
             "did": agent.did,
             "humanReadableId": agent.human_readable_id,
             "origin": agent.source_registry or LOCAL_ORIGIN,
             "settlementCurrency": agent.settlement_currency,
         },
-        trust_manifest=_trust(agent),
-    )
+        "trust_manifest": _trust(agent),
+    }
 
 
-def _trust(agent: ListedAgent) -> TrustManifest | None:
+def _score(score: float) -> int:
+    """A score without bound as a number from 0 to 100, in the same order."""
+    return round(100 * score / (score + HALF_SCORE))
+
+
+def _trust(agent: ShownAgent) -> TrustManifest | None:
     """The identity of an entry must be of its publisher's domain; a DID that does not name it proves nothing there."""
     if f":{agent.trust_domain}:" not in agent.did:
         return None

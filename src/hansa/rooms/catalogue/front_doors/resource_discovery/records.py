@@ -7,11 +7,10 @@ from typing import Any
 from .identifiers import Identifier
 
 
-@dataclass(frozen=True)
-class ListedAgent:
+@dataclass(frozen=True, kw_only=True)
+class ShownAgent:
     """An agent whose card may be shown, this registry's own or mirrored from a peer (`source_registry`)."""
 
-    card_id: int
     did: str
     human_readable_id: str
     name: str
@@ -20,10 +19,23 @@ class ListedAgent:
     trust_domain: str
     source_registry: str | None
     settlement_currency: str
-    created_at: datetime
     updated_at: datetime
-    card_data: dict[str, Any]
 
     @property
     def identifier(self) -> Identifier:
         return Identifier(self.trust_domain, self.did)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedAgent(ShownAgent):
+    """An agent with its whole card."""
+
+    card_id: int
+    card_data: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundAgent(ShownAgent):
+    """An agent that a search found."""
+
+    score: float

@@ -18,13 +18,15 @@ from hansa.rooms.catalogue.front_doors.answers import (
     document,
 )
 from hansa.rooms.catalogue.rules import BIGINT_MAX
+from hansa.rooms.catalogue.search import Search, SearchNotReady
 
 from .errors import ArgumentInvalid, EntryUnknown, ResourceDiscoveryRoute
 from .expression import read_filter, read_order
 from .identifiers import read_identifier
 from .listing import ListWanted, catalogue_after, entry_called, list_entries
 from .manifest import manifest_of
-from .schemas import Entry, ListOut, ListQuery, Manifest
+from .schemas import Entry, ExploreIn, ExploreOut, ListOut, ListQuery, Manifest, SearchIn, SearchOut
+from .searching import Desk, explore, search
 
 READS = [Depends(within_read_limit)]
 
@@ -48,6 +50,20 @@ api_router = APIRouter(
 async def read_manifest(request: Request, settings: Config, _: Public) -> Response:
     """What this domain offers to agents: the search, the card of the registry, and every agent."""
     return document(request, manifest_of(settings), keep=KEEP_FOR_MINUTES)
+
+
+@api_router.post("/search", response_model_exclude_none=True, responses=problems(SearchNotReady))
+async def search_entries(body: SearchIn, searcher: Search, db: Db, settings: Config, _: Public) -> SearchOut:
+    """Find agents by what they are needed for, own and mirrored, the best first."""
+    return await search(Desk(searcher, db, settings), body)
+
+
+@api_router.post("/explore", response_model_exclude_none=True, responses=problems(SearchNotReady))
+async def explore_entries(
+    body: ExploreIn, searcher: Search, db: Db, settings: Config, _: Public
+) -> ExploreOut:
+    """Count the agents that a search would find, by type, publisher, tags or origin."""
+    return await explore(Desk(searcher, db, settings), body)
 
 
 @api_router.get("/catalogue", response_model=Manifest, responses=NOT_MODIFIED)

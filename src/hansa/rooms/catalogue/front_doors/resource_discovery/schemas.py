@@ -10,6 +10,10 @@ BASE_CONTEXT = "https://agenticresourcediscovery.org/context/v1"
 PAGE_MAX = 100
 TEXT_MAX = 1000
 TOKEN_MAX = 512
+VALUE_MAX = 256
+
+FilterValue = Annotated[str, Field(max_length=VALUE_MAX)]
+FilterValues = Annotated[list[FilterValue], Field(max_length=64)]
 
 
 class InCamelCase(BaseModel):
@@ -25,23 +29,35 @@ class TrustManifest(InCamelCase):
     identity_type: Literal["did", "spiffe"]
 
 
-class Entry(InCamelCase):
-    """One resource: exactly one of `url` and `data` leads to it."""
+class EntryMembers(InCamelCase):
+    """What is told of a resource wherever it stands."""
 
-    context: str = Field(default=BASE_CONTEXT, alias="@context")
     identifier: str = Field(description="`urn:air:<trust domain>:<DID>` for an agent.")
     display_name: str
     type: str
     url: str | None = None
-    data: dict[str, Any] | None = None
     description: str | None = None
     tags: list[str] | None = None
-    capabilities: list[str] | None = None
-    representative_queries: list[str] | None = None
-    version: str | None = None
     updated_at: datetime | None = None
     metadata: dict[str, str] | None = None
     trust_manifest: TrustManifest | None = None
+
+
+class Entry(EntryMembers):
+    """One resource as a whole: exactly one of `url` and `data` leads to it."""
+
+    context: str = Field(default=BASE_CONTEXT, alias="@context")
+    data: dict[str, Any] | None = None
+    capabilities: list[str] | None = None
+    representative_queries: list[str] | None = None
+    version: str | None = None
+
+
+class SearchResult(EntryMembers):
+    """One entry that a search found; the whole of it is read under its identifier."""
+
+    score: int = Field(ge=0, le=100, description="How well the words fit; says nothing about trust.")
+    source: str = Field(description="The registry whose index holds the entry.")
 
 
 class Host(InCamelCase):
@@ -85,3 +101,99 @@ class ListOut(InCamelCase):
 
     items: list[Entry]
     page_token: str | None = None
+
+
+class Asked(InCamelCase):
+    """What is looked for: values of one filter key are alternatives, keys narrow one another."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    context: Any = Field(default=None, alias="@context", description="Binds prefixes of filter keys.")
+    text: Annotated[str, Field(max_length=TEXT_MAX)] | None = None
+    filter: Annotated[
+        dict[Annotated[str, Field(max_length=VALUE_MAX)], FilterValues | FilterValue], Field(max_length=16)
+    ] = Field(default={}, examples=[{"tags": ["finance"]}])
+
+
+class SearchAsked(Asked):
+    """A search: words are required."""
+
+    text: str = Field(min_length=1, max_length=TEXT_MAX)
+
+
+class SearchIn(InCamelCase):
+    """The body of a search."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: SearchAsked
+    federation: Literal["auto", "referrals", "none"] = Field(
+        default="auto", description="All three search this registry and its mirrors; no other is asked."
+    )
+    page_size: int = Field(default=10, ge=1, le=PAGE_MAX)
+    page_token: Annotated[str, Field(max_length=TOKEN_MAX)] | None = None
+
+
+class Referral(InCamelCase):
+    """Another registry that may be asked."""
+
+    identifier: str
+    display_name: str
+    type: str
+    url: str
+
+
+class SearchOut(InCamelCase):
+    """What a search found, the best first."""
+
+    results: list[SearchResult]
+    referrals: list[Referral] | None = Field(default=None, description="With `federation: referrals` only.")
+    page_token: str | None = None
+
+
+class FacetWanted(InCamelCase):
+    """One term to count by."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    field: str = Field(max_length=VALUE_MAX)
+    limit: int = Field(default=20, ge=1, le=PAGE_MAX)
+    min_count: int = Field(default=1, ge=0)
+
+
+class ResultType(InCamelCase):
+    """The shape of the counts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    facets: list[FacetWanted] = Field(min_length=1, max_length=16)
+
+
+class ExploreIn(InCamelCase):
+    """The body of a count."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Asked = Asked()
+    result_type: ResultType
+
+
+class Bucket(InCamelCase):
+    """A value and how many entries have it."""
+
+    value: str
+    count: int
+
+
+class Facet(InCamelCase):
+    """The commonest values; `otherCount` is missing where an entry may have several values."""
+
+    buckets: list[Bucket]
+    other_count: int | None = None
+
+
+class ExploreOut(InCamelCase):
+    """Counts over everything that was found, by the fields as they were asked for."""
+
+    result_type: Literal["facets"] = "facets"
+    facets: dict[str, Facet]

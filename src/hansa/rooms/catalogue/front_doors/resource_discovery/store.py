@@ -20,7 +20,7 @@ LIST_SECONDS = 5
 PAGE_MAX_BYTES = 8 * 1024 * 1024
 
 _COLUMNS = """id AS card_id, did, human_readable_id, name, description, tags, trust_domain, source_registry,
-settlement_currency, created_at, updated_at, card_data"""
+settlement_currency, updated_at, card_data"""
 _SHOWN = "is_active AND NOT unlisted AND status = 'active' AND did IS NOT NULL"
 
 _BY_DID = f"SELECT {_COLUMNS} FROM catalogue_card WHERE did = $1 AND trust_domain = $2 AND {_SHOWN}"  # noqa: S608
@@ -43,6 +43,19 @@ WITH candidates AS (
 )
 SELECT {_COLUMNS}, candidates FROM weighed WHERE bytes_before < {PAGE_MAX_BYTES} ORDER BY {{order}} LIMIT {{limit}}
 """  # noqa: S608
+
+# From one name to the next over the index, instead of through every mirrored card.
+_PUBLISHERS = """
+WITH RECURSIVE peer AS (
+  (SELECT source_registry AS name, trust_domain FROM catalogue_card WHERE source_registry IS NOT NULL
+   ORDER BY source_registry LIMIT 1)
+  UNION ALL
+  SELECT next.source_registry, next.trust_domain FROM peer CROSS JOIN LATERAL
+    (SELECT source_registry, trust_domain FROM catalogue_card WHERE source_registry > peer.name
+     ORDER BY source_registry LIMIT 1) next
+)
+SELECT name, trust_domain FROM peer
+"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,11 @@ async def agents_after(
         _PAGE.format(conditions=conditions.sql, order=columns, limit=limit), *conditions.values
     )
     return Agents([_agent(row) for row in rows], more=bool(rows) and len(rows) < rows[0]["candidates"])
+
+
+async def trust_domains_of_peers(tx: Tx) -> dict[str, str]:
+    """The registries that cards are mirrored from, each with its trust domain."""
+    return {row["name"]: row["trust_domain"] for row in await tx.fetch(_PUBLISHERS)}
 
 
 def conditions_of(wanted: ListFilter) -> Conditions:

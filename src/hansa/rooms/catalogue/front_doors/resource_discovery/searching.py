@@ -1,0 +1,133 @@
+"""Entries found and counted: the search of the catalogue, asked in the words of Agentic Resource Discovery.
+
+All agents that may be shown are searched, own and mirrored. Search and counts ask the same question, so they speak of
+the same entries. No other registry is asked, whatever the federation mode: what peers have is mirrored here.
+"""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, fields
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.catalogue.search import Discovery, Facets, FoundCard, Searcher, Wanted, discover
+from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
+
+from . import store
+from .entries import AGENT_TYPE, result_of
+from .errors import ArgumentInvalid
+from .manifest import API, REGISTRY_AT
+from .records import FoundAgent, ShownAgent
+from .schemas import Asked, Bucket, ExploreIn, ExploreOut, Facet, FacetWanted, SearchIn, SearchOut
+from .terms import Context, read_context
+from .tokens import place_in, token_of
+
+DEPTH_MAX = 10_000
+"""How far a search is paged through; who wants everything reads the catalogues."""
+NOTHING = Discovery([], 0, Facets())
+
+_SHOWN = tuple(field.name for field in fields(ShownAgent))
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a question needs of the process that answers it."""
+
+    searcher: Searcher
+    database: Database
+    settings: Settings
+
+
+async def search(desk: Desk, body: SearchIn) -> SearchOut:
+    """The entries that fit, the best first. Raises: ArgumentInvalid, SearchNotReady."""
+    purpose = _purpose(body.query)
+    begin = place_in(body.page_token, purpose, 1)[0] if body.page_token is not None else 0
+    found = await _found(desk, body.query, limit=body.page_size, offset=min(begin, DEPTH_MAX))
+    end = begin + body.page_size
+    api = desk.settings.base_url + API
+    source = f"{desk.settings.base_url}{REGISTRY_AT}/"
+    agents = [_agent(card) for card in found.results]
+    return SearchOut(
+        results=[result_of(agent, api, source) for agent in agents if agent.identifier.is_well_formed],
+        referrals=[] if body.federation == "referrals" else None,
+        page_token=token_of(purpose, end) if end < min(found.total, DEPTH_MAX) else None,
+    )
+
+
+async def explore(desk: Desk, body: ExploreIn) -> ExploreOut:
+    """How many of the entries that fit have which values. Raises: ArgumentInvalid, SearchNotReady."""
+    context = read_context(body.query.context)
+    wanted = [(facet, context.term(facet.field)) for facet in body.result_type.facets]
+    found = await _found(desk, body.query, limit=1, offset=0)
+    publishers = await _publishers(desk)
+    return ExploreOut(facets={facet.field: _facet(facet, term, found, publishers) for facet, term in wanted})
+
+
+async def _found(desk: Desk, asked: Asked, *, limit: int, offset: int) -> Discovery:
+    context = read_context(asked.context)
+    chosen = _chosen(asked, context)
+    types, tags, origins = (chosen.get(term) for term in ("type", "tags", "metadata.origin"))
+    if "publisher" in chosen:
+        publishers = await _publishers(desk)
+        named = {origin for origin, domain in publishers.items() if domain in chosen["publisher"]}
+        origins = named if origins is None else named & origins
+    if (types is not None and AGENT_TYPE not in types) or origins == set() or tags == set():
+        return NOTHING
+    wanted = Wanted(
+        q=(asked.text or "").strip(),
+        origins=tuple(sorted(origins or ())),
+        any_tags=tuple(sorted(tags or ())),
+        agents_only=True,
+        limit=limit,
+        offset=offset,
+    )
+    return await discover(desk.searcher, desk.database, wanted)
+
+
+def _chosen(asked: Asked, context: Context) -> dict[str, set[str]]:
+    """The values wanted of each term."""
+    chosen: dict[str, set[str]] = {}
+    for key, values in asked.filter.items():
+        term = context.term(key)
+        if term in chosen:
+            raise ArgumentInvalid(f"{term}: two keys of the filter mean this term.", field="query")
+        chosen[term] = {values} if isinstance(values, str) else set(values)
+    return chosen
+
+
+async def _publishers(desk: Desk) -> dict[str, str]:
+    """The trust domain of each origin."""
+    peers = await desk.database.look(store.trust_domains_of_peers)
+    return {**peers, LOCAL_ORIGIN: desk.settings.trust_domain}
+
+
+def _facet(wanted: FacetWanted, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
+    counted = _counted(term, found, publishers)
+    kept = [(value, count) for value, count in counted.most_common() if count >= wanted.min_count]
+    told = kept[: wanted.limit]
+    # An entry has several tags, and of tags the commonest alone are counted.
+    others = None if term == "tags" else sum(count for _, count in kept[wanted.limit :])
+    return Facet(buckets=[Bucket(value=value, count=count) for value, count in told], other_count=others)
+
+
+def _counted(term: str, found: Discovery, publishers: dict[str, str]) -> Counter[str]:
+    if term == "type":
+        return Counter({AGENT_TYPE: found.total} if found.total else {})
+    if term == "tags":
+        return Counter(found.facets.tags)
+    if term == "metadata.origin":
+        return Counter(found.facets.origins)
+    domains: Counter[str] = Counter()
+    for origin, count in found.facets.origins.items():
+        domains[publishers.get(origin, origin)] += count
+    return domains
+
+
+def _agent(card: FoundCard) -> FoundAgent:
+    return FoundAgent(**{name: getattr(card, name) for name in _SHOWN}, score=card.score)
+
+
+def _purpose(asked: Asked) -> str:
+    """A token of one search is of no use to another."""
+    told = f"{asked.text}\n{sorted(asked.filter.items())}\n{asked.context}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -1,0 +1,40 @@
+"""A guide taken from its Markdown and followed to the letter in one shell."""
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+SHELL_SECONDS = 90
+BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def script(guide: str) -> str:
+    """Every block in its order: commands as they stand, programs saved under their names."""
+    lines = []
+    for language, name, text in BLOCK.findall((GUIDES / guide).read_text()):
+        assert (language, bool(name)) in {("sh", False), ("python", True)}, (language, name)
+        lines.append(text if language == "sh" else f"cat > {name} <<'PROGRAM'\n{text}PROGRAM\n")
+    return "".join(lines)
+
+
+async def follow(guide: str, registry_address: str, directory: Path) -> str:
+    """What the shell printed, with REGISTRY set to that address; every command succeeded."""
+    shell = await asyncio.create_subprocess_exec(
+        "sh",
+        "-eu",
+        "-c",
+        script(guide),
+        cwd=directory,
+        env={
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+            "TMPDIR": str(directory),
+            "REGISTRY": registry_address,
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, errors = await asyncio.wait_for(shell.communicate(), SHELL_SECONDS)
+    assert (shell.returncode, errors.decode()) == (0, ""), out.decode()
+    return out.decode()
