@@ -5,6 +5,7 @@
 - A client is an address: the right-most one not of a named proxy; IPv6 by its /64.
 """
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -46,12 +47,18 @@ class Limit:
 
 async def admit(database: Database, limit: Limit, key: str) -> None:
     """Count one request. Raises: TooManyRequests."""
+    wait = await _wait_of(database, limit, key)
+    if wait is not None:
+        raise _refusal(limit.count, limit.seconds, wait)
+
+
+async def _wait_of(database: Database, limit: Limit, key: str) -> int | None:
+    """Count one request; None when it is admitted, else in how many seconds the next one would be."""
     row = await database.act(
         lambda tx: tx.fetchrow(_ADMIT, f"{limit.name}:{key}", limit.count, float(limit.seconds))
     )
     assert row is not None
-    if row["refused"]:
-        raise _refusal(limit.count, limit.seconds, max(1, row["wait_seconds"]))
+    return max(1, row["wait_seconds"]) if row["refused"] else None
 
 
 def limited(limit: Limit) -> Callable[[Request], Awaitable[None]]:
@@ -71,20 +78,38 @@ class ReadLimiter:
         self._per_minute = per_minute
         self._block = max(1, per_minute // READ_BLOCKS_PER_WINDOW)
         self._leases: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._renewals: dict[str, asyncio.Task[None]] = {}
 
     async def admit(self, client: str) -> None:
         """Count one read. Raises: TooManyRequests."""
         if self._per_minute == 0:
             return
+        while not self._take(client):
+            # Of many that find no permit one alone leases a block for all.
+            renewal = self._renewals.get(client)
+            if renewal is None:
+                renewal = self._renewals[client] = asyncio.create_task(self._renew(client))
+            await asyncio.shield(renewal)
+
+    def _take(self, client: str) -> bool:
         left, until = self._leases.get(client, (0, 0.0))
         if left == 0 or until < time.monotonic():
-            blocks = Limit("reads", max(1, self._per_minute // self._block), READ_WINDOW_SECONDS)
-            await admit(self._database, blocks, client)
-            left, until = self._block, time.monotonic() + READ_WINDOW_SECONDS
+            return False
         self._leases[client] = (left - 1, until)
         self._leases.move_to_end(client)
-        if len(self._leases) > CLIENTS_KEPT:
-            self._leases.popitem(last=False)
+        return True
+
+    async def _renew(self, client: str) -> None:
+        blocks = max(1, self._per_minute // self._block)
+        try:
+            wait = await _wait_of(self._database, Limit("reads", blocks, READ_WINDOW_SECONDS), client)
+            if wait is not None:
+                raise _refusal(self._per_minute, READ_WINDOW_SECONDS, wait)
+            self._leases[client] = (self._block, time.monotonic() + READ_WINDOW_SECONDS)
+            if len(self._leases) > CLIENTS_KEPT:
+                self._leases.popitem(last=False)
+        finally:
+            del self._renewals[client]
 
 
 async def within_read_limit(request: Request) -> None:
