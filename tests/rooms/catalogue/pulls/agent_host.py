@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ def said(body: bytes, *headers: str, status: int = 200) -> bytes:
 
 
 @asynccontextmanager
-async def hosting() -> AsyncIterator[AgentHost]:
+async def hosting(tls: ssl.SSLContext | None = None) -> AsyncIterator[AgentHost]:
     """A host that listens."""
     agents: AgentHost
 
@@ -96,7 +97,7 @@ async def hosting() -> AsyncIterator[AgentHost]:
         await asyncio.sleep(agents.pause)
         writer.write(answer)
 
-    async with host(speak) as listening:
+    async with host(speak, tls=tls) as listening:
         agents = AgentHost(listening)
         yield agents
 
