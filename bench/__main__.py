@@ -10,6 +10,7 @@ import uvloop
 
 from bench import (
     auditor_cycle,
+    catalogue_pulls,
     http_overload,
     http_reads,
     http_transfer,
@@ -31,6 +32,7 @@ BENCHES = {
     "journal/feed": journal_feed.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
+    "catalogue/pulls": catalogue_pulls.run,
 }
 
 
