@@ -120,6 +120,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{unique:uuid}": agent.did.rpartition(":")[2],
         "{card_key}": agent.did,
         "{code}": "BODY_INVALID",
+        "{version}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
         "{name}": "standing: blocklist",

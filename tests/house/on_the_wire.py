@@ -67,12 +67,14 @@ _.bundle_pem
 _.by
 _.capabilities
 _.card_data
+_.card_hash
 _.card_id
 _.cards
 _.caveats
 _.certificate_expires_at
 _.certificate_issued_at
 _.changed
+_.changed_at
 _.changed_by
 _.changed_keys
 _.checked_at
@@ -108,6 +110,7 @@ _.data
 _.date
 _.decided_at
 _.decimals
+_.deleted_at
 _.delivery
 _.delta
 _.depth
@@ -419,6 +422,7 @@ _.tokens
 _.tokens_destroyed
 _.tokens_fees_collected
 _.tokens_issued
+_.tombstones
 _.tos_accepted
 _.tos_reconsent_required
 _.tos_version
@@ -472,5 +476,6 @@ _.verified
 _.verified_jobs
 _.verified_only
 _.version
+_.versions
 _.webhook_id
 _.x

@@ -23,6 +23,8 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     # Before the cards: `discover` is no card's identifier.
     catalogue.search_router,
     catalogue.owning_router,
+    # Before the cards: what ends in `versions` is no humanReadableId.
+    catalogue.versions_router,
     catalogue.router,
     catalogue.pulls_router,
     catalogue.signatures_router,
@@ -68,6 +70,7 @@ BELONGINGS = people.Belongings(blockers=leaving.blockers, end=leaving.end)
 SWEEPS: tuple[Sweep, ...] = (
     Sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
     Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
+    Sweep("catalogue: erase old cards", 3600, catalogue.erase_old),
     Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
     Sweep("journal: count what is settled", 5, journal.count_settled),

@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import format_amount
-from hansa.rooms import agents, ledger, people, standing
+from hansa.rooms import agents, catalogue, ledger, people, standing
 
 
 async def blockers(tx: Tx, developer_id: int) -> list[people.Blocker]:
@@ -15,11 +15,12 @@ async def blockers(tx: Tx, developer_id: int) -> list[people.Blocker]:
 
 
 async def end(tx: Tx, developer_id: int) -> None:
-    """End every agent of the developer and close its account. Raises: AccountHoldsUnits."""
+    """End every agent of the developer, close its account and erase its cards. Raises: AccountHoldsUnits."""
     await agents.forget_bootstrap_tokens(tx, developer_id)
     for agent in await agents.of_developer(tx, developer_id):
         if agent.status != "revoked":
             await agents.retire(tx, agent.did, by="account_deletion")
+    await catalogue.leave_nothing(tx, developer_id)
 
 
 async def may_create_nothing(tx: Tx, developer_id: int) -> bool:

@@ -1,6 +1,6 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
-from .enforcement import reinstate_card, suspend_card
+from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, PageWanted, list_cards
@@ -13,7 +13,7 @@ from .pulls import router as pulls_router
 from .reading import card_of, card_of_agent
 from .records import Card, StoredCard
 from .replace import replace_document
-from .retire import retire_card
+from .retire import erase_old, leave_nothing, retire_card
 from .routes import router
 from .search import Discovery, Facets, FoundCard, Search, Searcher, SearchNotReady, Wanted, Why, discover
 from .search import router as search_router
@@ -21,6 +21,7 @@ from .signatures import AgentKey, ExportDesk
 from .signatures import router as signatures_router
 from .template import card_template
 from .versions.records import Replaced
+from .versions.routes import router as versions_router
 
 __all__ = [
     "AgentKey",
@@ -49,6 +50,8 @@ __all__ = [
     "card_of_agent",
     "card_template",
     "discover",
+    "erase_old",
+    "leave_nothing",
     "list_cards",
     "manifest_router",
     "mirror_cards",
@@ -59,6 +62,7 @@ __all__ = [
     "pull_due",
     "pulls_router",
     "reinstate_card",
+    "reinstate_listings",
     "replace_document",
     "resource_discovery_router",
     "retire_card",
@@ -66,5 +70,7 @@ __all__ = [
     "search_router",
     "signatures_router",
     "suspend_card",
+    "suspend_listings",
+    "versions_router",
     "well_known_router",
 ]

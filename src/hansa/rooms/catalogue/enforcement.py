@@ -21,6 +21,16 @@ async def reinstate_card(tx: Tx, did: str) -> None:
     await store.set_standing(tx, did, "active")
 
 
+async def suspend_listings(tx: Tx, developer_id: int) -> None:
+    """The developer's cards that belong to no agent leave listings and discovery with those of the agents."""
+    await store.set_standing_of_listings(tx, developer_id, "suspended")
+
+
+async def reinstate_listings(tx: Tx, developer_id: int) -> None:
+    """The developer's cards that belong to no agent stand as they did before the suspension."""
+    await store.set_standing_of_listings(tx, developer_id, "active")
+
+
 def with_enforcement(card: Card, extension_base: str) -> Card:
     """The card with its document saying what the platform has done to the agent, if anything."""
     if card.card_data is None or card.status_since is None:

@@ -10,6 +10,13 @@ class CardUnknown(NotFound):
     sentence = "No card has that identifier."
 
 
+class CardVersionUnknown(NotFound):
+    """The card has no such version, or none that is still kept."""
+
+    code = "CARD_VERSION_UNKNOWN"
+    sentence = "The card has no such version, or it is no longer kept."
+
+
 class CardInvalid(Invalid):
     """The card is not an A2A card, or breaks a limit; the first trouble is named."""
 

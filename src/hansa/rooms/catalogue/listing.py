@@ -1,6 +1,10 @@
-"""List cards: filtered, page by page; the newest first, or by change for those who follow."""
+"""List cards: filtered, page by page; the newest first, or by change for those who follow.
 
-from dataclasses import dataclass
+Who follows changes also hears of cards that have left the public listings: for some days each has a tombstone, which
+says whose card it is and how it stands, and nothing of what was in it.
+"""
+
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
@@ -8,8 +12,10 @@ from hansa.foundation.plumbing.database import Tx
 from . import cursor, rules, store
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
-from .records import Card
+from .records import Card, Tombstone
 from .store import EVERY_CARD, Conditions
+
+TOMBSTONE_DAYS = 30
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,12 @@ class Filters:
     bearing_encirclement: bool = False
     foreign_only: bool = False
     include_unlisted: bool = False
+    may_see_unlisted: bool = False
+
+    def shows(self, card: Card) -> bool:
+        """Whether a reader with these filters may see the card; what may not be seen travels as a tombstone."""
+        is_shown = card.status == "active" and (self.include_unlisted or not card.unlisted)
+        return self.owned_only or (is_shown and (card.is_active or not self.active_only))
 
 
 @dataclass(frozen=True)
@@ -44,12 +56,14 @@ class PageWanted:
 
 @dataclass(frozen=True)
 class CardsPage:
-    """A page and the way on; `next` is None where a listing ends."""
+    """A page and the way on; `next` is None where a listing ends. Only readings of changes have tombstones."""
 
     cards: list[Card]
     total: int
     offset: int
     next: str | None
+    follows_changes: bool = False
+    tombstones: tuple[Tombstone, ...] = ()
 
 
 async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted) -> CardsPage:
@@ -60,9 +74,11 @@ async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted) -> CardsPage:
     conditions = conditions_of(filters)
     place = cursor.decode(wanted.next) if wanted.next else None
     if isinstance(place, ChangesCursor):
-        return await _follow_changes(tx, conditions, place, wanted)
+        page = await _follow_changes(tx, _with_tombstones(conditions, filters), place, wanted)
+        return _apart(page, filters)
     if place is None and wanted.updated_since is not None:
-        return await _first_changes(tx, conditions, wanted.updated_since, wanted)
+        page = await _first_changes(tx, _with_tombstones(conditions, filters), wanted.updated_since, wanted)
+        return _apart(page, filters)
     return await _newest_first(tx, conditions, place, wanted)
 
 
@@ -94,13 +110,35 @@ def conditions_of(filters: Filters) -> Conditions:
 
 def _visible(filters: Filters) -> Conditions:
     """An owner sees own cards whatever their listing and status; everybody else sees what may be shown."""
-    if filters.include_unlisted:
+    if filters.include_unlisted and not filters.may_see_unlisted:
         raise UnlistedRefused
     if filters.owned_only:
         if filters.owner is None:
             raise OwnerUnknown(headers={"WWW-Authenticate": "Bearer"})
         return EVERY_CARD.having("developer_id = {0}", filters.owner)
+    if filters.include_unlisted:
+        return EVERY_CARD.having("status = 'active'")
     return EVERY_CARD.having("NOT unlisted AND status = 'active'")
+
+
+def _with_tombstones(conditions: Conditions, filters: Filters) -> Conditions:
+    """The cards, and those that were hidden of late. Words and tags do not narrow these: that would tell what is hidden."""
+    if filters.owned_only:
+        return conditions
+    is_mirrored = filters.include_federated and not filters.natives_only
+    hidden = ["status <> 'active'"]
+    if not filters.include_unlisted:
+        hidden.append("unlisted")
+    if filters.active_only:
+        hidden.append("NOT is_active")
+    where = f"({' OR '.join(hidden)}) AND hidden_since > now() - interval '{TOMBSTONE_DAYS} days'"
+    return conditions.or_also(where if is_mirrored else f"{where} AND source_registry IS NULL")
+
+
+def _apart(page: CardsPage, filters: Filters) -> CardsPage:
+    shown = [card for card in page.cards if filters.shows(card)]
+    hidden = tuple(Tombstone.of(card) for card in page.cards if not filters.shows(card))
+    return replace(page, cards=shown, tombstones=hidden, follows_changes=True)
 
 
 async def _newest_first(

@@ -61,4 +61,34 @@ class Card:
     liveness: str
     liveness_checked_at: datetime | None
     verified_jobs: int
+    hidden_since: datetime | None
     card_data: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Tombstone:
+    """A card that has left the public listings, as those who follow changes hear of it: no name and no text.
+
+    `deleted_at` is set where the card is gone for good.
+    """
+
+    id: UUID
+    did: str | None
+    unlisted: bool
+    is_active: bool
+    status: str
+    updated_at: datetime
+    deleted_at: datetime | None
+
+    @classmethod
+    def of(cls, card: Card) -> "Tombstone":
+        """What is left to say of a hidden card."""
+        return cls(
+            id=card.id,
+            did=card.did,
+            unlisted=card.unlisted,
+            is_active=card.is_active,
+            status=card.status,
+            updated_at=card.updated_at,
+            deleted_at=card.hidden_since if card.status == "revoked" else None,
+        )

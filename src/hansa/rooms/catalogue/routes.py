@@ -30,6 +30,7 @@ from .shown import shown
 
 MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
 
+UNLISTED_AREAS = frozenset({"admin_enforcement", "admin_platform"})
 READ_ONE = {**problems(CardUnknown), **TAGGED}
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -46,11 +47,13 @@ async def read_cards(
 ) -> CardPageOut:
     """List cards that may be shown, the newest first."""
     filters = query.filters(
-        own_currency=settings.settlement_currency, developer_id=developer.id if developer else None
+        own_currency=settings.settlement_currency,
+        developer_id=developer.id if developer else None,
+        may_see_unlisted=_administers_cards(developer, settings),
     )
     page = await db.read(lambda tx: list_cards(tx, filters, query.page()))
     page = replace(page, cards=[shown(card, settings.extension_base) for card in page.cards])
-    return CardPageOut.of(page, query.limit)
+    return CardPageOut.of(page, query.limit, follows_changes=page.follows_changes)
 
 
 @router.get("/agent-cards/by-hri", response_model=CardOut, responses=READ_ONE)
@@ -103,3 +106,10 @@ async def validate_card(_: Public, body: ValidateCardIn) -> CardVerdict:
 
 def _answer(request: Request, card: Card, settings: Config) -> Response:
     return tagged(request, CardOut.of(shown(card, settings.extension_base)).body())
+
+
+def _administers_cards(developer: Developer | None, settings: Config) -> bool:
+    """Who may list what is unlisted: enforcement looks for it, and the platform answers for the catalogue."""
+    if developer is None or (settings.require_admin_2fa and not developer.has_second_factor):
+        return False
+    return not developer.areas_in_reach.isdisjoint(UNLISTED_AREAS)

@@ -14,7 +14,7 @@ from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX
 from .listing import CardsPage, Filters, PageWanted
 from .marks import standing_of
-from .records import Card
+from .records import Card, Tombstone
 
 LOCAL_ORIGIN = "local"
 SKIP_MAX = 10**9
@@ -54,14 +54,16 @@ class CardListQuery(BaseModel):
     natives_only: bool = Field(
         default=False, description="Only this registry's own; overrules include_federated."
     )
-    include_unlisted: bool = Field(default=False, description="Administrators only.")
+    include_unlisted: bool = Field(
+        default=False, description="Only for administrators of enforcement or of the platform."
+    )
     next: str | None = Field(
         default=None,
         max_length=CURSOR_MAX,
         description="The `next` of the page before; with updated_since no change is lost that way.",
     )
 
-    def filters(self, *, own_currency: str, developer_id: int | None) -> Filters:
+    def filters(self, *, own_currency: str, developer_id: int | None, may_see_unlisted: bool) -> Filters:
         """Which cards are wanted."""
         return Filters(
             own_currency=own_currency,
@@ -77,6 +79,7 @@ class CardListQuery(BaseModel):
             bearing_encirclement=self.bearing_encirclement,
             foreign_only=self.foreign_only,
             include_unlisted=self.include_unlisted,
+            may_see_unlisted=may_see_unlisted,
         )
 
     def page(self) -> PageWanted:
@@ -128,18 +131,46 @@ class CardOut(BaseModel):
         return cls(**cls.members(card))
 
 
-class CardPageOut(Page[CardOut]):
-    """A page of cards; `next` leads on, and is null where a listing ends."""
+class TombstoneOut(BaseModel):
+    """A card that has left the public listings in the last 30 days. Nothing of its text is told.
 
-    next: str | None
+    With `deleted_at` it is gone for good; without, hide it, and keep what leads to the agent by its DID. A card that
+    comes back is an item again.
+    """
+
+    id: UUID
+    did: str | None
+    listing: Listing
+    is_active: bool
+    status: str
+    updated_at: datetime
+    deleted_at: datetime | None
 
     @classmethod
-    def of(cls, page: CardsPage, limit: int) -> "CardPageOut":
+    def of(cls, stone: Tombstone) -> "TombstoneOut":
+        """The tombstone as it is answered."""
+        told = {name: getattr(stone, name) for name in cls.model_fields if name != "listing"}
+        return cls(**told, listing=Listing(unlisted=stone.unlisted))
+
+
+class CardPageOut(Page[CardOut]):
+    """A page of cards; `next` leads on, and is null where a listing ends.
+
+    A reading of changes (`updated_since`) has tombstones beside its items, and counts both.
+    """
+
+    next: str | None
+    tombstones: list[TombstoneOut] | None
+
+    @classmethod
+    def of(cls, page: CardsPage, limit: int, *, follows_changes: bool) -> "CardPageOut":
         """The page as it is answered."""
+        stones = [TombstoneOut.of(stone) for stone in page.tombstones]
         return cls(
             items=[CardOut.of(card) for card in page.cards],
             pagination=Pagination.of(total=page.total, limit=limit, offset=page.offset),
             next=page.next,
+            tombstones=stones if follows_changes else None,
         )
 
 

@@ -24,7 +24,7 @@ c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, descr
 status_since, is_stub,
 unlisted, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at,
-verified_jobs
+verified_jobs, hidden_since
 """
 
 _INSERT = """
@@ -47,6 +47,17 @@ UPDATE catalogue_card SET status = 'revoked', status_since = (now() AT TIME ZONE
 WHERE did = $1 AND source_registry IS NULL
 """
 
+_RETIRE_LISTINGS = """
+UPDATE catalogue_card SET status = 'revoked', status_since = (now() AT TIME ZONE 'UTC')::date, is_active = false
+WHERE developer_id = $1 AND did IS NULL AND source_registry IS NULL AND status <> 'revoked'
+"""
+
+_SET_STANDING_OF_LISTINGS = """
+UPDATE catalogue_card SET status = $2,
+  status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
+WHERE developer_id = $1 AND did IS NULL AND source_registry IS NULL AND status NOT IN ('revoked', $2)
+"""
+
 _SET_STANDING = """
 UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
@@ -65,6 +76,10 @@ class Conditions:
         """One condition more; its values stand as `{0}`, `{1}` … in the fragment."""
         places = [f"${len(self.values) + number}" for number in range(1, len(values) + 1)]
         return Conditions((*self.fragments, fragment.format(*places)), (*self.values, *values))
+
+    def or_also(self, fragment: str) -> "Conditions":
+        """The cards that satisfy the conditions, and those of the fragment, which binds nothing, beside them."""
+        return Conditions((f"(({self.sql}) OR ({fragment}))",), self.values)
 
     @property
     def sql(self) -> str:
@@ -96,6 +111,16 @@ async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
 async def retire(tx: Tx, did: str) -> None:
     """Mark the card of an own agent as revoked and take it out of every listing."""
     await tx.execute(_RETIRE, did)
+
+
+async def retire_listings(tx: Tx, developer_id: int) -> None:
+    """Mark the cards of a developer that belong to no agent as revoked."""
+    await tx.execute(_RETIRE_LISTINGS, developer_id)
+
+
+async def set_standing_of_listings(tx: Tx, developer_id: int, status: str) -> None:
+    """Write the status of a developer's cards that belong to no agent, unless they are revoked."""
+    await tx.execute(_SET_STANDING_OF_LISTINGS, developer_id, status)
 
 
 async def set_standing(tx: Tx, did: str, status: str) -> None:

@@ -4,7 +4,7 @@ from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms import agents, journal, people
+from hansa.rooms import agents, catalogue, journal, people
 
 from . import store
 from .errors import DeveloperUnknown
@@ -20,6 +20,7 @@ async def suspend_developer(
     await require_developer(tx, developer_id)
     await store.lock_developer(tx, developer_id)
     opened = await store.open_developer_suspension(tx, developer_id, reason=reason, by=administrator.id)
+    await catalogue.suspend_listings(tx, developer_id)
     dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
     told = await suspend_each(tx, dids, administrator, ground="developer", reason=reason, soft=False)
     if opened:
@@ -39,6 +40,7 @@ async def reinstate_developer(
     await require_developer(tx, developer_id)
     await store.lock_developer(tx, developer_id)
     lifted = await store.lift_developer_suspension(tx, developer_id, by=administrator.id)
+    await catalogue.reinstate_listings(tx, developer_id)
     dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
     told = await reinstate_each(tx, dids, administrator, soft=False)
     if lifted:

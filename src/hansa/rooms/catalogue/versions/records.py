@@ -1,6 +1,7 @@
 """The document that a card has, and what became of it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
@@ -33,3 +34,14 @@ class Replaced:
     changed_keys: tuple[str, ...]
     old_hash: str
     new_hash: str
+
+
+@dataclass(frozen=True)
+class CardVersion:
+    """A document that a card had or has, since when, and the hash of it in hex; the document may be left out."""
+
+    version: int
+    source: Source
+    changed_at: datetime
+    card_hash: str
+    card_data: dict[str, Any] | None

@@ -8,9 +8,10 @@ import json
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.canonical import digest
 from hansa.rooms.catalogue.rules import Findable
 
-from .records import Source, StandingDocument
+from .records import CardVersion, Source, StandingDocument
 
 KEPT_MAX = 100
 """Replaced documents kept of one card: enough for years of honest changes, and a bound for the others."""
@@ -34,6 +35,42 @@ UPDATE catalogue_card SET version = version + 1, document_since = $3, document_s
   name_text = $14, description_text = $15, tags_text = $16, skills_text = $17
 WHERE id = $1 AND version = $2
 RETURNING version
+"""
+
+# Whoever reads an erased card by its key gets this document: who it was is still to be seen, what it said is not.
+# Its humanReadableId is one that nobody could claim, so no card stands in the way.
+_ERASE = """
+WITH erased AS (
+  UPDATE catalogue_card SET is_erased = true, name = 'Erased', description = '', pricing = NULL, tags = '{{}}',
+    tee_type = NULL, host = NULL, is_stub = false, pulled_hash = NULL, human_readable_id = '-/' || uuid,
+    card_data = json_build_object('name', 'Erased', 'humanReadableId', '-/' || uuid), card_bytes = 100,
+    name_text = '', description_text = '', tags_text = '', skills_text = ''
+  WHERE id IN ({which}) AND status = 'revoked' AND NOT is_erased
+  RETURNING id
+)
+DELETE FROM catalogue_card_version WHERE card_id IN (SELECT id FROM erased)
+"""
+
+_ERASE_HIDDEN = _ERASE.format(
+    which="""SELECT id FROM catalogue_card WHERE status = 'revoked' AND NOT is_erased
+      AND hidden_since < now() - make_interval(days => $1) ORDER BY hidden_since LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED"""
+)
+
+_ERASE_OF_DEVELOPER = _ERASE.format(which="SELECT id FROM catalogue_card WHERE developer_id = $1")
+
+_HISTORY = """
+SELECT version, source, valid_from AS changed_at, card_hash, NULL::json AS card_data
+FROM catalogue_card_version WHERE card_id = $1
+UNION ALL
+SELECT version, document_source, document_since, NULL, card_data FROM catalogue_card WHERE id = $1
+ORDER BY version DESC
+"""
+
+_ONE = """
+SELECT version, source, valid_from AS changed_at, card_hash, card_data
+FROM catalogue_card_version WHERE card_id = $1 AND version = $2
+UNION ALL
+SELECT version, document_source, document_since, NULL, card_data FROM catalogue_card WHERE id = $1 AND version = $2
 """
 
 _FORGET_OLDEST = "DELETE FROM catalogue_card_version WHERE card_id = $1 AND version <= $2"
@@ -80,3 +117,30 @@ async def replace(
 async def note_pulled(tx: Tx, card_id: int, pulled_hash: bytes) -> None:
     """Remember what the agent served where the document already says it."""
     await tx.execute("UPDATE catalogue_card SET pulled_hash = $2 WHERE id = $1", card_id, pulled_hash)
+
+
+async def erase_hidden_before(tx: Tx, *, days: int, most: int) -> None:
+    """Erase the documents of revoked cards that have been hidden for that long."""
+    await tx.execute(_ERASE_HIDDEN, days, most)
+
+
+async def erase_of_developer(tx: Tx, developer_id: int) -> None:
+    """Erase the documents of every revoked card of a developer."""
+    await tx.execute(_ERASE_OF_DEVELOPER, developer_id)
+
+
+async def history(tx: Tx, card_id: int) -> list[CardVersion]:
+    """Every version that is kept, the newest first; only the newest carries its document."""
+    return [_version(row) for row in await tx.fetch(_HISTORY, card_id)]
+
+
+async def one_version(tx: Tx, card_id: int, version: int) -> CardVersion | None:
+    """One version with its document."""
+    row = await tx.fetchrow(_ONE, card_id, version)
+    return None if row is None else _version(row)
+
+
+def _version(row: asyncpg.Record) -> CardVersion:
+    document = None if row["card_data"] is None else json.loads(row["card_data"])
+    card_hash = row["card_hash"] if document is None or row["card_hash"] is not None else digest(document)
+    return CardVersion(row["version"], row["source"], row["changed_at"], card_hash.hex(), document)
