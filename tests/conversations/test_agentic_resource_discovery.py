@@ -5,6 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from a2a.client.card_resolver import parse_agent_card
+from a2a.utils.proto_utils import validate_proto_required_fields
 
 from hansa.rooms.catalogue.front_doors.resource_discovery import store
 from tests.registry import TestRegistry
@@ -114,6 +116,9 @@ async def test_an_entry_tells_the_card_in_its_owners_words_under_an_identifier_m
     assert entry["representativeQueries"][:2] == EXAMPLES
     assert entry["metadata"]["did"] == card.did
     assert (await read(registry, entry["identifier"])).json() == entry
+    signed = (await registry.http.get(entry["url"].removeprefix(BASE))).json()
+    validate_proto_required_fields(parse_agent_card(signed))
+    assert signed["name"] == "Translator"
     for own in (await registry.http.get("/.well-known/ard.json")).json()["entries"]:
         assert (await read(registry, own["identifier"])).json() == own
 

@@ -115,7 +115,7 @@ async def test_the_sitemap_lists_every_page_of_an_own_agent_that_may_be_shown_an
     listed = [place for page in index[1:] for place in await locations(registry, page)]
     cards[8] = replace(cards[8], did=None)
     shown = [card for number, card in enumerate(cards) if number not in {1, 4, 5, 6, 7}]
-    assert listed == [f"{BASE}/agents/{card.did or card.id}" for card in shown]
+    assert listed == [f"{BASE}/agents/{card.did or card.card_id}" for card in shown]
     for page in listed:
         assert f'rel="canonical" href="{page}"' in (await fetch(registry, page)).text
     for page in await locations(registry, index[0]):

@@ -73,8 +73,8 @@ async def _written(database: Database, base: str, some: list[PageOfAgent], last:
 
 
 def _address(page: PageOfAgent) -> str:
-    """Where the page of an agent stands: under its DID, or under the UUID of a card without one."""
-    return f"/agents/{quote(page.did, safe=':') if page.did else page.uuid}"
+    """Where the page of an agent stands: under its DID, or under the number of a card without one."""
+    return f"/agents/{quote(page.did, safe=':') if page.did else page.card_id}"
 
 
 async def _some_pages(database: Database, after: int, last: int) -> list[PageOfAgent]:

@@ -7,6 +7,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.entity_tags import TAGGED
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -14,7 +15,7 @@ from hansa.foundation.words.errors import TooManyRequests
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from . import crawling
-from .answers import ASK_EACH_TIME, KEEP_FOR_MINUTES, NOT_MODIFIED, document
+from .answers import ASK_EACH_TIME, KEEP_FOR_MINUTES, document
 from .descriptions import described_page
 from .errors import SitemapPageUnknown
 from .own_card import API, CARD_AT, own_card
@@ -39,7 +40,7 @@ router = APIRouter(
 @router.get(
     DESCRIPTIONS_AT,
     response_class=Response,
-    responses={**NOT_MODIFIED, 200: {"model": AgentDescriptions, "content": {LD_JSON: {}}}},
+    responses={**TAGGED, 200: {"model": AgentDescriptions, "content": {LD_JSON: {}}}},
 )
 async def read_agent_descriptions(
     request: Request,
@@ -55,26 +56,26 @@ async def read_agent_descriptions(
     return document(request, told, media_type=LD_JSON, keep=ASK_EACH_TIME)
 
 
-@router.get(CARD_AT, response_model=OwnCard, responses=NOT_MODIFIED)
+@router.get(CARD_AT, response_model=OwnCard, responses=TAGGED)
 async def read_own_card(request: Request, settings: Config, _: Public) -> Response:
     """The A2A card of the registry itself: its HTTP API, which is not A2A, and what can be asked of it."""
     return document(request, OwnCard.model_validate(own_card(settings)), keep=KEEP_FOR_MINUTES)
 
 
-@router.get("/robots.txt", response_class=Response, responses={**TEXT_ANSWER, **NOT_MODIFIED})
+@router.get("/robots.txt", response_class=Response, responses={**TEXT_ANSWER, **TAGGED})
 async def read_robots(request: Request, settings: Config, _: Public) -> Response:
     """What crawlers may read, and where the sitemap and the manifest of agents stand."""
     return document(request, crawling.robots(settings), media_type="text/plain", keep=KEEP_FOR_MINUTES)
 
 
-@router.get("/sitemap.xml", response_class=Response, responses={**XML_ANSWER, **NOT_MODIFIED})
+@router.get("/sitemap.xml", response_class=Response, responses={**XML_ANSWER, **TAGGED})
 async def read_sitemap_index(request: Request, db: Db, settings: Config, _: Public) -> Response:
     """The index of the sitemap."""
     index = await db.look(lambda tx: crawling.sitemap_index(tx, settings))
     return document(request, index, media_type=XML, keep=ASK_EACH_TIME)
 
 
-@router.get("/sitemap/pages.xml", response_class=Response, responses={**XML_ANSWER, **NOT_MODIFIED})
+@router.get("/sitemap/pages.xml", response_class=Response, responses={**XML_ANSWER, **TAGGED})
 async def read_sitemap_of_pages(request: Request, settings: Config, _: Public) -> Response:
     """The pages that every registry has."""
     told = crawling.sitemap_of_fixed_pages(settings)

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import NamedTuple
-from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -13,7 +12,7 @@ SELECT id, did, name FROM catalogue_card WHERE {_OWN} AND did IS NOT NULL AND id
 """  # noqa: S608
 
 _PAGES = f"""
-SELECT id, uuid, did, updated_at FROM catalogue_card WHERE {_OWN} AND id > $1 AND id <= $2 ORDER BY id LIMIT $3
+SELECT id, did, updated_at FROM catalogue_card WHERE {_OWN} AND id > $1 AND id <= $2 ORDER BY id LIMIT $3
 """  # noqa: S608
 
 # One look into the index for each range, however many cards it holds.
@@ -36,7 +35,6 @@ class PageOfAgent(NamedTuple):
     """An agent with a page on the web, and when its card last changed."""
 
     card_id: int
-    uuid: UUID
     did: str | None
     changed_at: datetime
 

@@ -7,6 +7,7 @@ from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.entity_tags import TAGGED
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -14,7 +15,6 @@ from hansa.foundation.words.errors import TooManyRequests
 from hansa.rooms.catalogue.front_doors.answers import (
     ASK_EACH_TIME,
     KEEP_FOR_MINUTES,
-    NOT_MODIFIED,
     document,
 )
 from hansa.rooms.catalogue.rules import BIGINT_MAX
@@ -45,8 +45,8 @@ api_router = APIRouter(
 )
 
 
-@root_router.get("/.well-known/ard.json", response_model=Manifest, responses=NOT_MODIFIED)
-@root_router.get("/.well-known/ai-catalog.json", response_model=Manifest, responses=NOT_MODIFIED)
+@root_router.get("/.well-known/ard.json", response_model=Manifest, responses=TAGGED)
+@root_router.get("/.well-known/ai-catalog.json", response_model=Manifest, responses=TAGGED)
 async def read_manifest(request: Request, settings: Config, _: Public) -> Response:
     """What this domain offers to agents: the search, the card of the registry, and every agent."""
     return document(request, manifest_of(settings), keep=KEEP_FOR_MINUTES)
@@ -66,7 +66,7 @@ async def explore_entries(
     return await explore(Desk(searcher, db, settings), body)
 
 
-@api_router.get("/catalogue", response_model=Manifest, responses=NOT_MODIFIED)
+@api_router.get("/catalogue", response_model=Manifest, responses=TAGGED)
 async def read_catalogue(
     request: Request,
     db: Db,
@@ -79,7 +79,7 @@ async def read_catalogue(
     return document(request, catalogue, keep=ASK_EACH_TIME)
 
 
-@api_router.get("/agents", response_model=ListOut, responses=NOT_MODIFIED)
+@api_router.get("/agents", response_model=ListOut, responses=TAGGED)
 async def list_agents(
     request: Request, query: Annotated[ListQuery, Query()], db: Db, settings: Config, _: Public
 ) -> Response:
@@ -94,7 +94,7 @@ async def list_agents(
 @api_router.get(
     "/agents/{identifier:path}",
     response_model=Entry,
-    responses={**NOT_MODIFIED, **problems(EntryUnknown)},
+    responses={**TAGGED, **problems(EntryUnknown)},
 )
 async def read_entry(
     request: Request,
