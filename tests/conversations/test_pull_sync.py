@@ -1,10 +1,16 @@
 """The registry reads the card that each agent serves itself, and tells operators how that goes."""
 
+import json
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from hansa.foundation.words.canonical import canonical_json
 from hansa.rooms.catalogue.replace import replace_document
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import (
@@ -17,6 +23,7 @@ from tests.rooms.catalogue.pulls.agent_host import (
     hosting,
     let_be_due,
     observed,
+    one_row,
     pull_cards,
     said,
     visit_of,
@@ -85,6 +92,7 @@ async def test_a_stub_becomes_the_card_that_the_host_serves(stage: Stage):
     assert card["card_data"]["pricing"] == served["pricing"]
     seen = await observed(agent)
     assert (seen["is_stub"], seen["host_verified_at"] is None) == (False, False)
+    await stage.registry.indexed()
     assert (await stage.registry.get("/discover", params={"query": "weaver"})).json()["total"] == 1
 
 
@@ -287,3 +295,53 @@ async def replace_card(agent: TestAgent, document: dict[str, Any]) -> None:
     """As its owner puts it."""
     card_id = (await card_of_agent(agent))["card_id"]
     await agent.registry.database.act(lambda tx: replace_document(tx, card_id, document, source="owner"))
+
+
+async def test_a_card_signed_by_its_agent_is_noted_and_a_changed_one_is_refused_where_that_is_enforced(
+    stage: Stage,
+):
+    stage.agents.serve()
+    agent = await hosted_agent(stage.registry, stage.agents.url)
+    runtime = stage.registry.runtime
+    enforcing = runtime.settings.model_copy(update={"jws_enforce": True, "jws_require_signature": True})
+    stage.registry.runtime = replace(runtime, settings=enforcing)
+    try:
+        assert await stage.pull() == 1
+        assert "carries no signature" in (await visit_of(agent))["trouble"]
+        card = stage.agents.card(pricing={"model": "per-request", "base_rate": 2})
+        stage.agents.cards[WELL_KNOWN] = {**card, "signatures": [signature_of(agent, card)]}
+        assert await stage.pull() == 1
+        assert (await card_of_agent(agent))["last_pull_status"] == "updated"
+        assert await signature_time(agent) is not None
+        stage.agents.cards[WELL_KNOWN]["pricing"] = {"model": "per-request", "base_rate": 0}
+        assert await stage.pull() == 1
+        assert "signature is refused" in (await visit_of(agent))["trouble"]
+        assert (await card_of_agent(agent))["card_data"]["pricing"]["base_rate"] == 2
+    finally:
+        stage.registry.runtime = runtime
+
+
+async def test_by_default_an_unsigned_card_is_taken_and_a_bad_signature_only_logged(stage: Stage):
+    agent = await pulled_agent(stage)
+    stage.agents.serve(description="New.", signatures=[{"protected": "e30", "signature": "AA"}])
+    assert await stage.pull() == 1
+    assert (await card_of_agent(agent))["description"] == "New."
+    assert await signature_time(agent) is None
+
+
+def signature_of(agent: TestAgent, card: dict[str, Any]) -> dict[str, str]:
+    """The agent's signature over the whole of a card."""
+    key = load_pem_private_key(agent.created["private_key_pem"].encode(), None)
+    assert isinstance(key, Ed25519PrivateKey)
+    header = {"alg": "EdDSA", "typ": "JOSE", "kid": "any", "canon": "sorted-ascii-json/1"}
+    protected, payload = encoded(json.dumps(header).encode()), encoded(canonical_json(card))
+    return {"protected": protected, "signature": encoded(key.sign(f"{protected}.{payload}".encode()))}
+
+
+def encoded(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+async def signature_time(agent: TestAgent) -> Any:
+    sql = "SELECT signature_verified_at FROM catalogue_card WHERE did = $1"
+    return (await one_row(agent.registry, sql, agent.did))["signature_verified_at"]

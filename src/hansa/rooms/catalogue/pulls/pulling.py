@@ -107,10 +107,12 @@ async def _take_over(tx: Tx, visit: Visit, standing: Standing, served: Served) -
         reason, version = await _replace(tx, visit, standing, served)
         kept = Remembered(served.found_at, served.etag, served_hash, frozenset(served.document), version)
     if kept.served_version in {standing.version, standing.version + (reason == "updated")}:
-        await store.stamp_host_verified(tx, visit.card_id)
+        if reason == "updated" or not standing.is_host_verified:
+            await store.stamp_host_verified(tx, visit.card_id)
         if served.document is not None:
             await store.stamp_signed(tx, visit.card_id, is_signed=served.is_signed)
-    await store.remember(tx, visit.card_id, kept)
+    if kept != visit.remembered:
+        await store.remember(tx, visit.card_id, kept)
     return reason
 
 
@@ -118,11 +120,12 @@ async def _replace(tx: Tx, visit: Visit, standing: Standing, served: Served) -> 
     """Whether the card has changed, and its version if that is now what its host serves."""
     assert served.document is not None
     assert served.card is not None
+    present = await store.document_of(tx, visit.card_id)
     served_before = visit.remembered.served_members
-    document = rules.with_owners_members(served.document, standing.card_data, served_before)
+    document = rules.with_owners_members(served.document, present, served_before)
     replaced = await replace_document(tx, visit.card_id, document, source="pull")
     if replaced is None:
-        is_served = rules.says_the_same(standing.card_data, served.card)
+        is_served = rules.says_the_same(present, served.card)
         return "unchanged", standing.version if is_served else None
     event = AgentCardPulled(
         did=standing.did,

@@ -61,7 +61,8 @@ class Standing:
     did: str
     addresses: Addresses
     version: int
-    card_data: dict[str, Any] = field(repr=False)
+    is_host_verified: bool
+    """Whether that was noted a short while ago."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,9 @@ FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.errand 
 """  # noqa: S608
 
 _LOCK_CARD = f"""
-SELECT c.did, c.version, c.card_data, {_INTERFACES} FROM catalogue_card c WHERE c.id = $1 FOR NO KEY UPDATE
+SELECT c.did, c.version, coalesce(c.host_verified_at, '-infinity') > now() - {OBSERVED_ANEW_AFTER} AS is_host_verified,
+  {_INTERFACES}
+FROM catalogue_card c WHERE c.id = $1 FOR NO KEY UPDATE
 """  # noqa: S608
 
 _LOCK_VISIT = """
@@ -70,10 +72,7 @@ UPDATE catalogue_card SET last_pull_status = $2, pull_failures = $3,
 WHERE id = $1
 """
 
-_HOST_VERIFIED = f"""
-UPDATE catalogue_card SET host_verified_at = clock_timestamp()
-WHERE id = $1 AND coalesce(host_verified_at, '-infinity') < now() - {OBSERVED_ANEW_AFTER}
-"""  # noqa: S608
+_HOST_VERIFIED = "UPDATE catalogue_card SET host_verified_at = clock_timestamp() WHERE id = $1"
 
 _SIGNED = f"""
 UPDATE catalogue_card SET signature_verified_at = clock_timestamp()
@@ -131,8 +130,16 @@ async def lock(tx: Tx, visit: Visit) -> Standing | None:
         did=row["did"],
         addresses=_addresses(row),
         version=row["version"],
-        card_data=json.loads(row["card_data"]),
+        is_host_verified=row["is_host_verified"],
     )
+
+
+async def document_of(tx: Tx, card_id: int) -> dict[str, Any]:
+    """The document of a locked card."""
+    document: dict[str, Any] = json.loads(
+        await tx.fetchval("SELECT card_data FROM catalogue_card WHERE id = $1", card_id)
+    )
+    return document
 
 
 async def end(
