@@ -408,5 +408,6 @@ async def test_a_card_can_be_judged_before_it_is_published(registry):
         assert bad["is_valid"] is False
         assert bad["detail"]
         assert bad["errors"][0].keys() == {"field", "message"}
+        assert all(error["field"].startswith("$") for error in bad["errors"])
         assert bad["validated_card_data"] is None
     assert (await registry.post("/utils/validate-card", json={})).status_code == 422

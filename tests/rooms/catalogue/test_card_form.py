@@ -167,6 +167,9 @@ def test_texts_are_stored_in_one_unicode_form():
         ("humanReadableId", "Org/Name"),
         ("humanReadableId", "org/../name"),
         ("humanReadableId", 4),
+        ("humanReadableId", "admin/help"),
+        ("humanReadableId", "fee-collector/one"),
+        ("skills", [{"id": "s", "name": "S", "description": 3, "tags": ["t"]}]),
         ("securitySchemes", {"a": {"type": []}}),
         ("securitySchemes", []),
         ("x", "y" * 2049),
@@ -179,6 +182,39 @@ def test_a_card_that_is_not_of_the_form_is_refused_and_the_trouble_named(member,
         require_card({**card_of(), member: value})
     assert refused.value.field
     assert refused.value.detail
+
+
+@pytest.mark.parametrize(
+    ("members", "paths"),
+    [
+        ({"name": 7}, ["$.name"]),
+        ({"capabilities": {"streaming": "yes"}}, ["$.capabilities.streaming"]),
+        ({"skills": [{"id": "s", "name": "S", "tags": ["t"]}]}, ["$.skills[0].description"]),
+        ({"x'y": "a\x07"}, ["$['x\\'y']"]),
+        ({"a b": {"c": ["\x07"]}}, ["$['a b'].c[0]"]),
+        (
+            {"securitySchemes": {"a.b": {"apiKeySecurityScheme": {}}}},
+            [
+                "$.securitySchemes['a.b'].apiKeySecurityScheme.location",
+                "$.securitySchemes['a.b'].apiKeySecurityScheme.name",
+            ],
+        ),
+        (
+            {"name": 7, "version": "", "skills": [{"id": "", "name": "S", "description": "D", "tags": [1]}]},
+            ["$.skills[0].tags", "$.name", "$.skills[0].tags[0]", "$.version", "$.skills[0].id"],
+        ),
+        (
+            {
+                "supportedInterfaces": [
+                    {"url": "https://a.b", "protocol_binding": "J", "protocolVersion": "1"}
+                ]
+            },
+            ["$.supportedInterfaces[0].protocol_binding", "$.supportedInterfaces[0].protocolBinding"],
+        ),
+    ],
+)
+def test_every_fault_is_named_by_its_json_path(members, paths):
+    assert [trouble.field for trouble in check_card({**card_of(), **members}).troubles] == paths
 
 
 def test_no_distorted_card_crashes_the_judge():

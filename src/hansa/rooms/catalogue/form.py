@@ -6,7 +6,7 @@
 
 import copy
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ from .errors import CardInvalid
 from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
 from .payment import is_derived
-from .shape import shape_troubles, wire_name
+from .shape import missing_troubles, shape_troubles, wire_name
 
 PLATFORM_MEMBERS = frozenset(
     {
@@ -74,7 +74,7 @@ def peers_part(card: dict[str, Any]) -> dict[str, Any]:
 
 def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> CheckedCard:
     if not isinstance(card_data, dict):
-        return CheckedCard(None, (Trouble("card_data", "An agent card is a JSON object."),))
+        return CheckedCard(None, (Trouble(limits.ROOT, "An agent card is a JSON object."),))
     if troubles := tuple(limits.size_troubles(card_data)):
         return CheckedCard(None, troubles)
     card = with_interfaces(part(_normalised(card_data)))
@@ -82,11 +82,10 @@ def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> 
         *limits.count_troubles(card),
         *limits.text_troubles(card),
         *_name_troubles(card),
-        *shape_troubles(card, CARD_MESSAGE),
-        *_protocol_troubles(card),
+        *_form_troubles(card),
     )
     if troubles:
-        return CheckedCard(None, troubles[:TROUBLES_TOLD])
+        return CheckedCard(None, _one_of_each_member(troubles))
     complete = with_both_halves(card)
     # What is handed out must be readable again, so the derived half is judged as well.
     troubles = tuple(_protocol_troubles(complete))
@@ -118,8 +117,25 @@ def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     hri = card.get("humanReadableId")
     if hri is not None and not human_readable_id.is_well_formed(hri):
         yield Trouble(
-            "humanReadableId", "A humanReadableId is `org/name` in lower-case letters, digits, `.`, `_`, `-`."
+            "$.humanReadableId",
+            "A humanReadableId is `org/name` in lower-case letters, digits, `.`, `_`, `-`.",
         )
+    elif hri is not None and human_readable_id.is_reserved(hri):
+        yield Trouble(
+            "$.humanReadableId", "Names of that organization are kept for registries and operators."
+        )
+
+
+def _form_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    """What is not of the A2A form. Where the official types would give up, what else is missing is looked for here."""
+    troubles = tuple(shape_troubles(card, CARD_MESSAGE))
+    yield from troubles
+    yield from missing_troubles(card, CARD_MESSAGE) if troubles else _protocol_troubles(card)
+
+
+def _one_of_each_member(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
+    first = {trouble.field: trouble for trouble in reversed(tuple(troubles))}
+    return tuple(reversed(first.values()))[:TROUBLES_TOLD]
 
 
 def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
@@ -127,11 +143,13 @@ def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     try:
         validate_proto_required_fields(parse_agent_card(copy.deepcopy(card)))
     except InvalidParamsError as trouble:
-        for error in (trouble.data or {}).get("errors", []):
+        missing = tuple(missing_troubles(card, CARD_MESSAGE))
+        yield from missing
+        for error in () if missing else (trouble.data or {}).get("errors", []):
             yield Trouble(wire_name(error["field"]), error["message"])
     # The official parser lets some shapes it does not expect escape as plain Python errors.
     except (ParseError, AttributeError, TypeError, ValueError, KeyError) as trouble:
-        yield Trouble("card_data", f"The card is not of the A2A form: {str(trouble).rstrip('.')[:300]}.")
+        yield Trouble(limits.ROOT, f"The card is not of the A2A form: {str(trouble).rstrip('.')[:300]}.")
 
 
 def _normalised(value: Any) -> Any:

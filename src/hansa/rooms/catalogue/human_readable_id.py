@@ -5,10 +5,14 @@ import unicodedata
 from typing import Any
 from uuid import UUID
 
+from hansa.foundation.words.did import RESERVED_NAMESPACES
+
 _PART = r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?"
 _FORM = re.compile(rf"{_PART}/{_PART}", re.ASCII)
 _ODD = re.compile(r"[^a-z0-9]+", re.ASCII)
 SLUG_MAX = 48
+ORG_DEFAULT = "agents"
+_RESERVED = frozenset(name.replace("-", "_") for name in RESERVED_NAMESPACES)
 
 
 def is_well_formed(text: Any) -> bool:
@@ -16,9 +20,15 @@ def is_well_formed(text: Any) -> bool:
     return isinstance(text, str) and _FORM.fullmatch(text) is not None
 
 
+def is_reserved(text: str) -> bool:
+    """Whether the name speaks for a registry or its operator, in any spelling that reads alike."""
+    return text.partition("/")[0].replace("-", "_") in _RESERVED
+
+
 def generated(registry_name: str, card_name: str, unique: UUID) -> str:
     """A free name for a card that brings none."""
-    return f"{_slug(registry_name)}/{_slug(card_name)}-{unique.hex[:12]}"
+    org = _slug(registry_name)
+    return f"{ORG_DEFAULT if is_reserved(org) else org}/{_slug(card_name)}-{unique.hex[:12]}"
 
 
 def _slug(text: str) -> str:

@@ -37,15 +37,30 @@ KINDS: dict[str, type[object]] = {
 
 _KIND_NAMES: dict[type[object], str] = {str: "a string that is not empty", list: "a list", dict: "an object"}
 SOCKET_SCHEMES = frozenset({"ws", "wss"})
+ROOT = "$"
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class Trouble(NamedTuple):
-    """What is wrong with one member of a card."""
+    """What is wrong with one member of a card; `field` is its JSON path, from `$`, the card itself."""
 
     field: str
     message: str
+
+
+def below(path: str, name: str, *, verbatim: bool = False) -> str:
+    """The JSON path of a member."""
+    if verbatim or _PLAIN_NAME.fullmatch(name):
+        return f"{path}.{name}"
+    quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{path}['{quoted}']"
+
+
+def item(path: str, position: int) -> str:
+    """The JSON path of an item of a list."""
+    return f"{path}[{position}]"
 
 
 class _Value(NamedTuple):
@@ -57,13 +72,13 @@ class _Value(NamedTuple):
 
 def size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     """What makes a card too large to look at closely; nothing else may read the card before this."""
-    waiting = [_Value("", "", card, 1)]
+    waiting = [_Value(ROOT, "", card, 1)]
     seen = 0
     while waiting:
         here = waiting.pop()
         seen += 1
         if seen > VALUES_MAX:
-            yield Trouble("card_data", f"The card holds more than {VALUES_MAX} values.")
+            yield Trouble(ROOT, f"The card holds more than {VALUES_MAX} values.")
             return
         if here.depth > DEPTH_MAX:
             yield Trouble(here.path, f"The card is nested deeper than {DEPTH_MAX} levels.")
@@ -72,15 +87,15 @@ def size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     try:
         text = json.dumps(card, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        yield Trouble("card_data", "The card holds a number that JSON cannot write.")
+        yield Trouble(ROOT, "The card holds a number that JSON cannot write.")
         return
     if len(text.encode("utf-8", "replace")) > CARD_MAX_BYTES:
-        yield Trouble("card_data", f"The card is larger than {CARD_MAX_BYTES} bytes.")
+        yield Trouble(ROOT, f"The card is larger than {CARD_MAX_BYTES} bytes.")
 
 
 def text_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     """Strings that are too long, hold control characters, or should be URLs and are not."""
-    waiting = [_Value("", "", card, 1)]
+    waiting = [_Value(ROOT, "", card, 1)]
     while waiting:
         here = waiting.pop()
         if len(here.name) > MEMBER_NAME_MAX or _CONTROL.search(here.name):
@@ -97,18 +112,20 @@ def count_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     """Lists and names beyond their bounds, and members of the wrong kind that the official types do not know."""
     name = card.get("name")
     if isinstance(name, str) and (len(name) > NAME_MAX or name != name.strip()):
-        yield Trouble("name", f"The name is longer than {NAME_MAX} characters or has blanks around it.")
+        yield Trouble(
+            below(ROOT, "name"), f"The name is longer than {NAME_MAX} characters or has blanks around it."
+        )
     for member, most in LISTS.items():
         if len(card[member] if isinstance(card.get(member), list) else ()) > most:
-            yield Trouble(member, f"The list holds more than {most} items.")
+            yield Trouble(below(ROOT, member), f"The list holds more than {most} items.")
     for member, kind in KINDS.items():
         if member in card and (not isinstance(card[member], kind) or card[member] == ""):
-            yield Trouble(member, f"This member is {_KIND_NAMES[kind]}.")
-    yield from _tag_troubles("tags", card.get("tags"))
+            yield Trouble(below(ROOT, member), f"This member is {_KIND_NAMES[kind]}.")
+    yield from _tag_troubles("$.tags", card.get("tags"))
     skills = card.get("skills")
     for position, skill in enumerate(skills if isinstance(skills, list) else []):
         if isinstance(skill, dict):
-            yield from _tag_troubles(f"skills[{position}].tags", skill.get("tags"))
+            yield from _tag_troubles(f"$.skills[{position}].tags", skill.get("tags"))
 
 
 def is_fitting_url(name: str, text: str, *, is_endpoint: bool) -> bool:
@@ -127,12 +144,11 @@ def is_fitting_url(name: str, text: str, *, is_endpoint: bool) -> bool:
 
 def _members(here: _Value) -> Iterator[_Value]:
     if isinstance(here.value, dict):
-        prefix = f"{here.path}." if here.path else ""
         for name, value in here.value.items():
-            yield _Value(prefix + name, name, value, here.depth + 1)
+            yield _Value(below(here.path, name), name, value, here.depth + 1)
     elif isinstance(here.value, list):
         for position, value in enumerate(here.value):
-            yield _Value(f"{here.path}[{position}]", here.name, value, here.depth + 1)
+            yield _Value(item(here.path, position), here.name, value, here.depth + 1)
 
 
 def _string_troubles(here: _Value) -> Iterator[Trouble]:
@@ -141,7 +157,7 @@ def _string_troubles(here: _Value) -> Iterator[Trouble]:
         yield Trouble(here.path, f"The text is longer than {most} characters.")
     elif _CONTROL.search(here.value):
         yield Trouble(here.path, "The text holds control characters.")
-    elif not is_fitting_url(here.name, here.value, is_endpoint=here.path.startswith("endpoints.")):
+    elif not is_fitting_url(here.name, here.value, is_endpoint=here.path.startswith("$.endpoints.")):
         yield Trouble(here.path, "The URL is not an absolute http or https URL without credentials.")
 
 

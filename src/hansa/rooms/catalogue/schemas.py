@@ -225,7 +225,7 @@ class ValidateCardIn(BaseModel):
 class CardTrouble(BaseModel):
     """What is wrong with one member."""
 
-    field: str
+    field: str = Field(description="The JSON path of the member, such as `$.skills[0].tags`.")
     message: str
 
 
