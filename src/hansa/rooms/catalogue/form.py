@@ -118,11 +118,8 @@ def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     if hri is not None and not human_readable_id.is_well_formed(hri):
         yield Trouble(
             "$.humanReadableId",
-            "A humanReadableId is `org/name` in lower-case letters, digits, `.`, `_`, `-`.",
-        )
-    elif hri is not None and human_readable_id.is_reserved(hri):
-        yield Trouble(
-            "$.humanReadableId", "Names of that organization are kept for registries and operators."
+            "A humanReadableId is `org/name` in lower-case letters, digits, `.`, `_`, `-`, and its organization"
+            " does not speak for a registry.",
         )
 
 
