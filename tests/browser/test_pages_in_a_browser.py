@@ -22,7 +22,6 @@ OWN_PAGES = [path for path in PAGES if path != "/docs"]
 REFRESHED = 6000
 # The description draws only the operations in sight, so the page must be as high as all of them.
 ALL_IN_SIGHT = {"width": 1280, "height": 20_000}
-HOSTILE = '"><svg onload=alert(1)><img src=x onerror=alert(2)>'
 
 SHOWN_OPERATIONS = """blocks => blocks.map(block => [
   block.querySelector(".opblock-summary-method").textContent,
@@ -61,25 +60,38 @@ async def settled(visit, path, **settings):
 
 
 async def test_no_page_asks_another_host_or_breaks_its_own_policy(registry, visit):
-    await registry.agent(iconUrl="https://pictures.example.org/icon.png")
-    for path in PAGES:
+    agent = await registry.agent(iconUrl="https://pictures.example.org/icon.png")
+    await registry.indexed()
+    for path in [*PAGES, f"/agents/{agent.did}"]:
         opened = await settled(visit, path)
         assert (path, opened.strangers, opened.complaints) == (path, [], [])
 
 
 async def test_every_page_fits_a_telephone(registry, visit):
-    await registry.agent(name="W" * 120, description="unbroken" * 100, tags=["t" * 60])
-    widths = {}
-    for path in PAGES:
-        opened = await settled(visit, path, viewport={"width": 360, "height": 740})
+    skill = {
+        "id": "s",
+        "name": "s" * 100,
+        "description": "unbroken" * 100,
+        "tags": ["t" * 60],
+        "examples": ["e" * 200],
+    }
+    url = "https://agent.example.org/" + "u" * 300
+    agent = await registry.agent(
+        name="W" * 120, description="unbroken" * 100, tags=["t" * 60], skills=[skill], documentationUrl=url
+    )
+    await registry.indexed()
+    paths, widths = [*PAGES, f"/agents/{agent.did}", "/catalogue?q=www&tag=" + "t" * 60], {}
+    for path in paths:
+        opened = await settled(visit, path, viewport={"width": 320, "height": 740})
         widths[path] = await opened.page.evaluate("document.documentElement.scrollWidth")
-    assert widths == dict.fromkeys(PAGES, 360)
+    assert widths == dict.fromkeys(paths, 320)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_every_text_stands_out_from_its_ground(registry, visit, scheme):
-    await registry.agent(tags=["ships"])
-    for path in OWN_PAGES:
+    agent = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
+    await registry.indexed()
+    for path in [*OWN_PAGES, f"/agents/{agent.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]:
         opened = await settled(visit, path, color_scheme=scheme)
         assert (path, await opened.page.evaluate(FAINT_TEXTS)) == (path, [])
 
@@ -134,24 +146,6 @@ async def test_the_front_page_says_when_the_registry_does_not_answer_and_when_it
     await page.context.set_offline(offline=False)
     await page.clock.run_for(REFRESHED)
     await expect(trouble).to_have_count(0)
-
-
-async def test_what_a_card_says_runs_nothing(registry, visit):
-    await registry.agent(name=HOSTILE, description=HOSTILE, tags=[HOSTILE])
-    opened = await visit("/catalogue")
-    await expect(opened.page.get_by_role("heading", name=HOSTILE)).to_be_visible()
-    assert await opened.page.locator("main svg, main img").count() == 0
-    assert opened.complaints == []
-
-
-async def test_the_catalogue_is_searched_without_a_script(registry, visit):
-    developer = await registry.developer()
-    await developer.agent(name="Needle")
-    await developer.agent(name="Haystack")
-    page = (await visit("/catalogue", java_script_enabled=False)).page
-    await page.get_by_role("searchbox").fill("needle")
-    await page.get_by_role("button", name="Search").click()
-    await expect(page.get_by_role("heading", level=2)).to_have_text(["Needle"])
 
 
 async def test_a_command_is_copied_whole(visit):

@@ -22,11 +22,11 @@ PAGES = {
     "/docs/problems": "INSUFFICIENT_BALANCE",
     "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
 }
+CHECKED_FILES = ("agent.js", "canonical.js", "catalogue.css", "catalogue.js", "verify.js")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-ODD_PRICES = ({}, {"model": ["x"], "base_rate": 1}, {"base_rate": {"a": 1}, "model": "x"}, {"model": "free"})
 REFUSED = (
     ("GET", "/nothing/here", 404),
     ("PUT", "/health", 405),
@@ -34,7 +34,13 @@ REFUSED = (
     ("GET", "/health?a=%00", 400),
     ("GET", "/api/v1/teg/balance", 401),
 )
-HOSTILE = '"><svg onload=alert(1)><script>alert(2)</script>{{ 7*7 }}'
+
+
+@pytest.fixture
+async def registry(registry: TestRegistry) -> TestRegistry:
+    """A registry that knows its catalogue."""
+    await registry.indexed()
+    return registry
 
 
 async def test_every_page_answers_with_its_content(registry: TestRegistry):
@@ -55,6 +61,7 @@ async def test_every_page_lets_the_browser_load_only_what_the_registry_serves(re
 
 async def test_no_page_refers_to_another_host(registry: TestRegistry):
     await registry.agent(name="Elsewhere", iconUrl="https://pictures.example.org/icon.png")
+    await registry.indexed()
     for path in PAGES:
         page = ReadPage((await registry.http.get(path)).text)
         assert page.addresses
@@ -70,6 +77,7 @@ async def test_no_page_carries_a_script_or_style_of_its_own(registry: TestRegist
 
 async def test_every_address_on_a_page_leads_somewhere(registry: TestRegistry):
     await registry.agent()
+    await registry.indexed()
     pages = [ReadPage((await registry.http.get(path)).text) for path in PAGES]
     for address in {address for page in pages for address in page.addresses if address.startswith("/")}:
         assert (await registry.http.get(address)).status_code == 200, address
@@ -112,82 +120,6 @@ async def test_the_front_page_shows_the_supply_without_a_script(registry: TestRe
 )
 def test_an_amount_is_shown_in_groups_of_three_up_to_its_point(amount, shown):
     assert rendering.grouped(amount) == shown
-
-
-async def test_what_a_card_says_is_shown_as_text(registry: TestRegistry):
-    skill = {"id": "s", "name": HOSTILE, "description": HOSTILE, "tags": [HOSTILE]}
-    pricing = {"model": HOSTILE, "base_rate": HOSTILE}
-    await registry.agent(name=HOSTILE, description=HOSTILE, skills=[skill], tags=[HOSTILE], pricing=pricing)
-    text = (await registry.http.get("/catalogue")).text
-    assert text.count("&lt;svg onload=alert(1)&gt;") >= 6
-    assert "{{ 7*7 }}" in text
-    page = ReadPage(text)
-    assert "svg" not in page.elements
-    assert "onload" not in page.attributes
-
-
-async def test_what_is_searched_is_shown_as_text(registry: TestRegistry):
-    text = (await registry.http.get("/catalogue", params={"search": HOSTILE})).text
-    assert "&lt;svg onload" in text
-    assert "onload" not in ReadPage(text).attributes
-
-
-async def test_the_catalogue_shows_who_an_agent_is_and_what_it_costs(registry: TestRegistry):
-    agent = await registry.agent(
-        name="Cog builder", tags=["ships"], pricing={"model": "per-request", "base_rate": 2.5}
-    )
-    text = (await registry.http.get("/catalogue")).text
-    for shown in ("Cog builder", agent.did, "ships", "2.5 AVT per request"):
-        assert shown in text
-
-
-async def test_a_price_in_an_odd_form_is_left_out(registry: TestRegistry):
-    developer = await registry.developer()
-    for pricing in ODD_PRICES:
-        await developer.agent(name="Odd", pricing=pricing)
-    text = (await registry.http.get("/catalogue")).text
-    assert text.count("<h2>Odd</h2>") == len(ODD_PRICES)
-    assert "<dt>Price</dt>" not in text
-
-
-async def test_the_catalogue_finds_by_name_and_leaves_the_others_out(registry: TestRegistry):
-    developer = await registry.developer()
-    await developer.agent(name="Needle")
-    await developer.agent(name="Haystack")
-    text = (await registry.http.get("/catalogue", params={"search": "needl"})).text
-    assert "<h2>Needle</h2>" in text
-    assert "Haystack" not in text
-
-
-async def test_a_search_without_a_match_says_so(registry: TestRegistry):
-    await registry.agent()
-    text = (await registry.http.get("/catalogue", params={"search": "nobody of that name"})).text
-    assert "Nobody matches." in text
-
-
-async def test_an_empty_catalogue_leads_to_the_first_steps(registry: TestRegistry):
-    assert "Nobody is listed yet." in (await registry.http.get("/catalogue")).text
-
-
-async def test_every_listed_agent_is_on_exactly_one_page_of_the_catalogue(registry: TestRegistry):
-    developer = await registry.developer()
-    names = [f"Agent number {number}" for number in range(26)]
-    for name in names:
-        await developer.agent(name=name)
-    seen, path = [], "/catalogue"
-    while path:
-        text = (await registry.http.get(path)).text
-        seen += re.findall(r"<h2>(Agent number \d+)</h2>", text)
-        further = re.search(r'rel="next" href="([^"]+)"', text)
-        path = further[1].replace("&amp;", "&") if further else None
-    assert sorted(seen) == sorted(names)
-
-
-async def test_a_page_beyond_the_end_of_the_catalogue_is_empty(registry: TestRegistry):
-    await registry.agent()
-    answer = await registry.http.get("/catalogue", params={"skip": 10**9})
-    assert answer.status_code == 200
-    assert 'rel="prev"' in answer.text
 
 
 @pytest.mark.parametrize(
@@ -254,7 +186,7 @@ async def test_only_files_of_the_console_are_served(registry: TestRegistry):
 
 
 @pytest.mark.parametrize(
-    "file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js", "set-password.js"]
+    "file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js", "set-password.js", *CHECKED_FILES]
 )
 def test_our_own_files_name_no_other_host(file):
     assert ADDRESS.findall((rendering.STATIC / file).read_text()) == []

@@ -15,6 +15,8 @@ _.meaning
 _.documentation_url
 _.examples
 _.is_for_search_engines
+_.is_narrowed
+_.is_theirs
 _.json_ld
 _.organization
 _.organization_url

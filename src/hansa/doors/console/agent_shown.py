@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hansa.doors.console.calling import Interface, Snippet, interfaces_of, snippets_of
+from hansa.doors.console.marks_shown import marks_of
 from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue
@@ -29,6 +30,7 @@ class AgentPage:
     card: catalogue.Card
     path: str
     price: Price
+    marks: list[str]
     version: str
     organization: Any
     organization_url: Any
@@ -53,6 +55,10 @@ class AgentPage:
             card=card,
             path=path,
             price=price,
+            marks=marks_of(
+                card,
+                is_verified=card.host_verified_at is not None or card.signature_verified_at is not None,
+            ),
             version=_text(document.get("version")),
             organization=provider.get("organization"),
             organization_url=provider.get("url"),

@@ -1,54 +1,35 @@
-"""A card as the catalogue page shows it: text only, so that nothing an owner wrote becomes a link or a picture."""
+"""The cards of the catalogue page: what the registry says of each, and apart from that what its owner wrote."""
 
 from dataclasses import dataclass
-from typing import Any
 
+from hansa.doors.console.agent_shown import path_of
+from hansa.doors.console.marks_shown import marks_of
+from hansa.doors.console.prices import Price, price_of
 from hansa.rooms import catalogue
 
 TAGS_SHOWN = 8
-SKILLS_SHOWN = 6
+PARTS = {"name": "name", "tags": "tags", "skills": "skills", "description": "description", "did": "DID"}
 
 
 @dataclass(frozen=True)
 class ShownAgent:
-    """One agent of the catalogue."""
+    """One card of the list."""
 
-    card_id: int
-    did: str | None
-    human_readable_id: str
-    name: str
-    description: str
-    origin: str | None
-    is_stub: bool
-    price: str | None
+    card: catalogue.FoundCard
+    path: str
+    price: Price
     tags: list[str]
-    skills: list[str]
+    marks: list[str]
+    matched_in: list[str]
 
     @classmethod
-    def of(cls, card: catalogue.Card) -> "ShownAgent":
-        """What the page shows of a card read with its document."""
-        document = card.card_data or {}
+    def of(cls, card: catalogue.FoundCard) -> "ShownAgent":
+        """What the list shows of a card that was found."""
         return cls(
-            card_id=card.card_id,
-            did=card.did,
-            human_readable_id=card.human_readable_id,
-            name=card.name,
-            description=card.description,
-            origin=card.source_registry,
-            is_stub=card.is_stub,
-            price=_price(document.get("pricing"), card.settlement_currency),
-            tags=list(document.get("tags", []))[:TAGS_SHOWN],
-            skills=[skill["name"] for skill in document.get("skills", []) if skill.get("name")][
-                :SKILLS_SHOWN
-            ],
+            card=card,
+            path=path_of(card.did, card.card_id),
+            price=price_of({"pricing": card.pricing}, card.settlement_currency),
+            tags=card.tags[:TAGS_SHOWN],
+            marks=marks_of(card, is_verified=card.verified),
+            matched_in=[PARTS[part] for part in card.why.fields],
         )
-
-
-def _price(pricing: Any, unit: str) -> str | None:
-    """A price that the card states in the usual form; an owner may have written anything."""
-    if not isinstance(pricing, dict):
-        return None
-    rate, model = pricing.get("base_rate"), pricing.get("model")
-    if isinstance(rate, bool) or not isinstance(rate, int | float | str) or not isinstance(model, str):
-        return None
-    return f"{rate} {unit} {model.replace('_', ' ').replace('-', ' ')}"

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.agent_shown import AgentPage
+from hansa.doors.console.agents_shown import ShownAgent
+from hansa.doors.console.looking import PAGE, Looking, chosen, offered, orders
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
@@ -17,6 +19,31 @@ from hansa.rooms import catalogue
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(within_read_limit)]
 )
+
+
+@router.get("/catalogue")
+async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search, db: Db) -> HTMLResponse:
+    """The agents that may be shown, searched and narrowed as the address says."""
+    looking = Looking.at(request.query_params)
+    try:
+        found = await catalogue.discover(searcher, db, looking.wanted())
+    except catalogue.SearchNotReady as trouble:
+        answer = page(request, "not-ready.html", status=trouble.status, address=looking.address)
+        answer.headers["Retry-After"] = "1"
+        return answer
+    last = looking.offset + PAGE
+    return page(
+        request,
+        "catalogue.html",
+        looking=looking,
+        total=found.total,
+        agents=[ShownAgent.of(card) for card in found.results],
+        groups=offered(looking, found.facets),
+        chosen=chosen(looking),
+        orders=orders(looking),
+        earlier=looking.but(offset=max(0, looking.offset - PAGE)) if looking.offset else None,
+        later=looking.but(offset=last) if last < found.total else None,
+    )
 
 
 @router.get("/agents/{card_key}")

@@ -70,7 +70,7 @@ DEVELOPER_TOKEN=$(field access_token < login.json)
     )
     yield Step(
         "Discover an agent",
-        "Anyone may ask. Each result names the DID to pay; its card says where to call it.",
+        "Anyone may ask; a new card is found within a second. Each result names the DID to pay; its card says where to call it.",
         """
 curl -sSw '\\n' "$REGISTRY/discover?query=translator"
 PAYEE=$(field agent_did < payee.json)

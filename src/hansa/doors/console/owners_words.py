@@ -20,6 +20,7 @@ NOTHING_TO_SEE = "(nothing that can be seen)"
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _JOINERS = frozenset("\u200c\u200d")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_MARKS = frozenset({"Mn", "Me"})
 _LAID_OUT = frozenset("\n\t")
 
 
@@ -33,9 +34,10 @@ def seen(text: str) -> str:
             if _joins(text, position):
                 kept.append(letter)
             continue
-        if letter in _FILLERS or (unicodedata.category(letter) in _UNSEEN and letter not in _LAID_OUT):
+        category = unicodedata.category(letter)
+        if letter in _FILLERS or (category in _UNSEEN and letter not in _LAID_OUT):
             continue
-        marks = marks + 1 if unicodedata.combining(letter) else 0
+        marks = marks + 1 if category in _MARKS else 0
         if marks <= MARKS_ON_A_LETTER_MAX:
             kept.append(letter)
     return "".join(kept)

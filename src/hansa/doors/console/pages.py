@@ -1,4 +1,4 @@
-"""Web pages of the registry: what it is, who is in it, how to begin, how to call it, and what its refusals mean.
+"""Web pages of the registry: what it is, how to begin, how to call it, and what its refusals mean.
 
 - A page shows only what anyone may read over the public API.
 - A page works without JavaScript, except for the live lines, the interactive description and the new password.
@@ -7,12 +7,10 @@
 
 import inspect
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.agents_shown import ShownAgent
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
@@ -21,12 +19,10 @@ from hansa.foundation.plumbing.problem_docs import every_refusal
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import format_amount
-from hansa.rooms import auditor, catalogue
+from hansa.rooms import auditor
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-AGENTS_SHOWN = 24
-SKIP_MAX = 10**9
 READS = [Depends(within_read_limit)]
 
 
@@ -45,33 +41,6 @@ async def show_front(_: Public, request: Request, db: Db) -> HTMLResponse:
         )
     ]
     return page(request, "front.html", watch=watch, figures=figures)
-
-
-@router.get("/catalogue", dependencies=READS)
-async def show_catalogue(
-    _: Public,
-    request: Request,
-    db: Db,
-    settings: Config,
-    search: Annotated[str, Query(max_length=100)] = "",
-    skip: Annotated[int, Query(ge=0, le=SKIP_MAX)] = 0,
-) -> HTMLResponse:
-    """The agents that may be shown, the newest first."""
-    filters = catalogue.Filters(settings.settlement_currency, search=search.strip(), include_federated=True)
-    wanted = catalogue.PageWanted(AGENTS_SHOWN, skip, updated_since=None, next=None, with_data=True)
-    found = await db.read(lambda tx: catalogue.list_cards(tx, filters, wanted))
-    last = skip + len(found.cards)
-    return page(
-        request,
-        "catalogue.html",
-        search=search.strip(),
-        total=found.total,
-        agents=[ShownAgent.of(card) for card in found.cards],
-        first=skip + 1,
-        last=last,
-        earlier=max(0, skip - AGENTS_SHOWN) if skip else None,
-        later=last if found.cards and last < found.total else None,
-    )
 
 
 @router.get("/first-steps")

@@ -4,6 +4,7 @@ from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspe
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, PageWanted, list_cards
+from .marks import standing_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import Ownership
 from .owning import router as owning_router
@@ -15,7 +16,18 @@ from .records import Card, StoredCard
 from .replace import replace_document
 from .retire import erase_old, leave_nothing, retire_card
 from .routes import router
-from .search import Discovery, Facets, FoundCard, Search, Searcher, SearchNotReady, Wanted, Why, discover
+from .search import (
+    LOCAL_ORIGIN,
+    Discovery,
+    Facets,
+    FoundCard,
+    Search,
+    Searcher,
+    SearchNotReady,
+    Wanted,
+    Why,
+    discover,
+)
 from .search import router as search_router
 from .signatures import AgentKey, ExportDesk
 from .signatures import router as signatures_router
@@ -24,6 +36,7 @@ from .versions.records import Replaced
 from .versions.routes import router as versions_router
 
 __all__ = [
+    "LOCAL_ORIGIN",
     "AgentKey",
     "Card",
     "CardInvalid",
@@ -69,6 +82,7 @@ __all__ = [
     "router",
     "search_router",
     "signatures_router",
+    "standing_of",
     "suspend_card",
     "suspend_listings",
     "versions_router",

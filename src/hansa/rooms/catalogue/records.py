@@ -60,6 +60,11 @@ class Card:
     trust_domain: str
     liveness: str
     liveness_checked_at: datetime | None
+    last_alive_at: datetime | None
+    host_verified_at: datetime | None
+    signature_verified_at: datetime | None
+    encircled: bool
+    bonded: bool
     verified_jobs: int
     hidden_since: datetime | None
     card_data: dict[str, Any] | None = None

@@ -4,9 +4,10 @@ from .discover import discover
 from .errors import SearchNotReady
 from .routes import Search, router
 from .searcher import Searcher
-from .wanted import Discovery, Facets, FoundCard, Wanted, Why
+from .wanted import LOCAL_ORIGIN, Discovery, Facets, FoundCard, Wanted, Why
 
 __all__ = [
+    "LOCAL_ORIGIN",
     "Discovery",
     "Facets",
     "FoundCard",

@@ -1,0 +1,190 @@
+"""What a visitor of the catalogue looks for. All of it stands in the address, so a page can be kept, sent and gone back to.
+
+A part of the address that means nothing is passed over: a person who follows an old or cut link still sees a page.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from hansa.rooms import catalogue
+
+PAGE = 20
+TAGS_OFFERED = 12
+ORIGINS_OFFERED = 12
+TEXT_MAX = 100
+ORIGINS_MAX = 600
+TAG_MAX = 60
+
+SORTS = {
+    "relevance": "Best match",
+    "newest": "Newest",
+    "reputation": "Reputation",
+    "proven": "Most jobs",
+    "price_low": "Price, low first",
+    "price_high": "Price, high first",
+}
+ONLY = {
+    "verified_only": "Verified",
+    "active_24h": "Answered in the last 24 hours",
+    "answerable_only": "Can be called",
+    "bonded_only": "With a bond",
+    "encircled_only": "Encircled",
+    "foreign_only": "Settles in another unit",
+}
+PRICINGS = {"free": "Free", "paid": "Paid"}
+HERE = "This registry"
+
+_OFFSET = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something to choose or to leave again: where it leads, and how many cards it stands for."""
+
+    label: str
+    address: str
+    is_chosen: bool = False
+    count: int | None = None
+    is_theirs: bool = False
+
+
+@dataclass(frozen=True)
+class Looking:
+    """One state of the catalogue page."""
+
+    q: str = ""
+    origins: tuple[str, ...] = ()
+    pricing: str = ""
+    tag: str = ""
+    verified_only: bool = False
+    active_24h: bool = False
+    answerable_only: bool = False
+    bonded_only: bool = False
+    encircled_only: bool = False
+    foreign_only: bool = False
+    sort: str = "relevance"
+    offset: int = 0
+
+    @classmethod
+    def at(cls, query: Mapping[str, str]) -> "Looking":
+        """What an address asks for."""
+        named = (name.strip() for name in query.get("origins", "")[:ORIGINS_MAX].split(","))
+        pricing, sort = query.get("pricing", ""), query.get("sort", "")
+        return cls(
+            q=query.get("q", "").strip()[:TEXT_MAX],
+            origins=tuple(sorted({name for name in named if name})),
+            pricing=pricing if pricing in PRICINGS else "",
+            tag=query.get("tag", "")[:TAG_MAX],
+            sort=sort if sort in SORTS else "relevance",
+            offset=int(query["offset"]) if _OFFSET.fullmatch(query.get("offset", "")) else 0,
+            **{only: query.get(only, "") == "true" for only in ONLY},
+        )
+
+    def wanted(self) -> catalogue.Wanted:
+        """The search of this state."""
+        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        members |= {"pricing": self.pricing or None, "tag": self.tag or None}
+        return catalogue.Wanted(**members, limit=PAGE)
+
+    def members(self) -> dict[str, str]:
+        """What differs from the empty state, as it stands in an address."""
+        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: _written(value) for name, value in told.items() if value != getattr(EMPTY, name)}
+
+    @property
+    def address(self) -> str:
+        """Where this state is."""
+        return "/catalogue" + (f"?{urlencode(members)}" if (members := self.members()) else "")
+
+    def but(self, **changes: Any) -> str:
+        """Where the state with these changes is, from its first page on."""
+        return replace(self, **{"offset": 0, **changes}).address
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything but the order and the place was chosen."""
+        return bool(self.members().keys() - {"sort", "offset"})
+
+
+EMPTY = Looking()
+
+
+def chosen(looking: Looking) -> list[Choice]:
+    """What narrows the page now; each leads to the page without it."""
+    return [
+        *([Choice(looking.q, looking.but(q=""), is_theirs=True)] if looking.q else []),
+        *(
+            Choice(label, looking.but(**{only: False}))
+            for only, label in ONLY.items()
+            if getattr(looking, only)
+        ),
+        *([Choice(PRICINGS[looking.pricing], looking.but(pricing=""))] if looking.pricing else []),
+        *(_origin(looking, name) for name in looking.origins),
+        *([Choice(f"#{looking.tag}", looking.but(tag=""), is_theirs=True)] if looking.tag else []),
+    ]
+
+
+def offered(looking: Looking, facets: catalogue.Facets) -> list[tuple[str, list[Choice]]]:
+    """What can be chosen, group by group, with how many cards there are of each."""
+    toggles = [
+        Choice(label, looking.but(**{only: not getattr(looking, only)}), is_chosen=getattr(looking, only))
+        for only, label in ONLY.items()
+    ]
+    pricings = [
+        Choice(
+            label,
+            looking.but(pricing="" if looking.pricing == name else name),
+            is_chosen=looking.pricing == name,
+            count=facets.pricing.get(name, 0),
+        )
+        for name, label in PRICINGS.items()
+    ]
+    # What was chosen stays in sight, also where nothing of it is left.
+    origins = [*looking.origins, *(name for name in facets.origins if name not in looking.origins)]
+    tags = [*filter(None, [looking.tag]), *(tag for tag in facets.tags if tag != looking.tag)]
+    groups = [
+        ("Show only", toggles),
+        ("Price", pricings),
+        (
+            "Origin",
+            [_origin(looking, name, facets.origins.get(name, 0)) for name in origins[:ORIGINS_OFFERED]],
+        ),
+        ("Tag", [_tag(looking, tag, facets.tags.get(tag, 0)) for tag in tags[:TAGS_OFFERED]]),
+    ]
+    return [(title, choices) for title, choices in groups if choices]
+
+
+def orders(looking: Looking) -> list[Choice]:
+    """The orders that the page can be in."""
+    return [
+        Choice(label, looking.but(sort=name), is_chosen=looking.sort == name) for name, label in SORTS.items()
+    ]
+
+
+def _origin(looking: Looking, name: str, count: int | None = None) -> Choice:
+    is_chosen = name in looking.origins
+    others = {*looking.origins} - {name}
+    is_here = name == catalogue.LOCAL_ORIGIN
+    return Choice(
+        HERE if is_here else name,
+        looking.but(origins=tuple(sorted(others if is_chosen else others | {name}))),
+        is_chosen=is_chosen,
+        count=count,
+        is_theirs=not is_here,
+    )
+
+
+def _tag(looking: Looking, tag: str, count: int) -> Choice:
+    is_chosen = tag == looking.tag
+    return Choice(
+        tag, looking.but(tag="" if is_chosen else tag), is_chosen=is_chosen, count=count, is_theirs=True
+    )
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,229 @@
+"""The catalogue page over HTTP: what it finds, that its state is its address, and that no card gets out of its place."""
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from hansa.doors.console.looking import EMPTY, Looking
+from hansa.rooms import catalogue
+from tests.doors.pages_read import ReadPage
+from tests.registry import TestRegistry
+
+HOSTILE = '"><svg onload=alert(1)><script>alert(2)</script>{{ 7*7 }}'
+NAMES = re.compile(r'<h2><a href="[^"]+"><bdi>(.*?)</bdi></a></h2>')
+STATES = [
+    {},
+    {"q": "a & b=c#d"},
+    {"origins": "local,peer.example"},
+    {"pricing": "paid", "sort": "price_low"},
+    {"tag": "ä+ö/%"},
+    dict.fromkeys(("verified_only", "active_24h", "answerable_only", "bonded_only"), "true"),
+    {"encircled_only": "true", "foreign_only": "true", "offset": "40", "sort": "newest"},
+]
+
+
+async def catalogue_of(registry: TestRegistry, **query: str) -> str:
+    await registry.indexed()
+    answer = await registry.http.get("/catalogue", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def choice(text: str, label: str) -> tuple[str, int | None]:
+    """Where a choice of the page leads, and the count beside it."""
+    found = re.search(
+        rf'<li><a href="([^"]+)"[^>]*>(?:<bdi>|<span>){re.escape(label)}</(?:bdi|span)>(?: <span class="count">(\d+))?',
+        text,
+    )
+    assert found, label
+    return unescape(found[1]), None if found[2] is None else int(found[2])
+
+
+@pytest.fixture
+async def market(registry: TestRegistry) -> TestRegistry:
+    """Three agents of which two are paid, two translate, and one has been called."""
+    developer = await registry.developer()
+    await developer.agent(
+        name="Lingua", tags=["translation"], pricing={"model": "per_request", "base_rate": 2.5}
+    )
+    alive = await developer.agent(name="Babel", tags=["translation"])
+    await developer.agent(name="Invoicer", tags=["billing"], pricing={"model": "per_request", "base_rate": 1})
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE catalogue_card SET liveness = 'alive', liveness_checked_at = now(), last_alive_at = now(), "
+            "host_verified_at = now(), verified_jobs = 16, bonded = true WHERE did = $1",
+            alive.did,
+        )
+    )
+    return registry
+
+
+async def test_the_catalogue_shows_who_an_agent_is_what_it_costs_and_what_the_registry_says_of_it(market):
+    text = await catalogue_of(market)
+    assert set(NAMES.findall(text)) == {"Lingua", "Babel", "Invoicer"}
+    for shown in (
+        "2.5 <bdi>AVT</bdi></strong> <bdi>per request</bdi>",
+        "Not called yet",
+        "3 agents",
+        "This registry",
+    ):
+        assert shown in text
+    for mark in ("Seasoned", "Verified", "With a bond"):
+        assert f"<li>{mark}</li>" in text
+    assert re.search(r'liveness alive">Answered</span> <time datetime="[^"]+">[^<]+ UTC</time>', text)
+
+
+async def test_words_find_and_say_where_they_were_found(market):
+    text = await catalogue_of(market, q="lingua")
+    assert NAMES.findall(text) == ["Lingua"]
+    assert "1 agent<" in text
+    assert re.search(r"Found in name[^<]*: <bdi>lingua</bdi>", text)
+
+
+async def test_every_choice_shows_its_count_and_leads_to_just_that(market):
+    text = await catalogue_of(market)
+    for label, count in [("Free", 1), ("Paid", 2), ("This registry", 3), ("translation", 2), ("billing", 1)]:
+        address, told = choice(text, label)
+        assert (label, told) == (label, count)
+        found = (await market.http.get(address)).text
+        assert (label, len(NAMES.findall(found))) == (label, count)
+        # The same choice is left again by the same link.
+        assert choice(found, label)[0] == "/catalogue"
+    for label, names in [
+        ("Verified", ["Babel"]),
+        ("Answered in the last 24 hours", ["Babel"]),
+        ("With a bond", ["Babel"]),
+        ("Encircled", []),
+        ("Settles in another unit", []),
+    ]:
+        found = (await market.http.get(choice(text, label)[0])).text
+        assert (label, NAMES.findall(found)) == (label, names)
+
+
+async def test_choices_add_up_and_the_form_keeps_them(market):
+    text = await catalogue_of(market, tag="translation", pricing="paid", sort="price_low", q="lingua")
+    assert NAMES.findall(text) == ["Lingua"]
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', text))
+    assert hidden == {"tag": "translation", "pricing": "paid", "sort": "price_low"}
+    assert parse_qs(urlsplit(choice(text, "With a bond")[0]).query) == {
+        "tag": ["translation"],
+        "pricing": ["paid"],
+        "sort": ["price_low"],
+        "q": ["lingua"],
+        "bonded_only": ["true"],
+    }
+
+
+async def test_the_order_is_chosen(market):
+    cheap, dear = [
+        NAMES.findall(await catalogue_of(market, sort=sort)) for sort in ("price_low", "price_high")
+    ]
+    assert cheap == ["Babel", "Invoicer", "Lingua"]
+    assert dear == ["Lingua", "Invoicer", "Babel"]
+
+
+@pytest.mark.parametrize("query", STATES)
+def test_a_state_of_the_page_is_an_address_and_the_address_is_the_state(query):
+    looking = Looking.at(query)
+    read = {name: values[0] for name, values in parse_qs(urlsplit(looking.address).query).items()}
+    assert read == query
+    assert Looking.at(read) == looking
+
+
+async def test_an_address_that_means_nothing_shows_everybody(market):
+    for query in (
+        {"sort": "; DROP TABLE", "pricing": "x", "offset": "-1", "verified_only": "maybe"},
+        {"offset": "1e9", "origins": ",,, ,", "q": "   "},
+        {"offset": "9" * 30, "limit": "x", "unknown": "y"},
+    ):
+        assert Looking.at(query) == EMPTY
+        assert len(NAMES.findall(await catalogue_of(market, **query))) == 3
+    for query in (
+        {"q": "x" * 5000},
+        {"tag": HOSTILE * 9},
+        {"origins": "a," * 2000},
+        {"q": 'AND OR ( " : * ~'},
+    ):
+        assert NAMES.findall(await catalogue_of(market, **query)) == []
+
+
+async def test_where_nobody_matches_or_nobody_is_there_the_page_says_so(registry: TestRegistry):
+    assert "Nobody is listed yet." in await catalogue_of(registry)
+    await registry.agent()
+    text = await catalogue_of(registry, q="nobody of that name")
+    assert "Nobody matches." in text
+    assert "0 agents" in text
+    assert "There is no such page" in await catalogue_of(registry, offset="20")
+
+
+async def test_every_listed_agent_is_on_exactly_one_page_of_the_catalogue(registry: TestRegistry):
+    developer = await registry.developer()
+    names = [f"Agent number {number}" for number in range(23)]
+    for name in names:
+        await developer.agent(name=name)
+    await registry.indexed()
+    seen, path = [], "/catalogue?sort=newest"
+    while path:
+        text = (await registry.http.get(path)).text
+        seen += NAMES.findall(text)
+        further = re.search(r'rel="next" href="([^"]+)"', text)
+        path = unescape(further[1]) if further else None
+    assert seen == names[::-1]
+    assert 'rel="prev"' in text
+
+
+async def test_who_may_not_be_shown_is_neither_shown_nor_counted(market):
+    for name, column in (("Lingua", "unlisted = true"), ("Babel", "is_active = false")):
+        await market.database.act(
+            lambda tx, name=name, column=column: tx.execute(
+                f"UPDATE catalogue_card SET {column} WHERE name = $1", name
+            )
+        )
+    text = await catalogue_of(market)
+    assert NAMES.findall(text) == ["Invoicer"]
+    assert choice(text, "This registry")[1] == 1
+    assert "translation" not in text
+
+
+async def test_what_a_card_says_is_shown_as_text(registry: TestRegistry):
+    skill = {"id": "s", "name": HOSTILE, "description": HOSTILE, "tags": [HOSTILE[:60]]}
+    pricing = {"model": HOSTILE[:40], "base_rate": "1", "currency": "<b>"}
+    await registry.agent(
+        name=HOSTILE, description=HOSTILE, skills=[skill], tags=["<svg onload=1>"], pricing=pricing
+    )
+    for text in (await catalogue_of(registry), await catalogue_of(registry, tag="<svg onload=1>")):
+        page = ReadPage(text)
+        assert text.count("&lt;svg onload=") >= 4
+        assert not {"svg", "b"} & set(page.elements)
+        assert "onload" not in page.attributes
+        assert page.inline == []
+
+
+async def test_no_card_can_wear_the_marks_of_the_registry(registry: TestRegistry):
+    claim = "Sovereign ✓ Verified"
+    await registry.agent(name=claim, description=claim, tags=["Verified", "Sovereign"])
+    text = await catalogue_of(registry)
+    for vouched in re.findall(r'<div class="vouched".*?</dl>', text, re.DOTALL):
+        assert "Verified" not in vouched
+        assert "Sovereign" not in vouched
+
+
+async def test_what_is_searched_is_shown_as_text(registry: TestRegistry):
+    text = await catalogue_of(registry, q=HOSTILE)
+    assert "&lt;svg onload" in text
+    assert "onload" not in ReadPage(text).attributes
+
+
+async def test_while_the_index_is_not_ready_the_page_says_so_and_when_to_come_again(registry: TestRegistry):
+    searcher = registry.app.state.searcher
+    registry.app.state.searcher = catalogue.Searcher(
+        registry.database, registry.settings.data_dir / "another", registry.settings.settlement_currency
+    )
+    answer = await registry.http.get("/catalogue", params={"q": "x"})
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "1"
+    assert 'href="/catalogue?q=x"' in answer.text
+    await registry.app.state.searcher.close()
+    registry.app.state.searcher = searcher
