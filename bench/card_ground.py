@@ -117,8 +117,15 @@ COLUMNS = (
     "name", "description", "card_data", "card_bytes", "pricing", "tags", "tee_type", "name_text", "description_text",
     "tags_text", "skills_text", "is_active", "unlisted", "status", "status_since", "encircled", "created_at",
     "updated_at", "changed_xid", "search_xid", "liveness", "liveness_checked_at", "last_alive_at", "verified_jobs",
-    "bonded",
+    "bonded", "hidden_since", "peer_version",
 )  # fmt: skip
+
+_COUNT_CLASSES = """
+DELETE FROM catalogue_card_class;
+INSERT INTO catalogue_card_class
+SELECT is_active, catalogue_one(source_registry), settlement_currency, catalogue_one(tee_type), encircled, count(*)
+FROM catalogue_card WHERE NOT unlisted AND status = 'active' GROUP BY 1, 2, 3, 4, 5;
+"""
 
 
 async def load_cards(dsn: str, count: int, *, first: int = 0) -> None:
@@ -134,6 +141,7 @@ async def load_cards(dsn: str, count: int, *, first: int = 0) -> None:
         await connection.execute("SET maintenance_work_mem = '512MB'")
         for definition in set_aside:
             await connection.execute(definition, timeout=3600)
+        await connection.execute(_COUNT_CLASSES, timeout=3600)
         await connection.execute("VACUUM ANALYZE catalogue_card", timeout=3600)
     finally:
         await connection.close()
@@ -216,6 +224,7 @@ def _rows(first: int, count: int, xid: int) -> Iterator[tuple[Any, ...]]:
             status, since, lot.random() < 0.01, updated - timedelta(hours=lot.expovariate(0.01)), updated, xid, xid,
             alive, None if alive == "unknown" else updated, updated if alive == "alive" else None,
             int(lot.paretovariate(0.7)) - 1 if lot.random() < 0.4 else 0, lot.random() < 0.1,
+            None if is_active and not unlisted and status == "active" else updated, None if source is None else 1,
         )  # fmt: skip
 
 

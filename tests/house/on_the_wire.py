@@ -430,6 +430,7 @@ _.total
 _.total_balance
 _.total_circulating
 _.total_events
+_.total_is_exact
 _.total_items
 _.total_locked
 _.total_pages

@@ -32,6 +32,7 @@ from .search import router as search_router
 from .signatures import AgentKey, ExportDesk
 from .signatures import router as signatures_router
 from .template import card_template
+from .upkeep import keep_lists_quick
 from .versions.records import Replaced
 from .versions.routes import router as versions_router
 
@@ -64,6 +65,7 @@ __all__ = [
     "card_template",
     "discover",
     "erase_old",
+    "keep_lists_quick",
     "leave_nothing",
     "list_cards",
     "manifest_router",

@@ -13,7 +13,7 @@ from . import cursor, rules, store
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
 from .records import Card, Tombstone
-from .store import EVERY_CARD, Conditions
+from .store import COUNTED_MAX, EVERY_CARD, LISTED_TEXT, TEXTS_END, Conditions
 
 TOMBSTONE_DAYS = 30
 
@@ -56,10 +56,14 @@ class PageWanted:
 
 @dataclass(frozen=True)
 class CardsPage:
-    """A page and the way on; `next` is None where a listing ends. Only readings of changes have tombstones."""
+    """A page and the way on; `next` is None where a listing ends. Only readings of changes have tombstones.
+
+    Where `total_is_exact` does not hold there are more than `total` cards.
+    """
 
     cards: list[Card]
     total: int
+    total_is_exact: bool
     offset: int
     next: str | None
     follows_changes: bool = False
@@ -86,25 +90,25 @@ def conditions_of(filters: Filters) -> Conditions:
     """The filters as conditions. Raises: OwnerUnknown, UnlistedRefused."""
     conditions = _visible(filters)
     if filters.active_only:
-        conditions = conditions.having("is_active")
+        conditions = conditions.having("is_active", by_class=True)
     if filters.natives_only or not filters.include_federated:
-        conditions = conditions.having("source_registry IS NULL")
+        conditions = conditions.having("source_registry IS NULL", by_class=True)
     if filters.search:
-        # The first condition is for the index, the second for the truth: skills and tags are not searched here.
-        conditions = conditions.having(
-            "found_text LIKE {0} AND (name_text LIKE {0} OR description_text LIKE {0})",
-            rules.like_pattern(filters.search),
-        )
+        conditions = conditions.having(f"{LISTED_TEXT} LIKE {{0}}", rules.like_pattern(filters.search))
+        if TEXTS_END in filters.search:
+            # No card holds it, but it stands between the texts of every card.
+            conditions = conditions.having("false")
     if filters.tags:
         conditions = conditions.having("tags @> {0}::text[]", list(filters.tags))
     if filters.has_tee is not None:
-        conditions = conditions.having("tee_type IS NOT NULL" if filters.has_tee else "tee_type IS NULL")
+        has_tee = "tee_type IS NOT NULL" if filters.has_tee else "tee_type IS NULL"
+        conditions = conditions.having(has_tee, by_class=True)
     if filters.tee_type:
         conditions = conditions.having("tee_type = {0}", filters.tee_type)
     if filters.bearing_encirclement:
-        conditions = conditions.having("encircled")
+        conditions = conditions.having("encircled", by_class=True)
     if filters.foreign_only:
-        conditions = conditions.having("settlement_currency <> {0}", filters.own_currency)
+        conditions = conditions.having("settlement_currency <> {0}", filters.own_currency, by_class=True)
     return conditions
 
 
@@ -118,7 +122,7 @@ def _visible(filters: Filters) -> Conditions:
         return EVERY_CARD.having("developer_id = {0}", filters.owner)
     if filters.include_unlisted:
         return EVERY_CARD.having("status = 'active'")
-    return EVERY_CARD.having("NOT unlisted AND status = 'active'")
+    return EVERY_CARD.having("NOT unlisted AND status = 'active'", by_class=True)
 
 
 def _with_tombstones(conditions: Conditions, filters: Filters) -> Conditions:
@@ -144,17 +148,21 @@ def _apart(page: CardsPage, filters: Filters) -> CardsPage:
 async def _newest_first(
     tx: Tx, conditions: Conditions, place: ListingCursor | None, wanted: PageWanted
 ) -> CardsPage:
+    below = conditions if place is None else conditions.having("c.id < {0}", place.below)
     if place is None:
-        total, offset, skip = await store.count_cards(tx, conditions), wanted.skip, wanted.skip
+        counted, offset, skip = await store.count_cards(tx, conditions), wanted.skip, wanted.skip
     else:
-        total, offset, skip = place.total, place.offset, 0
-        conditions = conditions.having("c.id < {0}", place.below)
-    cards = await store.list_newest_first(
-        tx, conditions, limit=wanted.limit, skip=skip, with_data=wanted.with_data
-    )
+        counted, offset, skip = place.total, place.offset, 0
+    all_counted = conditions.by_class or counted <= COUNTED_MAX
+    cards: list[Card] = []
+    if skip < counted or not all_counted:
+        cards = await store.list_newest_first(
+            tx, below, limit=wanted.limit, skip=skip, with_data=wanted.with_data
+        )
     told = offset + len(cards)
-    way_on = cursor.encode(ListingCursor(cards[-1].card_id, total, told)) if cards and told < total else None
-    return CardsPage(cards, total, offset, way_on)
+    goes_on = bool(cards) and (told < counted or not all_counted)
+    way_on = cursor.encode(ListingCursor(cards[-1].card_id, counted, told)) if goes_on else None
+    return _page_of(cards, counted, offset, way_on, all_counted=all_counted)
 
 
 async def _first_changes(tx: Tx, conditions: Conditions, since: datetime, wanted: PageWanted) -> CardsPage:
@@ -189,4 +197,12 @@ async def _round_page(
         way_on = place.after(cards[-1].updated_at, cards[-1].card_id, len(cards))
     else:
         way_on = ChangesCursor(place.resume, place.resume, 0, 0)
-    return CardsPage(cards, place.total, place.offset, cursor.encode(way_on))
+    all_counted = place.total <= COUNTED_MAX
+    return _page_of(cards, place.total, place.offset, cursor.encode(way_on), all_counted=all_counted)
+
+
+def _page_of(
+    cards: list[Card], counted: int, offset: int, way_on: str | None, *, all_counted: bool
+) -> CardsPage:
+    total = counted if all_counted else max(COUNTED_MAX, offset + len(cards))
+    return CardsPage(cards, total, all_counted, offset, way_on)

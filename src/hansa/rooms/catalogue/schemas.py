@@ -160,6 +160,10 @@ class CardPageOut(Page[CardOut]):
     """
 
     next: str | None
+    total_is_exact: bool = Field(
+        description="False where there are more than `total_items`: cards that must be looked at one by one are"
+        " counted up to 10,000."
+    )
     tombstones: list[TombstoneOut] | None
 
     @classmethod
@@ -171,6 +175,7 @@ class CardPageOut(Page[CardOut]):
             pagination=Pagination.of(total=page.total, limit=limit, offset=page.offset),
             next=page.next,
             tombstones=stones if follows_changes else None,
+            total_is_exact=page.total_is_exact,
         )
 
 

@@ -17,6 +17,11 @@ from .cursor import ChangesCursor
 from .records import Card, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
+# Where cards must be looked at one by one, they are counted up to here.
+COUNTED_MAX = 10_000
+TEXTS_END = "\x1f"
+# An index serves this expression, word for word.
+LISTED_TEXT = "(name_text || chr(31) || description_text)"
 PAGE_MAX_BYTES = 32 * 1024 * 1024
 
 _COLUMNS = """
@@ -64,22 +69,44 @@ UPDATE catalogue_card SET status = $2,
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
 """
 
+_COUNT_CLASSES = """
+SELECT coalesce(sum(cards), 0)::bigint
+FROM (SELECT *, false AS unlisted, 'active' AS status FROM catalogue_card_class) c WHERE {conditions}
+"""
+
+_COUNT_CARDS = f"""
+SELECT count(*) FROM (SELECT FROM catalogue_card c WHERE {{conditions}} LIMIT {COUNTED_MAX + 1}) c
+"""  # noqa: S608
+
+_SUM_CLASSES = """
+WITH summed AS (DELETE FROM catalogue_card_class WHERE (SELECT count(*) FROM catalogue_card_class) > $1 RETURNING *)
+INSERT INTO catalogue_card_class
+SELECT is_active, source_registry, settlement_currency, tee_type, encircled, sum(cards) FROM summed
+GROUP BY 1, 2, 3, 4, 5 HAVING sum(cards) <> 0
+"""
+
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a listing asks of a card: fragments of SQL with the values they bind, from `$1` on."""
+    """What a listing asks of a card: fragments of SQL with the values they bind, from `$1` on.
+
+    While `by_class` holds, whole classes of cards satisfy them or not.
+    """
 
     fragments: tuple[str, ...]
     values: tuple[Any, ...]
+    by_class: bool = True
 
-    def having(self, fragment: str, *values: Any) -> "Conditions":
+    def having(self, fragment: str, *values: Any, by_class: bool = False) -> "Conditions":
         """One condition more; its values stand as `{0}`, `{1}` … in the fragment."""
         places = [f"${len(self.values) + number}" for number in range(1, len(values) + 1)]
-        return Conditions((*self.fragments, fragment.format(*places)), (*self.values, *values))
+        return Conditions(
+            (*self.fragments, fragment.format(*places)), (*self.values, *values), self.by_class and by_class
+        )
 
     def or_also(self, fragment: str) -> "Conditions":
         """The cards that satisfy the conditions, and those of the fragment, which binds nothing, beside them."""
-        return Conditions((f"(({self.sql}) OR ({fragment}))",), self.values)
+        return Conditions((f"(({self.sql}) OR ({fragment}))",), self.values, by_class=False)
 
     @property
     def sql(self) -> str:
@@ -138,21 +165,34 @@ async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
     """The card with that humanReadableId: this registry's own before the oldest mirror."""
     row = await tx.fetchrow(
-        f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE human_readable_id = $1 "  # noqa: S608
-        "ORDER BY source_registry IS NOT NULL, c.id LIMIT 1",
+        f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE "  # noqa: S608
+        # Two indexes, of the native names and of the others.
+        "(human_readable_id = $1 AND source_registry IS NULL)"
+        " OR (human_readable_id = $1 AND source_registry IS NOT NULL)"
+        " ORDER BY source_registry IS NOT NULL, c.id LIMIT 1",
         human_readable_id,
     )
     return None if row is None else _card(row)
 
 
 async def count_cards(tx: Tx, conditions: Conditions) -> int:
-    """How many cards satisfy the conditions."""
+    """How many cards satisfy the conditions; one more than COUNTED_MAX where they are more and no class."""
     await _bound_search(tx)
-    total: int = await tx.fetchval(
-        f"SELECT count(*) FROM catalogue_card c WHERE {conditions.sql}",  # noqa: S608
-        *conditions.values,
-    )
+    counted = _COUNT_CLASSES if conditions.by_class else _COUNT_CARDS
+    total: int = await tx.fetchval(counted.format(conditions=conditions.sql), *conditions.values)
     return total
+
+
+async def sum_classes(tx: Tx, most: int) -> None:
+    """Sum up the rows of each class where there are more than `most` of all."""
+    await tx.execute(_SUM_CLASSES, most)
+
+
+async def sort_in_texts(tx: Tx) -> None:
+    """Sort in what the index of listed texts has put off, where there is one."""
+    await tx.execute(
+        "SELECT gin_clean_pending_list(oid::regclass) FROM pg_class WHERE oid = to_regclass('catalogue_card_listed_text')"
+    )
 
 
 async def list_newest_first(
@@ -193,15 +233,17 @@ async def _page(
     await _bound_search(tx)
     values = (*conditions.values, limit, skip)
     bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
-    page = f"(SELECT * FROM catalogue_card c WHERE {conditions.sql} {bounds})"  # noqa: S608
+    # What is skipped is not read where an index alone can tell it.
+    page = f"(SELECT c.id AS place FROM catalogue_card c WHERE {conditions.sql} {bounds})"  # noqa: S608
+    cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
     if not with_data:
-        rows = await tx.fetch(f"SELECT {_COLUMNS} FROM {page} c ORDER BY {order}", *values)  # noqa: S608
+        rows = await tx.fetch(f"SELECT {_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
         return [_card(row) for row in rows]
     # A page of large documents ends early instead of filling the memory.
     weighed = (
-        f"(SELECT *, sum(card_bytes) OVER (ORDER BY {order}) - card_bytes AS bytes_before FROM {page} c)"  # noqa: S608
+        f"(SELECT c.*, sum(card_bytes) OVER (ORDER BY {order}) - card_bytes AS bytes_before FROM {cards}) c"  # noqa: S608
     )
-    documents = f"SELECT {_COLUMNS}, card_data FROM {weighed} c WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
+    documents = f"SELECT {_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
     return [_card(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
 
 

@@ -11,7 +11,7 @@ import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.rules import like_pattern
-from hansa.rooms.catalogue.store import EVERY_CARD, Conditions
+from hansa.rooms.catalogue.store import EVERY_CARD, LISTED_TEXT, Conditions
 
 from .expression import ListFilter, Order
 from .records import ListedAgent
@@ -98,7 +98,7 @@ def conditions_of(wanted: ListFilter) -> Conditions:
         patterns = [like_pattern(name) for name in wanted.names]
         # The first condition is for the index, the second for the truth.
         conditions = conditions.having(
-            "found_text LIKE ANY({0}::text[]) AND name_text LIKE ANY({0}::text[])", patterns
+            f"{LISTED_TEXT} LIKE ANY({{0}}::text[]) AND name_text LIKE ANY({{0}}::text[])", patterns
         )
     if wanted.publishers:
         conditions = conditions.having("trust_domain = ANY({0}::text[])", list(wanted.publishers))
