@@ -11,7 +11,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.words.canonical import canonical_json
-from hansa.rooms.catalogue.replace import replace_document
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import (
     PULL_EVENTS,
@@ -260,6 +259,13 @@ async def test_a_host_that_is_not_public_is_not_asked_and_said_to_be_internal(st
     assert (await stage.status())["reasons"]["internal_host"] == 1
 
 
+async def test_a_host_without_tls_is_a_failure_that_says_so(stage: Stage):
+    agent = await hosted_agent(stage.registry, "http://agent.example.org")
+    assert await stage.pull() == 1
+    assert (await card_of_agent(agent))["last_pull_status"] == "attempted_failed"
+    assert (await visit_of(agent))["trouble"] == "The host is not called: plain_http."
+
+
 async def test_suspended_and_inactive_cards_are_left_alone_and_revoked_ones_forgotten(stage: Stage):
     agents = [await pulled_agent(stage) for _ in range(3)]
     for agent, change in zip(
@@ -292,9 +298,10 @@ async def test_operators_see_how_the_pulls_stand(stage: Stage):
 
 
 async def replace_card(agent: TestAgent, document: dict[str, Any]) -> None:
-    """As its owner puts it."""
-    card_id = (await card_of_agent(agent))["card_id"]
-    await agent.registry.database.act(lambda tx: replace_document(tx, card_id, document, source="owner"))
+    """As its owner, whose token an agent made by its host carries, puts it."""
+    path = f"/api/v1/agent-cards/{agent.did}"
+    answer = await agent.registry.http.put(path, json={"card_data": document}, headers=agent.headers)
+    assert answer.status_code == 200, answer.text
 
 
 async def test_a_card_signed_by_its_agent_is_noted_and_a_changed_one_is_refused_where_that_is_enforced(

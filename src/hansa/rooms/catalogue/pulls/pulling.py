@@ -10,7 +10,7 @@ import structlog
 from hansa.foundation.events import AgentCardPulled
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import Answer, CallLimits, Outgoing, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import AddressRefused, Answer, CallLimits, Outgoing, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import journal
 from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadableIdTaken
@@ -185,6 +185,8 @@ def _headers(etag: str | None) -> dict[str, str]:
 def _unanswered(trouble: OutgoingTrouble) -> Unserved:
     if trouble.reason == "internal_host":
         return Unserved("internal_host", "The name of the host leads to an address that is not public.")
+    if isinstance(trouble, AddressRefused):
+        return Unserved("attempted_failed", f"The host is not called: {trouble.reason}.")
     return Unserved("attempted_failed", f"The host gave no answer: {trouble.reason}.")
 
 
