@@ -44,11 +44,19 @@ def find(searcher: Searcher, wanted: Wanted, alive_since: int) -> Hits:
         found = Query.all_query() if asked.is_empty else queries.strict(asked)
         chosen = queries.filtered(found, wanted, alive_since)
     counted = _count(searcher, chosen)
-    if not asked.is_empty and counted.total < queries.FEW:
-        chosen = queries.filtered(queries.lenient(asked), wanted, alive_since)
+    for at_least in _steps(asked):
+        if counted.total >= queries.FEW:
+            break
+        chosen = queries.filtered(queries.lenient(asked, searcher, at_least), wanted, alive_since)
         counted = _count(searcher, chosen)
     cards = _page(searcher, chosen, asked, wanted) if wanted.offset < counted.total else ()
     return Hits(asked, cards, counted.total, counted.facets)
+
+
+def _steps(asked: Asked) -> list[int]:
+    """How many words a card must hold where those that hold every word are few: most of them, then any."""
+    words = len(asked.words) + len(asked.runs)
+    return sorted({(words + 1) // 2, 1} if words else set(), reverse=True)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """What is asked of the index for a search.
 
 - A search finds the cards that hold every word, in whatever field. Only where those are few (`FEW`) it also finds cards
-  that hold most of the words, words that begin as one of them does, and words misspelled; these come after.
+  that hold most of the words, or at last any, words that begin as one of them does, and the words that a word which no
+  card holds may be a misspelling of; these come after.
 - A card whose name is the query, or begins with it, comes first.
 """
 
 from collections.abc import Sequence
 
-from tantivy import FieldType, Occur, Query
+from tantivy import FieldType, Occur, Query, Searcher
 
 from .documents import schema
 from .text import DID_MIN, Asked, Word
@@ -34,12 +35,10 @@ def strict(asked: Asked) -> Query:
     return _either(_all_of(every), *_keys(asked))
 
 
-def lenient(asked: Asked) -> Query:
-    """Cards that hold most of the words, more or less; those that hold every one first."""
-    parts = [_word_or_so(word) for word in asked.words] + [_run(run) for run in asked.runs]
-    most = Query.boolean_query(
-        [(Occur.Should, part) for part in parts], minimum_number_should_match=(len(parts) + 1) // 2
-    )
+def lenient(asked: Asked, searcher: Searcher, at_least: int) -> Query:
+    """Cards that hold so many of the words, more or less; those that hold every one first."""
+    parts = [_word_or_so(word, searcher) for word in asked.words] + [_run(run) for run in asked.runs]
+    most = Query.boolean_query([(Occur.Should, part) for part in parts], minimum_number_should_match=at_least)
     return _either(most, Query.const_score_query(strict(asked), EVERY_WORD), *_keys(asked))
 
 
@@ -100,21 +99,28 @@ def _word(word: Word) -> Query:
     return Query.disjunction_max_query(fields, TIE_BREAKER)
 
 
-def _word_or_so(word: Word) -> Query:
-    """The word, words that begin with it, and words that it may be a misspelling of."""
+def _word_or_so(word: Word, searcher: Searcher) -> Query:
+    """The word, and words that begin with it; where there are none, words that it may be a misspelling of."""
     ways = [_word(word)]
     if len(word.plain) >= PREFIX_MIN:
         ways.append(Query.const_score_query(_begins("words", word.plain), PREFIX_SCORE))
-    if len(word.plain) >= FUZZY_MIN:
-        ways.extend(
-            Query.const_score_query(_nearly(field, word), score) for field, score in FUZZY_SCORES.items()
-        )
+    if len(word.plain) >= FUZZY_MIN and not _is_known(word, searcher):
+        for distance in range(1, 3 if len(word.plain) >= FUZZIER_MIN else 2):
+            ways.extend(
+                Query.const_score_query(_nearly(field, word, distance), score / distance)
+                for field, score in FUZZY_SCORES.items()
+            )
     return Query.disjunction_max_query(ways, TIE_BREAKER)
 
 
-def _nearly(field: str, word: Word) -> Query:
+def _is_known(word: Word, searcher: Searcher) -> bool:
+    """Whether some card holds the word, or a word that begins with it."""
+    held = any(searcher.doc_freq(field, word.stem) for field in BOOSTS)
+    return held or searcher.search(_begins("words", word.plain), 1, count=False).hits != []
+
+
+def _nearly(field: str, word: Word, distance: int) -> Query:
     text = word.plain if field == "words" else word.stem
-    distance = 2 if len(word.plain) >= FUZZIER_MIN else 1
     return Query.fuzzy_term_query(schema(), field, text, distance)
 
 

@@ -29,7 +29,7 @@ STOP_WORDS = frozenset(
     a an and any are as at be by can do does for from give had has have help how i in into is it its me my need of on or
     our please should so some someone something than that the their them then there this to using us want wants was we
     what which who whose will with would you your find looking agent agents ai bot bots
-    der die das und ein eine mit le la les des du un une et pour el los las de en y para con que
+    der die das den dem des und oder ein eine einen mit von im am zum zur fur ist mein meine le la les des du un une et pour el los las de en y para con que
     """.split()  # noqa: SIM905
 )
 
