@@ -11,6 +11,7 @@ import uvloop
 from bench import (
     auditor_cycle,
     catalogue_pulls,
+    catalogue_search,
     http_overload,
     http_reads,
     http_transfer,
@@ -33,6 +34,7 @@ BENCHES = {
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
     "catalogue/pulls": catalogue_pulls.run,
+    "catalogue/search": catalogue_search.run,
 }
 
 

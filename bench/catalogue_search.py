@@ -1,0 +1,179 @@
+"""catalogue/search: finding among many cards, building the index, and how soon a changed card is found.
+
+- A selective query names a trade and a manner, a broad one a single common word, a very broad one a word that nearly
+  every card holds; each is asked with a tag, a price or an order of its own, so that nothing was remembered.
+- Everything is the catalogue without a query, after a change: its counts are made anew.
+- The baseline of the run is the count of the same broad word by PostgreSQL's own LIKE.
+"""
+
+import asyncio
+import itertools
+import random
+import re
+from pathlib import Path
+from shutil import which
+from time import perf_counter
+from urllib.parse import urlencode
+
+import psutil
+
+from bench.card_ground import LANGUAGES, MANNERS, TRADES, load_cards
+from bench.figures import Figures, percentile
+from bench.ground import bench_runtime, temporary_directory
+from bench.http_transfer import served
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.catalogue import Searcher, Wanted, discover
+
+SECONDS = 5
+CONNECTIONS = 100
+SAMPLES = 200
+EVERYTHING_SAMPLES = 20
+CHANGES = 20
+SORTS = ("relevance", "newest", "proven", "price_low")
+COMMON_WORDS = (
+    "finance",
+    "legal",
+    "documents",
+    "planning",
+    "audio",
+    "swift",
+    "careful",
+    "quiet",
+    "planner",
+    "watcher",
+)
+
+_TOUCH = "UPDATE catalogue_card SET name = $2, name_text = lower($2) WHERE id = $1"
+_BASELINE = """
+SELECT count(*), count(*) FILTER (WHERE source_registry IS NULL) FROM catalogue_card
+WHERE is_active AND NOT unlisted AND status = 'active' AND description_text LIKE '%finance%'
+"""
+
+
+async def run(*, full: bool) -> Figures:
+    figures = Figures()
+    for count in (10_000, 100_000, 1_000_000) if full else (10_000,):
+        async with temporary_directory() as directory:
+            async with bench_runtime(directory) as runtime:
+                await load_cards(runtime.database.dsn, count)
+                await _measure(runtime, figures, count)
+            await _serve(directory, figures, count)
+    return figures
+
+
+async def _measure(runtime: Runtime, figures: Figures, count: int) -> None:
+    before = psutil.Process().memory_info().rss
+    home = runtime.settings.data_dir / "search"
+    searcher = Searcher(runtime.database, home, runtime.settings.settlement_currency)
+    began = perf_counter()
+    await searcher.catch_up()
+    figures.add(f"{count:,} cards: build the index", "s", [perf_counter() - began])
+    figures.add("  memory that it added", "MB", [(psutil.Process().memory_info().rss - before) / 1e6])
+    figures.add(
+        "  index on disk",
+        "MB",
+        [sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) / 1e6],
+    )
+    await asyncio.sleep(2)
+    for kind, queries in _kinds(random.Random(count)).items():
+        times = sorted([await _time(runtime, searcher, wanted) for wanted in queries])
+        figures.add(f"  {kind}, median", "ms", [percentile(times, 0.5)])
+        figures.add(f"  {kind}, p99", "ms", [percentile(times, 0.99)])
+    everything, fresh = [], []
+    for number in range(EVERYTHING_SAMPLES):
+        fresh.append(await _time_of_change(runtime, searcher, number))
+        everything.append(await _time(runtime, searcher, Wanted()))
+    figures.add("  everything, after a change, median", "ms", [percentile(sorted(everything), 0.5)])
+    figures.add("  everything, after a change, worst", "ms", [max(everything)])
+    figures.add("  a change is told, worst", "ms", [max(fresh)])
+    began = perf_counter()
+    await runtime.database.look(lambda tx: tx.fetchrow(_BASELINE, timeout=120))
+    figures.add("  LIKE and two counts by PostgreSQL", "ms", [(perf_counter() - began) * 1000])
+    began = perf_counter()
+    await searcher.close()
+    again = Searcher(runtime.database, home, runtime.settings.settlement_currency)
+    await again.catch_up()
+    figures.add("  open the index again", "s", [perf_counter() - began])
+    await again.close()
+
+
+def _kinds(lot: random.Random) -> dict[str, list[Wanted]]:
+    selective = [
+        Wanted(q=f"{manner} {role} {language}")
+        for manner, (role, _, _), language in itertools.product(MANNERS, TRADES.values(), LANGUAGES)
+    ]
+    variations = list(itertools.product(SORTS, ("free", "paid", None), (0, 30, 60, 90)))
+    broad = [
+        Wanted(q=word, sort=sort, pricing=pricing, offset=offset)  # type: ignore[arg-type]
+        for word, (sort, pricing, offset) in itertools.product(COMMON_WORDS, variations)
+    ]
+    very_broad = [
+        Wanted(q="people", sort=sort, pricing=pricing, offset=offset)  # type: ignore[arg-type]
+        for sort, pricing, offset in variations
+    ]
+    return {
+        "selective": lot.sample(selective, SAMPLES),
+        "broad": lot.sample(broad, SAMPLES),
+        "very broad": very_broad,
+    }
+
+
+async def _time(runtime: Runtime, searcher: Searcher, wanted: Wanted) -> float:
+    began = perf_counter()
+    await discover(searcher, runtime.database, wanted)
+    return (perf_counter() - began) * 1000
+
+
+async def _time_of_change(runtime: Runtime, searcher: Searcher, number: int) -> float:
+    """From the commit until the index has it, when it is asked at once."""
+    name = f"Changed{number} {random.randrange(10**9)}"
+    card = await runtime.database.look(
+        lambda tx: tx.fetchval(
+            "SELECT id FROM catalogue_card WHERE is_active AND NOT unlisted AND status = 'active' OFFSET $1 LIMIT 1",
+            number,
+        )
+    )
+    await runtime.database.act(lambda tx: tx.execute(_TOUCH, card, name))
+    began = perf_counter()
+    await searcher.catch_up()
+    took = (perf_counter() - began) * 1000
+    found = await discover(searcher, runtime.database, Wanted(q=name))
+    assert [card.name for card in found.results][:1] == [name], found
+    return took
+
+
+async def _serve(directory: Path, figures: Figures, count: int) -> None:
+    """The same over HTTP: a mixed set of queries, most of them selective, many asked more than once."""
+    if which("wrk") is None:
+        figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
+        figures.books_are_sound = False
+        return
+    paths = directory / "paths"
+    lot = random.Random(count)
+    kinds = _kinds(lot)
+    mixed = [*kinds["selective"] * 3, *kinds["broad"][:60], *kinds["very broad"][:4], *[Wanted()] * 20]
+    paths.write_text("".join(f"{_path(wanted)}\n" for wanted in mixed))
+    async with served(directory, RATE_LIMIT_READS="off", LOG_LEVEL="warning") as service:
+        await asyncio.sleep(3)
+        for _ in range(2):
+            process = await asyncio.create_subprocess_exec(
+                "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--latency",
+                "-s", str(Path(__file__).parent / "search.lua"), service.url, "--", str(paths),
+                stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            output, _ = await process.communicate()
+        found = re.search(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)", output.decode())
+        assert found, output.decode()
+        assert int(found[2]) == 0, output.decode()
+        figures.add(
+            f"  GET, {CONNECTIONS} connections, mixed queries", "/s", [int(found[1]) / float(found[3])]
+        )
+        figures.add("  p99 of these", "ms", [float(found[4])])
+        figures.add("  memory of the process", "MB", [psutil.Process(service.pid).memory_info().rss / 1e6])
+
+
+def _path(wanted: Wanted) -> str:
+    query = {"q": wanted.q, "sort": wanted.sort, "offset": wanted.offset, "pricing": wanted.pricing}
+    return "/api/v1/agent-cards/discover?" + urlencode(
+        {name: value for name, value in query.items() if value}
+    )
