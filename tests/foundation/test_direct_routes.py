@@ -1,6 +1,7 @@
 """A direct route answers as an ordinary one, whatever it is sent."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import httpx2
 import pytest
@@ -49,6 +50,16 @@ async def look(
     return Answer(limit=limit, who=who)
 
 
+class Looked(BaseModel):
+    word: Annotated[str, Field(min_length=2)]
+    often: bool = False
+    limit: Annotated[int, Field(ge=1, le=9)] = 5
+
+
+async def look_by_model(query: Annotated[Looked, Query()]) -> Looked:
+    return query
+
+
 async def never_ada(request: Request) -> None:
     if request.headers.get("x-who") == "Ada":
         raise Forbidden
@@ -94,10 +105,24 @@ async def test_a_direct_route_answers_as_an_ordinary_one(registry: TestRegistry,
     assert direct.text.replace("/direct", "/ordinary") == ordinary.text
 
 
-@pytest.mark.parametrize("query", ["", "?limit=3", "?limit=10", "?limit=x", "?limit=", "?other=1"])
+@pytest.mark.parametrize(
+    ("query", "endpoint"),
+    [(query, look) for query in ("", "?limit=3", "?limit=10", "?limit=x", "?limit=", "?other=1")]
+    + [
+        ("?" + query, look_by_model)
+        for query in (
+            "word=ab",
+            "word=a&limit=0",
+            "often=true",
+            "word=ab&word=cd",
+            "word=ab&often=2&x=1",
+            "word=",
+        )
+    ],
+)
 @pytest.mark.parametrize("who", ["Grace", "Ada"])
 async def test_a_direct_reading_answers_as_an_ordinary_one(
-    registry: TestRegistry, query: str, who: str
+    registry: TestRegistry, query: str, who: str, endpoint: Callable[..., Any]
 ) -> None:
     app = FastAPI()
     app.state.runtime = registry.runtime
@@ -105,7 +130,7 @@ async def test_a_direct_reading_answers_as_an_ordinary_one(
     problems.install(app)
     for path, kind in (("/ordinary", GuardedRoute), ("/direct", DirectRoute)):
         router = APIRouter(route_class=kind)
-        router.get(path, dependencies=[Depends(never_ada)])(look)
+        router.get(path, dependencies=[Depends(never_ada)])(endpoint)
         app.include_router(router)
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app), base_url="http://registry.test"

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import ReadLimiter
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import catalogue
 
 API_PREFIX = "/api/v1"
 
@@ -50,6 +51,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.ownership = assembly.OWNERSHIP
     app.state.live_feed = assembly.live_feed(runtime)
     app.state.searcher = assembly.searcher(runtime)
+    app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
     for router in assembly.API_ROUTERS:
         app.include_router(router, prefix=API_PREFIX)

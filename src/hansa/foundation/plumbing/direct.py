@@ -2,12 +2,12 @@
 
 The framework solves a route's dependencies anew for every request, which costs several times the work of the money
 routes. A `DirectRoute` works them out once, when it is declared; OpenAPI sees no difference. It understands JSON
-bodies, headers, query members, the request itself and dependencies made of these: what it does not understand stops the start.
+bodies, headers, query members or a model of them, the request itself and dependencies made of these: what it does not understand stops the start.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeGuard, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter, Request, params
 from fastapi.exceptions import RequestValidationError
@@ -82,7 +82,7 @@ def _resolver(name: str, hint: Any, default: Any) -> tuple[Resolver, bool]:
     """How the parameter is found, and whether that is waited for."""
     if hint is Request:
         return _the_request, False
-    if inspect.isclass(hint) and issubclass(hint, BaseModel):
+    if _is_model(hint):
         return _body_of(hint), False
     if isinstance(default, params.Depends):
         return _dependency(default)
@@ -94,13 +94,19 @@ def _resolver(name: str, hint: Any, default: Any) -> tuple[Resolver, bool]:
                 alias = detail.alias or name.replace("_", "-")
                 return _named_value("header", alias, hint, default), False
             if isinstance(detail, params.Query):
-                return _named_value("query", detail.alias or name, hint, default), False
+                model, alias = get_args(hint)[0], detail.alias or name
+                if _is_model(model):
+                    return _query_of(model), False
+                return _named_value("query", alias, hint, default), False
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
 
 
+def _is_model(hint: Any) -> TypeGuard[type[BaseModel]]:
+    return inspect.isclass(hint) and issubclass(hint, BaseModel)
+
+
 def _is_of_the_request(hint: Any) -> bool:
-    is_body = inspect.isclass(hint) and issubclass(hint, BaseModel)
-    return is_body or any(isinstance(detail, params.Param) for detail in get_args(hint))
+    return _is_model(hint) or any(isinstance(detail, params.Param) for detail in get_args(hint))
 
 
 def _dependency(detail: params.Depends) -> tuple[Resolver, bool]:
@@ -120,6 +126,17 @@ def _body_of(model: type[BaseModel]) -> Resolver:
             return model.model_validate(body)
         except ValidationError as trouble:
             raise RequestValidationError(_located("body", trouble)) from None
+
+    return validated
+
+
+def _query_of(model: type[BaseModel]) -> Resolver:
+    def validated(request: Request, body: Any) -> BaseModel:
+        del body
+        try:
+            return model.model_validate(dict(request.query_params))
+        except ValidationError as trouble:
+            raise RequestValidationError(_located("query", trouble)) from None
 
     return validated
 

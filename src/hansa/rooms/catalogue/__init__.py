@@ -18,6 +18,7 @@ from .retire import erase_old, leave_nothing, retire_card
 from .routes import router
 from .search import (
     LOCAL_ORIGIN,
+    Answers,
     Discovery,
     Facets,
     FoundCard,
@@ -39,6 +40,7 @@ from .versions.routes import router as versions_router
 __all__ = [
     "LOCAL_ORIGIN",
     "AgentKey",
+    "Answers",
     "Card",
     "CardInvalid",
     "CardRevoked",

@@ -1,5 +1,6 @@
 """Finding cards by what they say: an index beside the database, fed from it, and the searches that read it."""
 
+from .answers import Answers
 from .discover import discover
 from .errors import SearchNotReady
 from .routes import Search, router
@@ -8,6 +9,7 @@ from .wanted import LOCAL_ORIGIN, Discovery, Facets, FoundCard, Wanted, Why
 
 __all__ = [
     "LOCAL_ORIGIN",
+    "Answers",
     "Discovery",
     "Facets",
     "FoundCard",

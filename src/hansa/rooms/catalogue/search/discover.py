@@ -1,6 +1,7 @@
 """Discovery: the index says which cards, the database what they are now."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 
 import asyncpg
@@ -8,6 +9,7 @@ import asyncpg
 from hansa.foundation.plumbing.database import Database
 
 from . import store
+from .finding import Hits
 from .searcher import Searcher
 from .wanted import Discovery, FoundCard, Wanted
 from .why import Explainer
@@ -22,13 +24,19 @@ async def discover(searcher: Searcher, db: Database, wanted: Wanted) -> Discover
 
     Raises: SearchNotReady, Unavailable.
     """
-    hits = await searcher.hits(wanted)
+    discovery, _ = await read_found(db, await searcher.hits(wanted))
+    return discovery
+
+
+async def read_found(db: Database, hits: Hits) -> tuple[Discovery, Mapping[int, int]]:
+    """What was found, as it is now, and which version of each card was read."""
     if not hits.cards:
-        return Discovery([], hits.total, hits.facets)
-    cards = await db.look(lambda tx: store.page(tx, [number for number, _ in hits.cards]))
-    explainer = Explainer(hits.asked)
+        return Discovery([], hits.total, hits.facets), {}
+    cards = await db.look(lambda tx: store.page(tx, hits.numbers))
+    explainer = Explainer(hits.asked, hits.unknown)
     results = [_found(cards[number], score, explainer) for number, score in hits.cards if number in cards]
-    return Discovery(results, hits.total, hits.facets)
+    versions = {number: card["version"] for number, card in cards.items()}
+    return Discovery(results, hits.total, hits.facets), versions
 
 
 def _found(card: asyncpg.Record, score: float, explainer: Explainer) -> FoundCard:

@@ -6,7 +6,7 @@ from typing import Any
 from tantivy import Order, Query, Searcher
 
 from . import queries
-from .text import Asked, asked_for
+from .text import Asked, Word, asked_for
 from .wanted import Facets, Wanted
 
 TAGS_TOLD = 30
@@ -26,12 +26,20 @@ _ORDERS: dict[str, tuple[str, Order]] = {
 
 @dataclass(frozen=True)
 class Hits:
-    """Numbers of cards with their scores, the best first; the total and the facets are of all that was found."""
+    """Numbers of cards with their scores, the best first; the total and the facets are of all that was found.
+
+    `unknown` are words that no card holds: what was found may hold another that is near.
+    """
 
     asked: Asked
+    unknown: frozenset[Word]
     cards: tuple[tuple[int, float], ...]
     total: int
     facets: Facets
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(number for number, _ in self.cards)
 
 
 def find(searcher: Searcher, wanted: Wanted, alive_since: int) -> Hits:
@@ -44,13 +52,16 @@ def find(searcher: Searcher, wanted: Wanted, alive_since: int) -> Hits:
         found = Query.all_query() if asked.is_empty else queries.strict(asked)
         chosen = queries.filtered(found, wanted, alive_since)
     counted = _count(searcher, chosen)
+    unknown: frozenset[Word] = frozenset()
+    if counted.total < queries.FEW:
+        unknown = frozenset(word for word in asked.words if not queries.is_known(word, searcher))
     for at_least in _steps(asked):
         if counted.total >= queries.FEW:
             break
-        chosen = queries.filtered(queries.lenient(asked, searcher, at_least), wanted, alive_since)
+        chosen = queries.filtered(queries.lenient(asked, unknown, at_least), wanted, alive_since)
         counted = _count(searcher, chosen)
     cards = _page(searcher, chosen, asked, wanted) if wanted.offset < counted.total else ()
-    return Hits(asked, cards, counted.total, counted.facets)
+    return Hits(asked, unknown, cards, counted.total, counted.facets)
 
 
 def _steps(asked: Asked) -> list[int]:

@@ -42,13 +42,14 @@ class SearchIndex:
     def __init__(self, directory: Path, own_currency: str) -> None:
         self._own_currency = own_currency
         self._place: Place | None = None
+        self._writer: tantivy.IndexWriter | None = None
         self._lock, self._home = _claim(directory)
-        self._open()
+        self.reopen()
 
     def close(self) -> None:
         """Leave the directory to others."""
-        # The writer's own lock goes with it.
-        del self._writer, self._index
+        # The lock of the documents goes with it.
+        self._writer = None
         os.close(self._lock)
 
     @property
@@ -62,23 +63,23 @@ class SearchIndex:
 
     def clear(self) -> None:
         """Forget all documents, once the next commit stands."""
-        self._writer.delete_all_documents()
+        self._opened.delete_all_documents()
 
     def add(self, cards: Iterable[CardRow]) -> None:
         """Tell cards that have no document."""
         for card in cards:
-            self._writer.add_document(document_of(card, self._own_currency))
+            self._opened.add_document(document_of(card, self._own_currency))
 
     def replace(self, cards: Iterable[CardRow]) -> None:
         """Tell these cards as they are now; hidden ones lose their document."""
         for card in cards:
-            self._writer.delete_documents_by_term("id", card.id)
+            self._opened.delete_documents_by_term("id", card.id)
             if card.is_shown:
-                self._writer.add_document(document_of(card, self._own_currency))
+                self._opened.add_document(document_of(card, self._own_currency))
 
     def commit(self, place: Place) -> None:
         """Make what was told searchable and durable, then the place."""
-        self._writer.commit()
+        self._opened.commit()
         self._index.reload()
         self.move(place)
 
@@ -90,9 +91,34 @@ class SearchIndex:
         scratch.replace(self._place_file)
         self._place = place
 
-    def undo(self) -> None:
-        """Forget what was told since the last commit."""
-        self._writer.rollback()
+    def reopen(self) -> None:
+        """Begin again from what is on the disk: a writer that failed once is good for nothing.
+
+        Where that fails as well, the documents of before can still be searched.
+        """
+        # The old writer holds the lock that the new one takes.
+        self._writer = None
+        place = self._read_place()
+        try:
+            index = _index_in(self._home / "documents", keep=place is not None)
+        except (ValueError, OSError):
+            # Its files are damaged.
+            place = None
+            index = _index_in(self._home / "documents", keep=False)
+        register_analyzers(index)
+        index.config_reader("manual")
+        index.reload()
+        self._writer = index.writer(WRITER_BYTES, WRITER_THREADS)
+        self._index, self._place = index, place
+
+    def distrust(self) -> None:
+        """Have it built anew from nothing when it is next opened."""
+        self._place_file.unlink(missing_ok=True)
+
+    @property
+    def _opened(self) -> tantivy.IndexWriter:
+        assert self._writer is not None
+        return self._writer
 
     @property
     def _form(self) -> str:
@@ -103,23 +129,11 @@ class SearchIndex:
     def _place_file(self) -> Path:
         return self._home / "place.json"
 
-    def _open(self) -> None:
-        written = self._read_place()
-        try:
-            self._index = _index_in(self._home / "documents", keep=written is not None)
-        except (ValueError, OSError):
-            # Its files are damaged.
-            written = None
-            self._index = _index_in(self._home / "documents", keep=False)
-        self._place = written
-        register_analyzers(self._index)
-        self._index.config_reader("manual")
-        self._index.reload()
-        self._writer = self._index.writer(WRITER_BYTES, WRITER_THREADS)
-
     def _read_place(self) -> Place | None:
         try:
             written: dict[str, Any] = json.loads(self._place_file.read_text("utf-8"))
+            if not tantivy.Index.exists(str(self._home / "documents")):
+                return None
             if written["form"] != self._form or written["at"] < time.time() - OLDEST_SECONDS:
                 return None
             return Place(str(written["ground"]), int(written["cursor"]))

@@ -6,7 +6,7 @@
 - A card whose name is the query, or begins with it, comes first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tantivy import FieldType, Occur, Query, Searcher
 
@@ -35,9 +35,10 @@ def strict(asked: Asked) -> Query:
     return _either(_all_of(every), *_keys(asked))
 
 
-def lenient(asked: Asked, searcher: Searcher, at_least: int) -> Query:
+def lenient(asked: Asked, unknown: Collection[Word], at_least: int) -> Query:
     """Cards that hold so many of the words, more or less; those that hold every one first."""
-    parts = [_word_or_so(word, searcher) for word in asked.words] + [_run(run) for run in asked.runs]
+    parts = [_word_or_so(word, is_known=word not in unknown) for word in asked.words]
+    parts += [_run(run) for run in asked.runs]
     most = Query.boolean_query([(Occur.Should, part) for part in parts], minimum_number_should_match=at_least)
     return _either(most, Query.const_score_query(strict(asked), EVERY_WORD), *_keys(asked))
 
@@ -81,6 +82,12 @@ def filtered(found: Query, wanted: Wanted, alive_since: int) -> Query:
     )
 
 
+def is_known(word: Word, searcher: Searcher) -> bool:
+    """Whether some card holds the word, or a word that begins with it."""
+    held = any(searcher.doc_freq(field, word.stem) for field in BOOSTS)
+    return held or searcher.search(_begins("words", word.plain), 1, count=False).hits != []
+
+
 def _flags(wanted: Wanted) -> list[str]:
     asked = {
         "agent": wanted.agents_only,
@@ -99,24 +106,18 @@ def _word(word: Word) -> Query:
     return Query.disjunction_max_query(fields, TIE_BREAKER)
 
 
-def _word_or_so(word: Word, searcher: Searcher) -> Query:
+def _word_or_so(word: Word, *, is_known: bool) -> Query:
     """The word, and words that begin with it; where there are none, words that it may be a misspelling of."""
     ways = [_word(word)]
     if len(word.plain) >= PREFIX_MIN:
         ways.append(Query.const_score_query(_begins("words", word.plain), PREFIX_SCORE))
-    if len(word.plain) >= FUZZY_MIN and not _is_known(word, searcher):
+    if len(word.plain) >= FUZZY_MIN and not is_known:
         for distance in range(1, 3 if len(word.plain) >= FUZZIER_MIN else 2):
             ways.extend(
                 Query.const_score_query(_nearly(field, word, distance), score / distance)
                 for field, score in FUZZY_SCORES.items()
             )
     return Query.disjunction_max_query(ways, TIE_BREAKER)
-
-
-def _is_known(word: Word, searcher: Searcher) -> bool:
-    """Whether some card holds the word, or a word that begins with it."""
-    held = any(searcher.doc_freq(field, word.stem) for field in BOOSTS)
-    return held or searcher.search(_begins("words", word.plain), 1, count=False).hits != []
 
 
 def _nearly(field: str, word: Word, distance: int) -> Query:

@@ -3,20 +3,20 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
 
-from .discover import discover
+from .answers import Answers
 from .errors import SearchNotReady
 from .schemas import Discovered, DiscoveredPage, DiscoverQuery, PlainQuery
 from .searcher import Searcher
-from .wanted import Wanted
+from .wanted import Discovery, Wanted
 
-router = APIRouter(tags=["discovery"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+router = APIRouter(tags=["discovery"], route_class=DirectRoute, dependencies=[Depends(within_read_limit)])
 
 
 async def _searcher_of(request: Request) -> Searcher:
@@ -24,26 +24,38 @@ async def _searcher_of(request: Request) -> Searcher:
     return searcher
 
 
+async def _answers_of(request: Request) -> Answers:
+    answers: Answers = request.app.state.search_answers
+    return answers
+
+
 Search = Annotated[Searcher, Depends(_searcher_of)]
+SearchAnswers = Annotated[Answers, Depends(_answers_of)]
 
 
-@router.get("/discover", responses=problems(SearchNotReady))
+@router.get("/discover", response_model=Discovered, responses=problems(SearchNotReady))
 async def discover_agents(
-    _: Public,
-    searcher: Search,
-    db: Db,
-    query: Annotated[PlainQuery, Query(description="Words; plain text, no operators.")],
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-) -> Discovered:
+    _: Public, answers: SearchAnswers, query: Annotated[PlainQuery, Query()]
+) -> Response:
     """Find agents, local and mirrored, by words in name, tags, skills, description or DID."""
-    wanted = Wanted(q=query.strip(), agents_only=True, limit=limit)
-    return Discovered.of(await discover(searcher, db, wanted), limit)
+    return _json(await answers.answer(query.wanted(), _plain))
 
 
-@router.get("/agent-cards/discover", responses=problems(SearchNotReady))
+@router.get("/agent-cards/discover", response_model=DiscoveredPage, responses=problems(SearchNotReady))
 async def discover_cards(
-    _: Public, searcher: Search, db: Db, query: Annotated[DiscoverQuery, Query()]
-) -> DiscoveredPage:
+    _: Public, answers: SearchAnswers, query: Annotated[DiscoverQuery, Query()]
+) -> Response:
     """Search the catalogue, with counts per origin, pricing and tag over everything that was found."""
-    wanted = query.wanted()
-    return DiscoveredPage.of(await discover(searcher, db, wanted), wanted)
+    return _json(await answers.answer(query.wanted(), _faceted))
+
+
+def _plain(found: Discovery, wanted: Wanted) -> bytes:
+    return Discovered.of(found, wanted).model_dump_json().encode()
+
+
+def _faceted(found: Discovery, wanted: Wanted) -> bytes:
+    return DiscoveredPage.of(found, wanted).model_dump_json().encode()
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

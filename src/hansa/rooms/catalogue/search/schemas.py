@@ -14,6 +14,28 @@ QUERY_MAX = 100
 ORIGINS_MAX = 600
 LIMIT_MAX = 120
 OFFSET_MAX = 10**9
+PLAIN_QUERY_MIN = 3
+PLAIN_QUERY_MAX = 200
+PLAIN_LIMIT_MAX = 100
+
+
+def _long_enough(query: str) -> str:
+    if len(query.strip()) < PLAIN_QUERY_MIN:
+        raise ValueError(f"at least {PLAIN_QUERY_MIN} characters besides blanks")
+    return query
+
+
+class PlainQuery(BaseModel):
+    """The query of the plain search."""
+
+    query: Annotated[str, AfterValidator(_long_enough)] = Field(
+        min_length=PLAIN_QUERY_MIN, max_length=PLAIN_QUERY_MAX, description="Words; plain text, no operators."
+    )
+    limit: int = Field(default=20, ge=1, le=PLAIN_LIMIT_MAX)
+
+    def wanted(self) -> Wanted:
+        """What is looked for: agents alone."""
+        return Wanted(q=self.query.strip(), agents_only=True, limit=self.limit)
 
 
 class DiscoverQuery(BaseModel):
@@ -135,10 +157,10 @@ class Discovered(BaseModel):
     limit: int
 
     @classmethod
-    def of(cls, found: Discovery, limit: int) -> "Discovered":
+    def of(cls, found: Discovery, wanted: Wanted) -> "Discovered":
         """The answer of the plain search."""
         results = [FoundAgent.of(card) for card in found.results]
-        return cls.model_construct(results=results, total=found.total, limit=limit)
+        return cls.model_construct(results=results, total=found.total, limit=wanted.limit)
 
 
 class FacetsOut(BaseModel):
@@ -173,13 +195,3 @@ class DiscoveredPage(BaseModel):
             offset=wanted.offset,
             sort=wanted.sort,
         )
-
-
-def _long_enough(query: str) -> str:
-    if len(query.strip()) < QUERY_MIN:
-        raise ValueError(f"at least {QUERY_MIN} characters besides blanks")
-    return query
-
-
-QUERY_MIN = 3
-PlainQuery = Annotated[str, Field(min_length=QUERY_MIN, max_length=200), AfterValidator(_long_enough)]

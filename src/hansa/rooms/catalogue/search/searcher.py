@@ -28,6 +28,7 @@ from .index import Place, SearchIndex
 from .wanted import Wanted
 
 FOLLOW_SECONDS = 0.2
+FAILED_PAUSE_SECONDS = 1.0
 # A start waits so long for an index that has to be built; a larger one is built while the rest is served.
 START_WAITS_SECONDS = 2.0
 REMEMBERED = 2000
@@ -56,6 +57,7 @@ class Searcher:
         self._remembered: OrderedDict[tuple[Wanted, int], asyncio.Future[Hits]] = OrderedDict()
         self._clock = 0.0
         self._is_complete = False
+        self._has_failed = False
 
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
@@ -72,7 +74,11 @@ class Searcher:
     async def catch_up(self) -> None:
         """Tell the index everything that is committed by now. Raises: Unavailable."""
         async with self._turn:
-            await self._database.read(self._tell_changes)
+            try:
+                await self._database.read(self._tell_changes)
+            except BaseException:
+                self._has_failed = self._index is not None
+                raise
             self._is_complete = True
 
     async def hits(self, wanted: Wanted) -> Hits:
@@ -105,9 +111,13 @@ class Searcher:
                 await self.catch_up()
             except Unavailable as trouble:
                 _log.warning("search does not follow", reason=trouble.detail)
-            except Exception:  # noqa: BLE001
-                # A full disk, say: the index answers as it is, and the next turn comes.
+            except asyncio.CancelledError:
+                raise
+            except BaseException:  # noqa: BLE001
+                # A full disk, say; the index panics where it meets what it does not expect. It answers as it is, and the
+                # next turn comes.
                 _log.exception("search does not follow")
+                await asyncio.sleep(FAILED_PAUSE_SECONDS)
             await asyncio.sleep(FOLLOW_SECONDS)
 
     async def _complete(self) -> None:
@@ -119,6 +129,9 @@ class Searcher:
         if self._index is None:
             self._index = await self._write(SearchIndex, self._directory, self._own_currency)
         index = self._index
+        if self._has_failed:
+            await self._write(index.reopen)
+            self._has_failed = False
         ground = await store.ground(tx)
         self._clock = ground.moment.timestamp() - monotonic()
         place = Place(ground.name, ground.horizon)
@@ -127,11 +140,7 @@ class Searcher:
             return
         changed = await store.changed(tx, index.place.cursor)
         untold = [card for card, transaction in changed.items() if self._ahead.get(card) != transaction]
-        try:
-            await self._tell(tx, index, untold, place)
-        except BaseException:
-            await self._write(index.undo)
-            raise
+        await self._tell(tx, index, untold, place)
         self._ahead = {card: number for card, number in changed.items() if number >= place.cursor}
 
     async def _tell(self, tx: Tx, index: SearchIndex, cards: list[int], place: Place) -> None:
@@ -147,15 +156,14 @@ class Searcher:
     async def _tell_everything(self, tx: Tx, index: SearchIndex, place: Place) -> None:
         began = monotonic()
         count, after = 0, 0
-        try:
-            await self._write(index.clear)
-            while cards := await store.every_shown(tx, after):
-                await self._write(index.add, cards)
-                count, after = count + len(cards), cards[-1].id
-            await self._write(index.commit, place)
-        except BaseException:
-            await self._write(index.undo)
-            raise
+        told = asyncio.ensure_future(self._write(index.clear))
+        while cards := await store.every_shown(tx, after):
+            await told
+            # The next cards are read meanwhile.
+            told = asyncio.ensure_future(self._write(index.add, cards))
+            count, after = count + len(cards), cards[-1].id
+        await told
+        await self._write(index.commit, place)
         self._ahead = {}
         self._remembered.clear()
         if count:
@@ -163,7 +171,16 @@ class Searcher:
 
     async def _find(self, index: SearchIndex, wanted: Wanted, alive_since: int) -> Hits:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reading, find, index.searcher(), wanted, alive_since)
+        try:
+            return await loop.run_in_executor(self._reading, find, index.searcher(), wanted, alive_since)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as trouble:
+            # No query is an error: the files of the index must be damaged. A panic is no ordinary exception.
+            _log.exception("search index cannot be read and is built anew")
+            index.distrust()
+            self._is_complete, self._has_failed = False, True
+            raise SearchNotReady(retry_after=1) from trouble
 
     async def _write(
         self, act: Callable[_Call, _Result], *arguments: _Call.args, **named: _Call.kwargs

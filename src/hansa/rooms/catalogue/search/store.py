@@ -41,11 +41,14 @@ FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.dat
 """
 
 _PAGE = f"""
-SELECT id AS card_id, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
+SELECT id AS card_id, xmin::text::bigint AS version, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
   settlement_currency, trust_domain, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, liveness,
   liveness_checked_at, last_alive_at, created_at, updated_at, skills_text
 FROM catalogue_card WHERE id = ANY($1) AND {_SHOWN}
 """  # noqa: S608
+
+
+_VERSIONS = f"SELECT id, xmin::text::bigint AS version FROM catalogue_card WHERE id = ANY($1) AND {_SHOWN}"  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,11 @@ async def by_number(tx: Tx, numbers: Sequence[int]) -> list[CardRow]:
 async def page(tx: Tx, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
     """These cards as they are shown, by number; one that may not be shown is left out."""
     return {row["card_id"]: row for row in await tx.fetch(_PAGE, numbers)}
+
+
+async def versions(tx: Tx, numbers: Sequence[int]) -> dict[int, int]:
+    """Which transaction wrote each of these cards last, without those that may not be shown."""
+    return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, numbers)}
 
 
 def _card_row(row: asyncpg.Record) -> CardRow:

@@ -1,7 +1,7 @@
 """Say why a card was found: which words of the query it answers, and where."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import asyncpg
 
@@ -18,8 +18,10 @@ _WORD = re.compile(r"\w+")
 class Explainer:
     """Explains the cards that one query found."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, unknown: Collection[Word]) -> None:
         self._asked = asked
+        self._unknown = unknown
+        self._are_near: dict[tuple[str, str], bool] = {}
         self._patterns = {word: re.compile(rf"\b(?:{_beginnings(word)})") for word in asked.words}
 
     def why(self, card: asyncpg.Record) -> Why:
@@ -31,7 +33,8 @@ class Explainer:
         words: list[str] = []
         for word, pattern in self._patterns.items():
             holding = [part for part, text in texts.items() if pattern.search(text)]
-            holding = holding or _nearly_holding(word, texts)
+            if not holding and word in self._unknown:
+                holding = self._nearly_holding(word, texts)
             fields |= dict.fromkeys(holding)
             words += [word.plain] if holding else []
         for run in self._asked.runs:
@@ -39,6 +42,19 @@ class Explainer:
             fields |= dict.fromkeys(holding)
             words += [run] if holding else []
         return Why(tuple(part for part in PARTS if part in fields), tuple(words))
+
+    def _nearly_holding(self, word: Word, texts: Mapping[str, str]) -> list[str]:
+        parts = ("name", "tags", "skills") if len(word.plain) >= FUZZY_MIN else ()
+        return [part for part in parts if self._is_near_one_of(word.plain, texts[part])]
+
+    def _is_near_one_of(self, word: str, text: str) -> bool:
+        distance = 2 if len(word) >= FUZZIER_MIN else 1
+        for other in _WORD.findall(text)[:NEAR_WORDS_MAX]:
+            if (word, other) not in self._are_near:
+                self._are_near[word, other] = is_near(word, other, distance)
+            if self._are_near[word, other]:
+                return True
+        return False
 
 
 def _beginnings(word: Word) -> str:
@@ -53,20 +69,6 @@ def _texts(card: asyncpg.Record) -> Sequence[str]:
         folded(card["skills_text"]),
         folded(card["description"]),
     )
-
-
-def _nearly_holding(word: Word, texts: Mapping[str, str]) -> list[str]:
-    if len(word.plain) < FUZZY_MIN:
-        return []
-    distance = 2 if len(word.plain) >= FUZZIER_MIN else 1
-    return [
-        part
-        for part in ("name", "tags", "skills")
-        if any(
-            is_near(word.plain, other, distance)
-            for other in _WORD.findall(texts[part], 0, 4000)[:NEAR_WORDS_MAX]
-        )
-    ]
 
 
 def is_near(one: str, other: str, distance: int) -> bool:

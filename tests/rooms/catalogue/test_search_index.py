@@ -1,0 +1,193 @@
+"""The index of a process: what it is told, when it is built anew, and what it does when something fails."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from hansa.rooms.catalogue import Searcher, SearchNotReady, Wanted, discover
+from tests.registry import TestRegistry
+from tests.rooms.catalogue.catalogue_cards import change, publish
+
+Open = Callable[..., Awaitable[Searcher]]
+
+
+@pytest.fixture
+async def open_search(registry: TestRegistry) -> AsyncIterator[Open]:
+    """Open a search of its own in a directory, as another process would."""
+    opened: list[Searcher] = []
+
+    async def open_(directory: Path | None = None, currency: str = "AVT") -> Searcher:
+        searcher = Searcher(registry.database, directory or registry.settings.data_dir / "other", currency)
+        opened.append(searcher)
+        await searcher.catch_up()
+        return searcher
+
+    yield open_
+    for searcher in opened:
+        await searcher.close()
+
+
+async def names(registry: TestRegistry, searcher: Searcher, **wanted: object) -> list[str]:
+    found = await discover(searcher, registry.database, Wanted(**wanted))  # type: ignore[arg-type]
+    return [card.name for card in found.results]
+
+
+def place_of(registry: TestRegistry) -> Path:
+    return registry.settings.data_dir / "other" / "0" / "place.json"
+
+
+async def test_changes_while_nobody_looked_are_told_after_a_restart(
+    registry: TestRegistry, open_search: Open
+):
+    kept, hidden, _ = [await publish(registry, name) for name in ("Kept", "Hidden", "Left")]
+    first = await open_search()
+    assert len(await names(registry, first)) == 3
+    await first.close()
+    await change(registry, hidden, unlisted=True)
+    await change(registry, kept, status="suspended")
+    await publish(registry, "Added")
+    again = await open_search()
+    assert set(await names(registry, again)) == {"Left", "Added"}
+    assert (await discover(again, registry.database, Wanted())).total == 2
+    await change(registry, kept, status="active")
+    await again.catch_up()
+    assert set(await names(registry, again)) == {"Kept", "Left", "Added"}
+
+
+@pytest.mark.parametrize(
+    "harm", ["no place", "other form", "other ground", "too old", "ahead", "damaged", "no documents"]
+)
+async def test_an_index_that_cannot_be_trusted_is_built_anew(
+    registry: TestRegistry, open_search: Open, harm: str
+):
+    await publish(registry, "First")
+    searcher = await open_search()
+    await searcher.close()
+    place = place_of(registry)
+    # Told of nothing: only an index that is built anew holds this card.
+    await registry.database.act(
+        lambda tx: tx.execute("ALTER TABLE catalogue_card DISABLE TRIGGER catalogue_card_search")
+    )
+    await publish(registry, "Second")
+    written = json.loads(place.read_text())
+    harmed = {
+        "other form": {"form": "0/AVT"},
+        "other ground": {"ground": "1/1/1"},
+        "too old": {"at": written["at"] - 8 * 24 * 3600},
+        "ahead": {"cursor": written["cursor"] + 10**9},
+    }
+    if harm == "no place":
+        place.unlink()
+    elif harm == "damaged":
+        for file in (place.parent / "documents").iterdir():
+            file.write_bytes(b"\0" * 100)
+    elif harm == "no documents":
+        shutil.rmtree(place.parent / "documents")
+    else:
+        place.write_text(json.dumps(written | harmed[harm]))
+    again = await open_search()
+    assert set(await names(registry, again)) == {"First", "Second"}
+
+
+async def test_a_change_that_commits_late_is_told_and_what_committed_before_it_is_found_at_once(
+    registry: TestRegistry, open_search: Open
+):
+    late, early = await publish(registry, "Late"), await publish(registry, "Early")
+    searcher = await open_search()
+    connection = await asyncpg.connect(registry.database.dsn)
+    transaction = connection.transaction()
+    await transaction.start()
+    await connection.execute("UPDATE catalogue_card SET unlisted = true WHERE id = $1", late.card_id)
+    await change(registry, early, unlisted=True)
+    await publish(registry, "New")
+    for _ in range(3):
+        await searcher.catch_up()
+        assert set(await names(registry, searcher)) == {"Late", "New"}
+        assert (await discover(searcher, registry.database, Wanted())).total == 2
+    await transaction.commit()
+    await connection.close()
+    await searcher.catch_up()
+    assert (await discover(searcher, registry.database, Wanted())).total == 1
+    assert await names(registry, searcher) == ["New"]
+
+
+async def test_each_process_has_an_index_of_its_own(registry: TestRegistry, open_search: Open):
+    await publish(registry, "Shared")
+    first, second = await open_search(), await open_search()
+    await publish(registry, "Newer")
+    await second.catch_up()
+    assert (await discover(first, registry.database, Wanted())).total == 1
+    assert (await discover(second, registry.database, Wanted())).total == 2
+    assert sorted(path.name for path in (registry.settings.data_dir / "other").iterdir()) == ["0", "1"]
+
+
+async def test_nobody_is_answered_before_every_card_was_told(registry: TestRegistry):
+    searcher = Searcher(registry.database, registry.settings.data_dir / "unopened", "AVT")
+    with pytest.raises(SearchNotReady):
+        await discover(searcher, registry.database, Wanted())
+    answer = await registry.get("/agent-cards/discover")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "SEARCH_NOT_READY")
+    assert answer.headers["Retry-After"] == "1"
+    await searcher.close()
+
+
+async def test_a_change_is_found_within_a_second_while_the_changes_are_followed(registry: TestRegistry):
+    searcher: Searcher = registry.app.state.searcher
+    async with searcher.following():
+        await publish(registry, "Sudden")
+        async with asyncio.timeout(1):
+            while not await names(registry, searcher, q="sudden"):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+
+async def test_an_index_that_cannot_be_written_answers_as_it_is_and_catches_up_later(
+    registry: TestRegistry, open_search: Open
+):
+    await publish(registry, "Before")
+    searcher = await open_search()
+    documents = place_of(registry).parent / "documents"
+    await publish(registry, "Meanwhile")
+    elsewhere = documents.with_name("elsewhere")
+    documents.rename(elsewhere)
+    with pytest.raises((ValueError, OSError)):
+        await searcher.catch_up()
+    assert await names(registry, searcher) == ["Before"]
+    elsewhere.rename(documents)
+    await searcher.catch_up()
+    assert set(await names(registry, searcher)) == {"Before", "Meanwhile"}
+
+
+async def test_counts_are_exact_with_more_tags_than_are_told_and_than_are_counted_at_first(
+    registry: TestRegistry, open_search: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.catalogue.search.finding.TAGS_COUNTED", 3)
+    for number in range(40):
+        await publish(
+            registry,
+            f"Number {number}",
+            tags=[f"only-{number:02}", f"half-{number // 2:02}", "all"],
+        )
+    searcher = await open_search()
+    tags = (await discover(searcher, registry.database, Wanted())).facets.tags
+    assert len(tags) == 30
+    assert set(list(tags)[:2]) == {"all", "test"}
+    assert list(tags.values()) == [40] * 2 + [2] * 20 + [1] * 8
+
+
+async def test_the_same_search_is_answered_from_the_database_as_it_is_now(registry: TestRegistry):
+    card = await publish(registry, "Same")
+    await registry.indexed()
+    first = (await registry.get("/discover?query=same")).json()
+    assert (await registry.get("/discover?query=same")).json() == first
+    # The index is not told of this.
+    sql = "UPDATE catalogue_card SET liveness_checked_at = now() WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(sql, card.card_id))
+    again = (await registry.get("/discover?query=same")).json()
+    assert again["results"][0]["liveness"]["checked_at"] is not None
+    await change(registry, card, status="suspended")
+    assert (await registry.get("/discover?query=same")).json()["results"] == []
