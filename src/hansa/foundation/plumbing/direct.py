@@ -94,10 +94,7 @@ def _resolver(name: str, hint: Any, default: Any) -> tuple[Resolver, bool]:
                 alias = detail.alias or name.replace("_", "-")
                 return _named_value("header", alias, hint, default), False
             if isinstance(detail, params.Query):
-                model, alias = get_args(hint)[0], detail.alias or name
-                if _is_model(model):
-                    return _query_of(model), False
-                return _named_value("query", alias, hint, default), False
+                return _query(detail.alias or name, hint, default), False
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
 
 
@@ -128,6 +125,12 @@ def _body_of(model: type[BaseModel]) -> Resolver:
             raise RequestValidationError(_located("body", trouble)) from None
 
     return validated
+
+
+def _query(name: str, hint: Any, default: Any) -> Resolver:
+    """One member of the query, or a model of all of it."""
+    model = get_args(hint)[0]
+    return _query_of(model) if _is_model(model) else _named_value("query", name, hint, default)
 
 
 def _query_of(model: type[BaseModel]) -> Resolver:
