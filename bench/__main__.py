@@ -10,7 +10,9 @@ import uvloop
 
 from bench import (
     auditor_cycle,
+    catalogue_mirror,
     catalogue_pulls,
+    catalogue_reads,
     catalogue_search,
     http_overload,
     http_reads,
@@ -33,6 +35,8 @@ BENCHES = {
     "journal/feed": journal_feed.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
+    "catalogue/mirror": catalogue_mirror.run,
+    "catalogue/reads": catalogue_reads.run,
     "catalogue/pulls": catalogue_pulls.run,
     "catalogue/search": catalogue_search.run,
 }
