@@ -157,7 +157,7 @@ async def _serve(directory: Path, figures: Figures, count: int) -> None:
         await asyncio.sleep(3)
         for _ in range(2):
             process = await asyncio.create_subprocess_exec(
-                "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--latency",
+                "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--latency", "--timeout=20s",
                 "-s", str(Path(__file__).parent / "search.lua"), service.url, "--", str(paths),
                 stdout=asyncio.subprocess.PIPE,
             )  # fmt: skip
