@@ -69,6 +69,7 @@ _.capabilities
 _.card_data
 _.card_hash
 _.card_id
+_.card_signatures
 _.cards
 _.caveats
 _.certificate_expires_at
@@ -139,6 +140,7 @@ _.emit_from_teg
 _.enabled
 _.encircled
 _.encircled_only
+_.enforce
 _.enrolled_at
 _.entries
 _.error
@@ -338,6 +340,7 @@ _.representative_queries
 _.reputation
 _.requested_at
 _.requested_by
+_.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
 _.result_type
@@ -476,6 +479,7 @@ _.verification_method
 _.verified
 _.verified_jobs
 _.verified_only
+_.verify_enabled
 _.version
 _.versions
 _.webhook_id

@@ -60,7 +60,9 @@ AGENT_KEYS = agents.newest_keys
 IS_DEVELOPER_SUSPENDED = leaving.may_create_nothing
 
 OWNERSHIP = catalogue.Ownership(
-    is_suspended=leaving.may_create_nothing, lock_agent=agents.lock_owner_and_status
+    is_suspended=leaving.may_create_nothing,
+    lock_agent=agents.lock_owner_and_status,
+    newest_keys=AGENT_KEYS,
 )
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)

@@ -136,6 +136,15 @@ def test_a_document_that_is_no_card_fails_and_raises_nothing(card, canon):
     assert judged(card, whole(card_of(), PRESENT, canon=canon)) == "bad_signature"
 
 
+def test_what_a_registry_signed_is_no_word_of_the_agent():
+    card = card_of()
+    kid = "spiffe://hansa.local/registry/hansa#1"
+    by_a_registry = [whole(card, STRANGER, kid=kid), stock(card, STRANGER, kid=kid)]
+    assert judged(card, *by_a_registry) == "unsigned"
+    assert judged(card, *by_a_registry, whole(card, PRESENT)) == "verified"
+    assert judged(card, *by_a_registry, whole(card, FORMER)) == "key_retired"
+
+
 def test_the_signature_has_one_text():
     card = card_of()
     good = whole(card, PRESENT)

@@ -40,7 +40,6 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
     app.state.admission = Admission()
-    app.state.agent_keys = assembly.AGENT_KEYS
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.export_desk = assembly.export_desk(runtime)

@@ -11,10 +11,19 @@ from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.words.errors import TooManyRequests, Unavailable
 
 root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
 api_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+
+
+class CardSignatures(BaseModel):
+    """What follows from the signatures of cards that come in (JWS_VERIFY_ENABLED, JWS_ENFORCE, JWS_REQUIRE_SIGNATURE)."""
+
+    verify_enabled: bool
+    enforce: bool
+    require_signature: bool
 
 
 class Health(BaseModel):
@@ -23,6 +32,7 @@ class Health(BaseModel):
     status: str
     version: str
     registry_name: str
+    card_signatures: CardSignatures
 
 
 class RegistryConfig(BaseModel):
@@ -47,13 +57,13 @@ class RegistryConfig(BaseModel):
 async def read_readiness(_: Public, db: Db, settings: Config) -> Health:
     """200 while the process can serve and its database answers."""
     await db.read(lambda tx: tx.fetchval("SELECT 1"))
-    return _health(settings.registry_name)
+    return _health(settings)
 
 
 @root_router.get("/livez")
 async def read_liveness(_: Public, settings: Config) -> Health:
     """200 while the process answers at all."""
-    return _health(settings.registry_name)
+    return _health(settings)
 
 
 @root_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
@@ -68,5 +78,15 @@ async def read_registry_config(_: Public, settings: Config) -> RegistryConfig:
     return RegistryConfig.model_validate(settings, from_attributes=True)
 
 
-def _health(registry_name: str) -> Health:
-    return Health(status="ok", version=hansa.__version__, registry_name=registry_name)
+def _health(settings: Settings) -> Health:
+    signatures = CardSignatures(
+        verify_enabled=settings.jws_verify_enabled,
+        enforce=settings.jws_enforce,
+        require_signature=settings.jws_require_signature,
+    )
+    return Health(
+        status="ok",
+        version=hansa.__version__,
+        registry_name=settings.registry_name,
+        card_signatures=signatures,
+    )

@@ -9,6 +9,7 @@ from hansa.rooms.catalogue.errors import ListingCardsTooMany
 from hansa.rooms.catalogue.publish import publish_card
 from hansa.rooms.catalogue.reading import card_numbered
 from hansa.rooms.catalogue.records import Card
+from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 
 from . import store
 from .ownership import Ownership
@@ -37,6 +38,8 @@ async def create_card(
         await ownership.require_active_agent(tx, asked.agent_did, developer_id)
     elif await store.count_listing_cards(tx, developer_id) >= LISTING_CARDS_MAX:
         raise ListingCardsTooMany(f"You have {LISTING_CARDS_MAX} listing cards, which is the most.")
+    policy = SignaturePolicy.of(settings)
+    await require_genuine(tx, asked.agent_did, asked.card_data, ownership.newest_keys, policy)
     stored = await publish_card(
         tx, did=asked.agent_did, developer_id=developer_id, card_data=asked.card_data, settings=settings
     )

@@ -10,6 +10,7 @@ from hansa.rooms.catalogue.errors import CardNotYours, CardRevoked, CardUnknown
 from hansa.rooms.catalogue.reading import card_numbered
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.replace import replace_document
+from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 
 from . import store
 from .ownership import Ownership
@@ -25,6 +26,7 @@ class Editor:
     developer_id: int
     key: str
     precondition: Precondition
+    policy: SignaturePolicy
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,13 @@ class CardEdit:
 async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership) -> Card:
     """Replace the document, switch the card on or off, both, or nothing; the card as it then is.
 
-    Raises: as `_own_card`, and CardRevoked, CardInvalid, HumanReadableIdTaken.
+    Raises: as `_own_card`, and CardRevoked, CardInvalid, CardSignatureRefused, HumanReadableIdTaken.
     """
     card = await _own_card(tx, editor, ownership)
     if edit.card_data is None and edit.is_active is None:
         return card
     if edit.card_data is not None:
+        await require_genuine(tx, card.did, edit.card_data, ownership.newest_keys, editor.policy)
         await replace_document(tx, card.card_id, edit.card_data, source="owner")
     if edit.is_active is not None:
         _require_not_revoked(card)

@@ -9,18 +9,22 @@ from fastapi import Depends, Request
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.errors import DeveloperSuspended
 from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours
+from hansa.rooms.catalogue.signatures import AgentKeys
 
 OwnerAndStatus: TypeAlias = tuple[int, str]
 
 
 @dataclass(frozen=True)
 class Ownership:
-    """Both answers hold until the transaction ends."""
+    """The first two answers hold until the transaction ends."""
 
     is_suspended: Callable[[Tx, int], Awaitable[bool]]
     """Whether the developer is suspended, or the account closed."""
     lock_agent: Callable[[Tx, str], Awaitable[OwnerAndStatus | None]]
     """Whose the agent is and its status; None where no agent of this registry has the DID."""
+
+    newest_keys: AgentKeys
+    """With which an agent signs its card itself."""
 
     async def require_good_standing(self, tx: Tx, developer_id: int) -> None:
         """Raises: DeveloperSuspended."""

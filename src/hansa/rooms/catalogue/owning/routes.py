@@ -31,6 +31,7 @@ from hansa.rooms.catalogue.errors import (
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.schemas import CardOut
 from hansa.rooms.catalogue.shown import shown
+from hansa.rooms.catalogue.signatures import CardSignatureRefused, SignaturePolicy
 
 from .create import create_card
 from .edit import Editor, delete_card, edit_card, list_or_unlist
@@ -56,6 +57,7 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
         HumanReadableIdTaken,
         ListingCardsTooMany,
         CardInvalid,
+        CardSignatureRefused,
         BodyInvalid,
     ),
 )
@@ -83,6 +85,7 @@ async def create(
         HumanReadableIdTaken,
         PreconditionFailed,
         CardInvalid,
+        CardSignatureRefused,
         BodyInvalid,
     ),
 )
@@ -152,7 +155,7 @@ def _editor(developer: Developer, card_id: str, if_match: str | None, settings: 
         if if_match is not None:
             require_match(if_match, tag_of(_bytes(card, settings)))
 
-    return Editor(developer.id, card_id, precondition)
+    return Editor(developer.id, card_id, precondition, SignaturePolicy.of(settings))
 
 
 def _bytes(card: Card, settings: Config) -> bytes:

@@ -1,9 +1,7 @@
 """The keys of agents, who stand above the catalogue: supplied at assembly."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, TypeAlias
-
-from fastapi import Depends, Request
+from typing import TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -11,11 +9,3 @@ from .records import AgentKey
 
 AgentKeys: TypeAlias = Callable[[Tx, str], Awaitable[Sequence[AgentKey]]]
 """The slot: `keys(tx, did)` answers an agent's newest keys, the newest first; none for an unknown DID."""
-
-
-async def _keys_of(request: Request) -> AgentKeys:
-    keys: AgentKeys = request.app.state.agent_keys
-    return keys
-
-
-KeysOfAgents = Annotated[AgentKeys, Depends(_keys_of)]

@@ -2,10 +2,12 @@
 
 - The keys are those that the registry knows. What a card says of keys counts for nothing; no key set is ever fetched.
 - Of several signatures one that verifies is enough; what the others are does not matter then.
+- What a registry signed is no word of the agent's: an export that is served or written back counts as unsigned.
 - Only the present key speaks: who serves a card now signs it with the key of now, and a key is often replaced because
   somebody else has it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +19,10 @@ from .a2a_profile import A2A_PROFILE, is_a2a_signed
 from .records import AgentKey, InboundVerdict
 
 SIGNATURES_MAX = 16
+# Stock A2A signers name no profile: theirs is the one of A2A.
+KNOWN_PROFILES = frozenset({CARD_PROFILE, A2A_PROFILE, None})
+
+_OF_A_REGISTRY = re.compile(r"spiffe://[^/]+/registry/")
 
 
 def judge_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundVerdict:
@@ -25,14 +31,12 @@ def judge_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundV
     `reason` of a failure: `malformed`, `unknown_alg`, `unknown_profile`, `key_unknown`, `key_retired`,
     `bad_signature`. Never raises. A large card takes a tenth of a second: keep it off the event loop.
     """
-    listed = card.get("signatures")
-    if not listed:
-        return InboundVerdict("unsigned", None, "the card carries no signature")
+    listed = card.get("signatures") or []
     if not isinstance(listed, list) or len(listed) > SIGNATURES_MAX:
         return _failed("malformed", f"signatures is a list of at most {SIGNATURES_MAX}")
     entries, trouble = _read(listed)
     if not entries:
-        return trouble
+        return trouble or InboundVerdict("unsigned", None, "the card carries no signature of its agent")
     present = next((key for key in keys if key.ended_at is None), None)
     if present is None:
         return _failed("key_unknown", "the agent has no key now")
@@ -51,18 +55,22 @@ def _judged(
     return _failed("bad_signature", "signed with no key of the agent, or changed since")
 
 
-def _read(listed: list[Any]) -> tuple[list[DetachedSignature], InboundVerdict]:
-    """The entries that can be judged, and what is wrong with the last one that cannot."""
+def _read(listed: list[Any]) -> tuple[list[DetachedSignature], InboundVerdict | None]:
+    """The entries that can be judged, and what is wrong with the last of those that cannot."""
     entries: list[DetachedSignature] = []
-    trouble = _failed("unknown_profile", f"the profiles known here are {CARD_PROFILE} and {A2A_PROFILE}")
+    trouble = None
     for entry in listed:
         try:
             read = read_entry(entry)
         except BadEntry as found:
             trouble = _failed(found.code, str(found))
-        else:
-            # Stock A2A signers name no profile: theirs is the one of A2A.
-            entries += [read] if read.profile in {CARD_PROFILE, A2A_PROFILE, None} else []
+            continue
+        if read.profile not in KNOWN_PROFILES:
+            trouble = _failed(
+                "unknown_profile", f"the profiles known here are {CARD_PROFILE} and {A2A_PROFILE}"
+            )
+        elif _OF_A_REGISTRY.match(read.kid or "") is None:
+            entries.append(read)
     return entries, trouble
 
 

@@ -30,7 +30,7 @@ RETURNING valid_until
 
 _REPLACE = """
 UPDATE catalogue_card SET version = version + 1, document_since = $3, document_source = $4,
-  pulled_hash = coalesce($5, pulled_hash), is_stub = false, human_readable_id = $6,
+  pulled_hash = coalesce($5, pulled_hash), is_stub = false, signature_verified_at = NULL, human_readable_id = $6,
   name = $7, description = $8, card_data = $9, card_bytes = $10, pricing = $11, tags = $12, tee_type = $13,
   name_text = $14, description_text = $15, tags_text = $16, skills_text = $17
 WHERE id = $1 AND version = $2
