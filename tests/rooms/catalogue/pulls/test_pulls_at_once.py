@@ -181,7 +181,7 @@ async def test_hosts_that_hang_do_not_hold_up_the_others(
     start_registry: StartRegistry, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(visiting, "FRESH_AT_ONCE", 3)
-    monkeypatch.setattr("hansa.rooms.catalogue.pulls.pulling.SECONDS", 3.0)
+    monkeypatch.setattr("hansa.rooms.catalogue.pulls.pulling.SECONDS", 60.0)
     async with AsyncExitStack() as stack:
         hosts = [await stack.enter_async_context(hosting()) for _ in range(20)]
         registry = await registry_that_pulls(start_registry, *hosts)
@@ -196,11 +196,13 @@ async def test_hosts_that_hang_do_not_hold_up_the_others(
         began = monotonic()
         pulling = asyncio.create_task(pull_cards(registry))
         while await succeeded(registry) < 15:
-            assert monotonic() - began < 2.9, "the others wait for those that hang"
+            assert monotonic() - began < 50, "the others wait for those that hang"
             await asyncio.sleep(0.1)
         took = monotonic() - began
-        assert await pulling == 20
-        print(f"15 of 20 hosts pulled in {took:.1f} s while 5 hung for 3 s")
+        assert not pulling.done()
+        pulling.cancel()
+        await asyncio.gather(pulling, return_exceptions=True)
+        print(f"15 of 20 hosts pulled in {took:.1f} s while 5 hung")
         status = await registry.get(
             PULL_EVENTS, headers=(await registry.administrator("admin_platform")).headers
         )
