@@ -62,6 +62,12 @@ async def read(registry: TestRegistry, identifier: str):
     return await registry.get(f"/ard/agents/{quote(identifier, safe='')}")
 
 
+async def of_domain(registry: TestRegistry, card: Any, trust_domain: str) -> None:
+    """Move a mirrored card to another trust domain."""
+    sql = "UPDATE catalogue_card SET trust_domain = $2 WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(sql, card.card_id, trust_domain))
+
+
 async def listed(registry: TestRegistry, **query: Any) -> list[str]:
     answer = await registry.get("/ard/agents", params=query)
     assert answer.status_code == 200, answer.text
@@ -228,6 +234,7 @@ async def test_a_filter_joins_its_conditions_with_and_and_its_values_with_or(reg
     later = await publish(registry, "German Translator")
     weather = await publish(registry, "Weather 100%_'")
     await change(registry, weather, source_registry="peer", developer_id=None)
+    await of_domain(registry, weather, "peer.example")
     moment = (await registry.get(f"/agent-cards/{later.id}")).json()["created_at"]
     every = ["Weather 100%_'", "German Translator", "French translator"]
     for filter_, expected in {
@@ -239,7 +246,9 @@ async def test_a_filter_joins_its_conditions_with_and_and_its_values_with_or(reg
         f"type = '{AGENT}'": every,
         f"type = 'application/mcp-server-card+json,{AGENT}' AND displayName = weather": every[:1],
         "type = 'application/mcp-server-card+json'": [],
-        "publisherId = 'agents.example.org,other'": every,
+        "publisherId = 'agents.example.org,other'": every[1:],
+        "publisherId = 'agents.example.org,peer.example'": every,
+        "publisherId = 'peer.example'": every[:1],
         "publisherId = 'other'": [],
         f"createdAfter > '{moment}'": every[:1],
         f"createdAfter >= {moment} and updatedAfter = 2020-01-01": every[:1],
@@ -312,11 +321,7 @@ async def market(registry) -> TestRegistry:
     await publish(registry, "German translator", tags=["language"])
     abroad = await publish(registry, "Dutch translator", tags=["legal"])
     await change(registry, abroad, source_registry="peer", developer_id=None)
-    await registry.database.act(
-        lambda tx: tx.execute(
-            "UPDATE catalogue_card SET trust_domain = 'peer.example' WHERE id = $1", abroad.card_id
-        )
-    )
+    await of_domain(registry, abroad, "peer.example")
     await publish(registry, "Weather", tags=["sky"])
     await registry.indexed()
     return registry

@@ -13,6 +13,7 @@ from .errors import EntryUnknown
 from .expression import ListFilter, Order
 from .identifiers import Identifier
 from .manifest import API, catalogue_of, own_entries
+from .publishers import origins_of
 from .records import ListedAgent
 from .schemas import Entry, ListOut, Manifest
 from .tokens import place_in, token_of
@@ -36,7 +37,13 @@ async def list_entries(tx: Tx, wanted: ListWanted, settings: Settings) -> ListOu
     place = place_in(wanted.token, order, _members(order)) if wanted.token is not None else None
     if wanted.filter.types and AGENT_TYPE not in wanted.filter.types:
         return ListOut(items=[])
-    page = await store.agents_after(tx, store.conditions_of(wanted.filter), order, place, wanted.limit)
+    conditions = store.conditions_of(wanted.filter)
+    if wanted.filter.publishers:
+        origins = await origins_of(tx, wanted.filter.publishers, settings)
+        if not origins:
+            return ListOut(items=[])
+        conditions = store.of_origins(conditions, origins)
+    page = await store.agents_after(tx, conditions, order, place, wanted.limit)
     onward = token_of(order, *_place(page.agents[-1], order)) if page.more else None
     return ListOut(items=_entries(page.agents, settings), page_token=onward)
 

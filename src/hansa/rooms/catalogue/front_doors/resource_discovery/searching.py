@@ -11,12 +11,11 @@ from dataclasses import dataclass, fields
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.catalogue.search import Discovery, Facets, FoundCard, Searcher, Wanted, discover
-from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
 
-from . import store
 from .entries import AGENT_TYPE, result_of
 from .errors import ArgumentInvalid
 from .manifest import API, REGISTRY_AT
+from .publishers import origins_of, trust_domains
 from .records import FoundAgent, ShownAgent
 from .schemas import Asked, Bucket, ExploreIn, ExploreOut, Facet, FacetWanted, SearchIn, SearchOut
 from .terms import Context, read_context
@@ -59,7 +58,7 @@ async def explore(desk: Desk, body: ExploreIn) -> ExploreOut:
     context = read_context(body.query.context)
     wanted = [(facet, context.term(facet.field)) for facet in body.result_type.facets]
     found = await _found(desk, body.query, limit=1, offset=0)
-    publishers = await _publishers(desk)
+    publishers = await desk.database.look(lambda tx: trust_domains(tx, desk.settings))
     return ExploreOut(facets={facet.field: _facet(facet, term, found, publishers) for facet, term in wanted})
 
 
@@ -68,8 +67,7 @@ async def _found(desk: Desk, asked: Asked, *, limit: int, offset: int) -> Discov
     chosen = _chosen(asked, context)
     types, tags, origins = (chosen.get(term) for term in ("type", "tags", "metadata.origin"))
     if "publisher" in chosen:
-        publishers = await _publishers(desk)
-        named = {origin for origin, domain in publishers.items() if domain in chosen["publisher"]}
+        named = await desk.database.look(lambda tx: origins_of(tx, chosen["publisher"], desk.settings))
         origins = named if origins is None else named & origins
     if (types is not None and AGENT_TYPE not in types) or origins == set() or tags == set():
         return NOTHING
@@ -93,12 +91,6 @@ def _chosen(asked: Asked, context: Context) -> dict[str, set[str]]:
             raise ArgumentInvalid(f"{term}: two keys of the filter mean this term.", field="query")
         chosen[term] = {values} if isinstance(values, str) else set(values)
     return chosen
-
-
-async def _publishers(desk: Desk) -> dict[str, str]:
-    """The trust domain of each origin."""
-    peers = await desk.database.look(store.trust_domains_of_peers)
-    return {**peers, LOCAL_ORIGIN: desk.settings.trust_domain}
 
 
 def _facet(wanted: FacetWanted, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
