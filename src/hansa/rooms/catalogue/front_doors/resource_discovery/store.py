@@ -12,9 +12,8 @@ import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.rules import like_pattern
-from hansa.rooms.catalogue.store import EVERY_CARD, LISTED_TEXT, Conditions
 from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
-from hansa.rooms.catalogue.store import EVERY_CARD, Conditions
+from hansa.rooms.catalogue.store import EVERY_CARD, LISTED_TEXT, Conditions
 
 from .expression import ListFilter, Order
 from .records import ListedAgent
