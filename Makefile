@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# One worker for each core, each with a database server of its own; a file of tests stays with one worker.
+IN_PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo browser test test-deep test-release check format map events pictures bench bench-full lock clean
@@ -21,7 +23,7 @@ browser: .venv/.test ## find the browser of the page tests; install one where th
 	@$(BIN)/python -m tests.browser.chromium
 
 test: browser ## every test, on the embedded database
-	$(PYTEST) tests
+	$(PYTEST) $(IN_PARALLEL) tests
 
 test-deep: browser ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests

@@ -82,7 +82,7 @@ class DiscoverQuery(BaseModel):
             encircled_only=self.encircled_only,
             foreign_only=self.foreign_only,
             answerable_only=self.answerable_only,
-            bonded_only=self.bonded_only and not self.include_unbonded,
+            bonded_only=self.bonded_only,
             sort=self.sort,
             limit=self.limit,
             offset=self.offset,
