@@ -12,9 +12,11 @@ import pytest
 from hansa.doors import assembly
 from hansa.foundation.plumbing.database import SERVER_SETTINGS
 from hansa.foundation.plumbing.entity_tags import PreconditionFailed
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue
 from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, delete_card, edit_card, list_or_unlist
 from hansa.rooms.catalogue.records import Card
+from hansa.rooms.catalogue.signatures import SignaturePolicy
 from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, card_of, open_registry
@@ -30,13 +32,14 @@ class Scene:
 
     card: catalogue.StoredCard
     seen: Card
+    settings: Settings
 
     def editor(self, *, blind: bool = True) -> Editor:
         def precondition(card: Card) -> None:
             if not blind and card.updated_at != self.seen.updated_at:
                 raise PreconditionFailed
 
-        return Editor(OWNER, str(self.card.id), precondition)
+        return Editor(OWNER, str(self.card.id), precondition, SignaturePolicy.of(self.settings))
 
     def put(self, name: str, *, blind: bool = True, is_active: bool | None = None) -> UseCase:
         edit = CardEdit(card_of(name), is_active)
@@ -122,7 +125,7 @@ async def test_however_writers_of_a_card_meet_each_word_counts_or_is_refused(
     async def play(choose: Choose) -> None:
         card = await publish(registry, "Before", developer=OWNER)
         seen = await registry.database.look(lambda tx: catalogue.card_of(tx, str(card.id)))
-        told = await director.play(sides(Scene(card, seen)), choose)
+        told = await director.play(sides(Scene(card, seen, registry.settings)), choose)
         statement = (
             "SELECT name, status, is_active, unlisted, version, (SELECT count(*) FROM catalogue_card_version"
             " WHERE card_id = c.id) AS kept FROM catalogue_card c WHERE id = $1"
