@@ -1,6 +1,5 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -81,7 +80,7 @@ async def test_a_read_card_carries_both_halves_and_what_the_owner_wrote(registry
         "9223372036854775808",
         "1" * 400,
         "١",
-        str(uuid4()),
+        "8f5a1c52-0d5e-4b0e-9c54-3f1c8b2d7a90",
         "did:hansa:nobody",
         "did:" + "x" * 600,
         "%27%20OR%201=1",
