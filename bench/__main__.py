@@ -10,6 +10,7 @@ import uvloop
 
 from bench import (
     auditor_cycle,
+    catalogue_million,
     catalogue_mirror,
     catalogue_pulls,
     catalogue_reads,
@@ -35,6 +36,7 @@ BENCHES = {
     "journal/feed": journal_feed.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
+    "catalogue/million": catalogue_million.run,
     "catalogue/mirror": catalogue_mirror.run,
     "catalogue/reads": catalogue_reads.run,
     "catalogue/pulls": catalogue_pulls.run,
