@@ -39,6 +39,8 @@ REFUSED_BY_RULES = {
     "POST /api/v1/teg/send": "exactly one of two members; an amount as below",
     "POST /api/v1/teg/transfer": "an amount is greater than zero and has a maximum",
     "GET /api/v1/teg/balance": "a moment is a past time, or a sequence number that was reached",
+    "POST /api/v1/agent-cards/": "a card of the A2A form",
+    "PUT /api/v1/agent-cards/{card_id}": "a card of the A2A form",
     "GET /api/v1/agent-cards/": "a cursor is one that the registry gave out",
     "GET /api/v1/discover": "what is looked for holds a word",
 }

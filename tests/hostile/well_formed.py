@@ -207,7 +207,7 @@ async def _org_and_name(stage: Stage) -> str:
 
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
-    "/agent-cards/{org}/{name}": _org_and_name,
+    "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,

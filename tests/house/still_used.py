@@ -8,6 +8,7 @@ _.openapi  # FastAPI
 _.capture_signals  # uvicorn
 _._body  # Starlette
 _._json  # Starlette
+_.regex  # Starlette
 
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, Public, maybe_developer_holding
@@ -29,6 +30,15 @@ from .schemas import (
 from .shown import shown
 
 MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
+
+
+class _CardName(StringConvertor):
+    """The second part of a humanReadableId, where it stands below a card: not what a card itself has there."""
+
+    regex = r"(?!(?:listing|versions)$)[^/]+"
+
+
+register_url_convertor("card_name", _CardName())
 
 UNLISTED_AREAS = frozenset({"admin_enforcement", "admin_platform"})
 READ_ONE = {**problems(CardUnknown), **TAGGED}
@@ -81,7 +91,7 @@ async def read_card(_: Public, request: Request, db: Db, settings: Config, card_
     return _answer(request, card, settings)
 
 
-@router.get("/agent-cards/{org}/{name}", response_model=CardOut, responses=READ_ONE)
+@router.get("/agent-cards/{org}/{name:card_name}", response_model=CardOut, responses=READ_ONE)
 async def read_card_by_org_and_name(
     _: Public, request: Request, db: Db, settings: Config, org: str, name: str
 ) -> Response:
