@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,13 @@ async def serve():
 
 asyncio.run(serve())
 """
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A directory whose name is short: a socket in it must fit into the 107 bytes that a socket's address may have."""
+    with tempfile.TemporaryDirectory(prefix="hansa-") as directory:
+        yield Path(directory)
 
 
 @pytest.fixture
