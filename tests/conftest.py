@@ -10,7 +10,14 @@ import pytest
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.settings import read_settings
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
+from tests.registry import (
+    DatabaseFarm,
+    StartRegistry,
+    TestRegistry,
+    care_for_no_crash,
+    name_of,
+    open_registry,
+)
 
 for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
     if name != "DATABASE_URL":
@@ -26,7 +33,9 @@ async def postgres() -> AsyncIterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="hansa-test-") as directory:
         server = EmbeddedPostgres(Path(directory))
-        yield await server.start()
+        dsn = await server.start()
+        await care_for_no_crash(dsn)
+        yield dsn
         await server.stop()
 
 
@@ -46,7 +55,8 @@ async def start_registry(database_farm: DatabaseFarm, tmp_path: Path) -> AsyncIt
 
         async def start(**settings: object) -> TestRegistry:
             dsn = await database_farm.fresh()
-            directory = tmp_path / dsn.rpartition("/")[2].partition("?")[0]
+            stack.push_async_callback(database_farm.drop, dsn)
+            directory = tmp_path / name_of(dsn)
             return await stack.enter_async_context(open_registry(dsn, directory, **settings))
 
         yield start

@@ -52,6 +52,11 @@ class DatabaseFarm:
         self._made.append(name)
         return self._named(name)
 
+    async def drop(self, dsn: str) -> None:
+        """Let a database go before the whole farm does; what was not yet written to disk never is."""
+        self._made.remove(name_of(dsn))
+        await self._run(f'DROP DATABASE "{name_of(dsn)}" WITH (FORCE)')
+
     async def clear(self) -> None:
         for name in [*self._made, self._template]:
             await self._run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
@@ -65,6 +70,22 @@ class DatabaseFarm:
             await connection.execute(statement)
         finally:
             await connection.close()
+
+
+def name_of(dsn: str) -> str:
+    """The name of the database that is meant."""
+    return urlsplit(dsn).path.removeprefix("/")
+
+
+async def care_for_no_crash(dsn: str) -> None:
+    """Let the server of this run leave writing to the kernel; tests of crashes bring servers of their own."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        for setting in ("fsync", "full_page_writes"):
+            await connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        await connection.execute("SELECT pg_reload_conf()")
+    finally:
+        await connection.close()
 
 
 @dataclass(frozen=True)

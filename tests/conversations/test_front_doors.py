@@ -118,6 +118,7 @@ async def test_the_sitemap_lists_every_page_of_an_own_agent_that_may_be_shown_an
     assert listed == [f"{BASE}/agents/{card.did or card.card_id}" for card in shown]
     for page in listed:
         assert f'rel="canonical" href="{page}"' in (await fetch(registry, page)).text
+    await registry.indexed()
     for page in await locations(registry, index[0]):
         await fetch(registry, page)
     written = ET.fromstring((await fetch(registry, index[1])).content)

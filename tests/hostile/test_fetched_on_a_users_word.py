@@ -26,7 +26,7 @@ from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, open_regis
 from tests.rooms.catalogue.pulls.agent_host import hosting, let_be_due, said
 from tests.rooms.people.webhooks.receiver import HOOKS
 
-CALLED_SECONDS = 0.25
+CALLED_SECONDS = 1.0
 BOTH = ("https", "http")
 INSIDE = ["127.0.0.1", "127.8.9.10", "10.0.0.1", "169.254.169.254", "100.64.0.1", "::1", "fd00::1"]
 MAPPED = ["::ffff:7f00:1", "64:ff9b::7f00:1", "2002:7f00:1::"]

@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -138,8 +139,7 @@ async def parametrised(operation: str, parameter: Document, text: str, stage: St
         return WellFormed(method, good.path, query={**good.query, parameter["name"]: text}, json=good.json)
     if parameter["in"] == "header":
         return await well_formed(operation, stage)
-    templates = ["{" + parameter["name"] + kind + "}" for kind in ("", ":path", ":uuid")]
-    template = next(part for part in templates if part in path)
+    (template,) = re.findall("{" + parameter["name"] + "(?::[a-z_]+)?}", path)
     return WellFormed(method, path.replace(template, quote(text, safe="")))
 
 

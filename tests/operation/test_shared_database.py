@@ -43,8 +43,15 @@ async def test_the_given_server_is_used_and_none_is_started(operated: Launch, em
     assert await _issued(empty_database) == [100_000_000_000_000]
 
 
-async def test_several_services_start_together_on_an_empty_database(operated: Launch, empty_database: str):
+async def test_several_services_with_the_same_keys_start_together_on_an_empty_database(
+    operated: Launch, empty_database: str, tmp_path: Path
+):
     registries = [operated(f"number{number}", DATABASE_URL=empty_database) for number in range(4)]
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o700)
+    for registry in registries:
+        registry.data_dir.mkdir(mode=0o700)
+        (registry.data_dir / "keys").symlink_to(keys)
     await asyncio.gather(*(registry.start() for registry in registries))
     assert [await health(registry.url) for registry in registries] == [200] * 4
     assert await _issued(empty_database) == [100_000_000_000_000], "the genesis supply is issued once"

@@ -27,6 +27,8 @@ from hansa.foundation.plumbing.sweeps import run_sweeps
 from hansa.rooms import journal
 
 DRAIN_SECONDS = 10
+# Longer than clients keep an idle connection, so that none is closed under a request that is on its way.
+KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
 BACKLOG = 2048
@@ -105,6 +107,7 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
             ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
             # Each event is framed once for all sockets; compression is done for each of them.
             ws_per_message_deflate=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=DRAIN_SECONDS,
         ),
         ready_line,

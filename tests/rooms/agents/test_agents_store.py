@@ -100,12 +100,22 @@ async def test_an_agent_has_one_present_key_and_keeps_the_earlier_ones(registry)
 
 
 async def test_the_bearer_is_found_by_its_key_without_a_scan(registry):
-    agent = await registry.agent()
+    async def plan_among_many(tx):
+        await tx.execute(MANY_AGENTS)
+        await tx.execute("ANALYZE agents_agent, agents_key")
+        return await tx.fetch("EXPLAIN " + store._FIND_BEARERS.replace("$1", "ARRAY['did:hansa:x:7']"))
 
-    async def plan(tx):
-        await tx.execute("SET LOCAL enable_seqscan = off")
-        return await tx.fetch("EXPLAIN " + store._FIND_BEARERS.replace("$1", f"ARRAY['{agent.did}']"))
-
-    lines = "\n".join(row[0] for row in await registry.database.act(plan))
+    lines = "\n".join(row[0] for row in await registry.database.act(plan_among_many))
     assert "agents_agent_did_key" in lines
+    assert "agents_key_current" in lines
     assert "Seq Scan" not in lines
+
+
+MANY_AGENTS = """
+WITH agent AS (
+  INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles)
+  SELECT 'did:hansa:x:' || n, n, 'agent-' || lpad(n::text, 16, '0'), sha256(n::text::bytea), 'Many', '{}'
+  FROM generate_series(1, 5000) n RETURNING id, client_secret_sha256
+)
+INSERT INTO agents_key (agent_id, number, public_key) SELECT id, 1, client_secret_sha256 FROM agent
+"""
