@@ -1,5 +1,6 @@
 """Fixtures: a real PostgreSQL for the whole run, a fresh registry for each test that asks for one."""
 
+import gc
 import os
 import tempfile
 from collections.abc import AsyncIterator
@@ -18,6 +19,9 @@ from tests.registry import (
     name_of,
     open_registry,
 )
+
+# Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
+gc.set_threshold(50_000, 20, 20)
 
 for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
     if name != "DATABASE_URL":

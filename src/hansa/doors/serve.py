@@ -33,7 +33,6 @@ WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
 BACKLOG = 2048
 CONNECTIONS_MAX = 65_536
-COLLECTED_AFTER = (50_000, 20, 20)
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -83,9 +82,6 @@ async def serve_here(
         # What stands at the start stays.
         gc.collect()
         gc.freeze()
-        # Nearly all that a request leaves behind is gone by then. With the usual thresholds the thousands of sockets of
-        # the live feed were walked through several times a second.
-        gc.set_threshold(*COLLECTED_AFTER)
         if parent is not None:
             _when_closed(parent, lambda: server.handle_exit(signal.SIGTERM, None))
         async with app.state.searcher.following(), app.state.live_feed.following():
