@@ -5,6 +5,9 @@ PYTEST := $(BIN)/python -m pytest
 # One worker for each core, each with a database server of its own; a file of tests stays with one worker.
 IN_PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 
+# Tests start the service a few hundred times; compiled once, it starts in two thirds of the time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo browser test test-deep test-release check format map events pictures bench bench-full lock clean
 
