@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.words.canonical import canonical_json
-from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
     PULL_EVENTS,
     PULL_STATUS,
@@ -19,11 +19,11 @@ from tests.rooms.catalogue.pulls.agent_host import (
     AgentHost,
     card_of_agent,
     hosted_agent,
-    hosting,
     let_be_due,
     observed,
     one_row,
     pull_cards,
+    registry_beside_a_host,
     said,
     visit_of,
 )
@@ -56,11 +56,9 @@ class Stage:
 async def opened(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
-    async with hosting() as agents:
-        directory = tmp_path_factory.mktemp("pulls")
-        allowed = {"outgoing_allow_hosts": agents.place}
-        async with open_registry(await database_farm.fresh(), directory, **allowed) as registry:
-            yield Stage(registry, await registry.administrator("admin_platform"), agents)
+    dsn = await database_farm.fresh()
+    async with registry_beside_a_host(dsn, tmp_path_factory.mktemp("pulls")) as (registry, agents):
+        yield Stage(registry, await registry.administrator("admin_platform"), agents)
 
 
 @pytest.fixture

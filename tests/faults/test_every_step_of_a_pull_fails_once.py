@@ -40,14 +40,6 @@ async def registry(start_registry: StartRegistry, agents: AgentHost) -> TestRegi
     return started
 
 
-@pytest.fixture
-async def observer(registry: TestRegistry) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    """A connection that never fails."""
-    connection = await asyncpg.connect(registry.database.dsn)
-    yield connection
-    await connection.close()
-
-
 async def test_a_changed_card_arrives_whichever_statement_fails_and_however(
     registry: TestRegistry, agents: AgentHost, observer: "asyncpg.Connection[asyncpg.Record]"
 ):

@@ -35,14 +35,6 @@ async def registry(start_registry: StartRegistry, receiver: Receiver) -> TestReg
     return started
 
 
-@pytest.fixture
-async def observer(registry: TestRegistry) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    """A connection that never fails."""
-    connection = await asyncpg.connect(registry.database.dsn)
-    yield connection
-    await connection.close()
-
-
 async def test_a_delivery_arrives_whichever_statement_fails_and_however(
     registry: TestRegistry, receiver: Receiver, observer: "asyncpg.Connection[asyncpg.Record]"
 ):

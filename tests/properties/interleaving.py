@@ -6,12 +6,13 @@ do. The order is a row of choices among the sides that can go on, so that every 
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeAlias
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
 
 Choose: TypeAlias = Callable[[int], int]
 UseCase: TypeAlias = Callable[[Tx], Awaitable[Any]]
@@ -132,6 +133,16 @@ class Director:
             except TimeoutError:
                 if await self._observer.fetchval(_IS_BLOCKED, side.pid):
                     return
+
+
+@asynccontextmanager
+async def directing(dsn: str, sides: int) -> AsyncIterator[Director]:
+    """A director of so many sides on that database."""
+    async with AsyncExitStack() as stack:
+        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(sides + 1)]
+        for connection in connections:
+            stack.push_async_callback(connection.close)
+        yield Director(connections)
 
 
 async def in_every_order(play: Callable[[Choose], Awaitable[None]]) -> int:

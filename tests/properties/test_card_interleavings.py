@@ -1,23 +1,19 @@
 """Writers of one card who meet: owners' writes, pulls and acts of enforcement, in every order of their statements."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 from hansa.doors import assembly
-from hansa.foundation.plumbing.database import SERVER_SETTINGS
 from hansa.foundation.plumbing.entity_tags import PreconditionFailed
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue
 from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, delete_card, edit_card, list_or_unlist
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.signatures import SignaturePolicy
-from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, card_of, open_registry
 from tests.rooms.catalogue.catalogue_cards import publish
@@ -105,14 +101,12 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     dsn = await database_farm.fresh()
-    directory: Path = tmp_path_factory.mktemp("stage")
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, directory))
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        directing(dsn, 2) as director,
+    ):
         await registry.developer()
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, Director(connections)
+        yield registry, director
 
 
 @pytest.mark.parametrize("name", MET)

@@ -1,22 +1,19 @@
 """Use cases of the book that meet, in every order of their statements."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Database, Tx
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.words.money import Minor, format_amount, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, post_alone
 from tests.properties.batches import tell_batch
-from tests.properties.interleaving import Choose, Director, UseCase, in_every_order, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import TIER, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
@@ -188,13 +185,11 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     dsn = await database_farm.fresh()
-    directory: Path = tmp_path_factory.mktemp("stage")
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, directory))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(4)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, Director(connections)
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        directing(dsn, 3) as director,
+    ):
+        yield registry, director
 
 
 async def set_scene(registry: TestRegistry) -> Scene:

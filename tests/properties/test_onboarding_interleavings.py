@@ -2,18 +2,15 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from datetime import timedelta
 from itertools import count
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import parse_amount
 from hansa.rooms import agents, ledger
 from hansa.rooms.agents.bootstrap import issue_bootstrap_token
@@ -24,7 +21,7 @@ from hansa.rooms.agents.keys.rotate import rotate_key
 from hansa.rooms.agents.mtls.enrol import enable_mtls
 from hansa.rooms.agents.mtls.rules import Enrolment
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
-from tests.properties.interleaving import Choose, Director, UseCase, in_every_order, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, card_of, open_registry
@@ -87,13 +84,11 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
     dsn = await database_farm.fresh()
-    directory: Path = tmp_path_factory.mktemp("onboarding")
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, directory))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield Stage(registry, Director(connections))
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("onboarding")) as registry,
+        directing(dsn, 2) as director,
+    ):
+        yield Stage(registry, director)
 
 
 async def test_one_bootstrap_token_used_twice_creates_one_agent_in_any_order(stage: Stage):

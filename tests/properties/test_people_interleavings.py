@@ -2,17 +2,14 @@
 
 import itertools
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 from hansa.doors import assembly, leaving
 from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.errors import Refused
 from hansa.rooms import people
 from hansa.rooms.agents.bootstrap import IssuedToken, issue_bootstrap_token
@@ -23,7 +20,7 @@ from hansa.rooms.people.api_keys.make import MadeKey, make_key
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
 from hansa.rooms.people.deletion.ask import Standing, cancel_deletion
 from hansa.rooms.people.invites.invite import make_invites, revoke_invite
-from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, card_of, open_registry
 
@@ -123,13 +120,11 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     dsn = await database_farm.fresh()
-    directory: Path = tmp_path_factory.mktemp("stage")
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, directory, genesis_grant_enabled=False))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, Director(connections)
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage"), genesis_grant_enabled=False) as registry,
+        directing(dsn, 2) as director,
+    ):
+        yield registry, director
 
 
 async def set_scene(registry: TestRegistry) -> Scene:

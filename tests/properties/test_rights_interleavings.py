@@ -1,17 +1,14 @@
 """Payments under policies, approvals and capabilities that meet, in many orders of their statements."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.words.money import format_amount, parse_amount
 from hansa.foundation.words.roles import permissions_of
@@ -25,7 +22,7 @@ from hansa.rooms.agents.capabilities.use import Presenter
 from hansa.rooms.agents.spending import SpendPolicy, put_policy
 from hansa.rooms.agents.spending.approvals import decide
 from hansa.rooms.transfers.governed import GovernedTransfer, transfer_governed
-from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
@@ -179,13 +176,11 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     dsn = await database_farm.fresh()
-    directory: Path = tmp_path_factory.mktemp("rights")
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, directory))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(4)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, Director(connections)
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("rights")) as registry,
+        directing(dsn, 3) as director,
+    ):
+        yield registry, director
 
 
 async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:

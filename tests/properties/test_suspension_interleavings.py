@@ -2,23 +2,20 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import format_amount, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.standing.developers import reinstate_developer, suspend_developer
 from hansa.rooms.standing.reinstate import reinstate_agents
 from hansa.rooms.standing.revoke import revoke_agents
 from hansa.rooms.standing.suspend import suspend_agents
-from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
@@ -159,13 +156,11 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director, TestAgent]]:
     dsn = await database_farm.fresh()
-    directory: Path = tmp_path_factory.mktemp("stage")
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, directory))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, Director(connections), await registry.agent()
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        directing(dsn, 2) as director,
+    ):
+        yield registry, director, await registry.agent()
 
 
 async def set_scene(registry: TestRegistry, alice: TestAgent) -> Scene:

@@ -1,7 +1,6 @@
 """Logins, refreshes and changes of a password that meet, in every order of their statements."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +8,13 @@ import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.secrets import fingerprint
 from hansa.rooms.people import half_login, login, recovery_keys, sessions, store, two_factor
 from hansa.rooms.people.recovery import new_password
 from hansa.rooms.people.sessions import Client, OpenSession
 from hansa.rooms.people.two_factor import store as factors
-from tests.properties.interleaving import Choose, Director, UseCase, in_every_order, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.scale import TIER, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
@@ -118,12 +117,11 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     dsn = await database_farm.fresh()
-    async with AsyncExitStack() as stack:
-        registry = await stack.enter_async_context(open_registry(dsn, tmp_path_factory.mktemp("stage")))
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, Director(connections)
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        directing(dsn, 2) as director,
+    ):
+        yield registry, director
 
 
 async def set_scene(registry: TestRegistry) -> Scene:

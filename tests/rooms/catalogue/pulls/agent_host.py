@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from hansa.doors import assembly
 from hansa.rooms.catalogue import pull_due
 from tests.outside import Host, host
-from tests.registry import StartRegistry, TestAgent, TestRegistry, card_of
+from tests.registry import StartRegistry, TestAgent, TestRegistry, card_of, open_registry
 
 WELL_KNOWN = "/.well-known/agent-card.json"
 PULL_STATUS = "/admin/agent-card-pullsync/status"
@@ -107,6 +108,16 @@ async def registry_that_pulls(
 ) -> TestRegistry:
     """A registry whose operator lets it call these hosts."""
     return await start_registry(outgoing_allow_hosts=",".join(one.place for one in hosts), **settings)
+
+
+@asynccontextmanager
+async def registry_beside_a_host(dsn: str, directory: Path) -> AsyncIterator[tuple[TestRegistry, AgentHost]]:
+    """A host, and a registry on that database that may call it."""
+    async with (
+        hosting() as agents,
+        open_registry(dsn, directory, outgoing_allow_hosts=agents.place) as registry,
+    ):
+        yield registry, agents
 
 
 async def hosted_agent(registry: TestRegistry, address: str) -> TestAgent:

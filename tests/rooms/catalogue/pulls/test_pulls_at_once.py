@@ -15,7 +15,7 @@ from hansa.rooms.catalogue.pulls.pulling import pull, settle
 from hansa.rooms.catalogue.pulls.records import Served, Unserved, Visit
 from hansa.rooms.catalogue.replace import replace_document
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once, open_registry
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once
 from tests.rooms.catalogue.pulls.agent_host import (
     PULL_EVENTS,
     AgentHost,
@@ -25,6 +25,7 @@ from tests.rooms.catalogue.pulls.agent_host import (
     let_be_due,
     one_row,
     pull_cards,
+    registry_beside_a_host,
     registry_that_pulls,
     visit_of,
 )
@@ -57,11 +58,9 @@ class Stage:
 async def opened(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
-    async with hosting() as agents:
-        directory = tmp_path_factory.mktemp("at-once")
-        allowed = {"outgoing_allow_hosts": agents.place}
-        async with open_registry(await database_farm.fresh(), directory, **allowed) as registry:
-            yield Stage(registry, agents)
+    dsn = await database_farm.fresh()
+    async with registry_beside_a_host(dsn, tmp_path_factory.mktemp("at-once")) as (registry, agents):
+        yield Stage(registry, agents)
 
 
 @pytest.fixture

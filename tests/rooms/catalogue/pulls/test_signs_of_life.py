@@ -15,15 +15,15 @@ from hansa.rooms.catalogue import probe_due
 from hansa.rooms.catalogue.pulls.records import Interface
 from hansa.rooms.catalogue.pulls.rules import recheck_pause
 from hansa.rooms.catalogue.pulls.sign_of_life import question_to, sign_of
-from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
     AgentHost,
     Reply,
     hosted_agent,
-    hosting,
     let_be_due,
     observed,
     pull_cards,
+    registry_beside_a_host,
     visit_of,
 )
 from tests.rooms.catalogue.pulls.official_server import official_agent
@@ -54,11 +54,9 @@ class Stage:
 async def opened(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
-    async with hosting() as agents:
-        directory = tmp_path_factory.mktemp("life")
-        allowed = {"outgoing_allow_hosts": agents.place}
-        async with open_registry(await database_farm.fresh(), directory, **allowed) as registry:
-            yield Stage(registry, agents)
+    dsn = await database_farm.fresh()
+    async with registry_beside_a_host(dsn, tmp_path_factory.mktemp("life")) as (registry, agents):
+        yield Stage(registry, agents)
 
 
 @pytest.fixture

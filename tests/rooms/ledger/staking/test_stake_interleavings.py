@@ -1,18 +1,16 @@
 """Pairs of acts on the same stake, in every order of their statements."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import staking
-from tests.properties.interleaving import Choose, Director, UseCase, in_every_order
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
 from tests.registry import DatabaseFarm
 from tests.rooms.ledger.staking.stakers import Stakers, open_stakers
 
@@ -93,15 +91,11 @@ PAIRS: dict[str, tuple[Callable[[Pair], list[UseCase]], Judge]] = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[Stakers, Director]]:
-    async with AsyncExitStack() as stack:
-        stakers = await stack.enter_async_context(
-            open_stakers(database_farm, tmp_path_factory.mktemp("stage"))
-        )
-        dsn = stakers.purses.registry.database.dsn
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield stakers, Director(connections)
+    async with (
+        open_stakers(database_farm, tmp_path_factory.mktemp("stage")) as stakers,
+        directing(stakers.purses.registry.database.dsn, 2) as director,
+    ):
+        yield stakers, director
 
 
 @pytest.mark.parametrize("name", PAIRS)

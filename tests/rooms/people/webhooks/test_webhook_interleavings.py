@@ -1,15 +1,12 @@
 """Pairs of acts on the queue of one webhook, in every order of their statements: nothing is sent twice or forgotten."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.words.secrets import new_name
 from hansa.rooms.people.webhooks import store, subscribing
@@ -17,7 +14,7 @@ from hansa.rooms.people.webhooks.records import Errand
 from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
 from hansa.rooms.people.webhooks.sending import claim, record
 from hansa.rooms.people.webhooks.telling import enqueue_webhook, send_test
-from tests.properties.interleaving import Choose, Director, UseCase, in_every_order
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
 URL = "https://receiver.example.com/hook"
@@ -189,14 +186,13 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, int, Director]]:
-    async with AsyncExitStack() as stack:
-        dsn, directory = await database_farm.fresh(), Path(tmp_path_factory.mktemp("stage"))
-        registry = await stack.enter_async_context(open_registry(dsn, directory))
+    dsn = await database_farm.fresh()
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        directing(dsn, 2) as director,
+    ):
         profile = await registry.get("/auth/profile", headers=(await registry.developer()).headers)
-        connections = [await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS) for _ in range(3)]
-        for connection in connections:
-            stack.push_async_callback(connection.close)
-        yield registry, profile.json()["id"], Director(connections)
+        yield registry, profile.json()["id"], director
 
 
 @pytest.mark.parametrize("name", PAIRS)
