@@ -53,6 +53,17 @@ async def test_the_answer_says_how_many_of_what_there_are_beside_a_page_of_them(
     assert (await searched(weather, offset=10**9))["results"] == []
 
 
+async def test_a_price_that_only_the_payment_extension_states_is_a_price(registry):
+    terms = {"base_rate": "3", "currency": "AVT", "pricing_model": "per_call"}
+    payment = {"uri": "https://cards.example/extensions/v1/auth/a2a-payment", "params": terms}
+    await publish(registry, "Paid by extension", extensions=[payment])
+    await publish(registry, "Paid by block", pricing={"base_rate": 2})
+    answer = await searched(registry, pricing="paid", sort="price_high")
+    assert [result["name"] for result in answer["results"]] == ["Paid by extension", "Paid by block"]
+    assert answer["results"][0]["pricing"] == terms
+    assert answer["facets"]["pricing"] == {"free": 0, "paid": 2}
+
+
 async def test_each_condition_narrows_results_total_and_facets(weather):
     conditions = {
         ("origins", "local"): {"Weather now", "Weather later", "Weather free"},

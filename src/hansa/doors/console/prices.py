@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-PAYMENT_EXTENSION = "/extensions/v1/auth/a2a-payment"
+from hansa.rooms import catalogue
+
 UNIT_MAX = 12
 MODEL_MAX = 40
 
@@ -31,14 +32,10 @@ FREE = Price("0", "", "")
 
 
 def price_of(card: dict[str, Any], own_unit: str) -> Price:
-    """The price of a card: its pricing block where that states one, else its payment extension, else nothing."""
-    pricing = card.get("pricing")
-    if isinstance(pricing, dict) and ("base_rate" in pricing or pricing.get("payment_required") is True):
-        return _stated(pricing, own_unit)
-    for extension in _extensions(card):
-        if str(extension.get("uri", "")).endswith(PAYMENT_EXTENSION):
-            params = extension.get("params")
-            return _stated(params if isinstance(params, dict) else {}, own_unit)
+    """The price of a card: what it states, else nothing."""
+    stated = catalogue.stated_price(card)
+    if isinstance(stated, dict) and ("base_rate" in stated or stated.get("payment_required") is True):
+        return _stated(stated, own_unit)
     return FREE
 
 
@@ -66,10 +63,3 @@ def _amount(rate: Any) -> str | None:
     if not _AMOUNT.fullmatch(text):
         return None
     return f"{Decimal(text).normalize():f}"
-
-
-def _extensions(card: dict[str, Any]) -> list[dict[str, Any]]:
-    capabilities = card.get("capabilities")
-    inner = capabilities.get("extensions") if isinstance(capabilities, dict) else None
-    listed = [*(card.get("extensions") or []), *(inner if isinstance(inner, list) else [])]
-    return [extension for extension in listed if isinstance(extension, dict)]

@@ -8,6 +8,7 @@ from .marks import standing_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import Ownership
 from .owning import router as owning_router
+from .payment import stated_price
 from .publish import publish_card, publish_stub
 from .pulls import probe_due, pull_due
 from .pulls import router as pulls_router
@@ -87,6 +88,7 @@ __all__ = [
     "search_router",
     "signatures_router",
     "standing_of",
+    "stated_price",
     "suspend_card",
     "suspend_listings",
     "versions_router",

@@ -6,6 +6,7 @@
   dropped then, so that it follows the block for ever.
 """
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -34,6 +35,21 @@ def is_derived(extension: Any) -> bool:
     return _is_payment(extension) and extension.get("description") == DERIVED
 
 
+def stated_price(card_data: dict[str, Any]) -> Any:
+    """What the card states of its price: in its `pricing` block, else in its payment extension, else None.
+
+    An extension that names no base rate is a price nobody knows: its `base_rate` is null.
+    """
+    block = card_data.get("pricing")
+    if isinstance(block, dict) and ("base_rate" in block or block.get("payment_required") is True):
+        return block
+    for extension in _extensions(card_data):
+        if _is_payment(extension):
+            params = extension.get("params")
+            return {"base_rate": None, **(params if isinstance(params, dict) else {})}
+    return block
+
+
 def _terms(block: Any, currency: str) -> dict[str, str] | None:
     """What the block says of the price; None where it states no rate above zero."""
     rate = block.get("base_rate") if isinstance(block, dict) else None
@@ -59,9 +75,12 @@ def _text(value: Any) -> str:
 
 
 def _says_payment(card_data: dict[str, Any]) -> bool:
-    capabilities = card_data.get("capabilities", {})
-    holders = [card_data.get("extensions", []), capabilities.get("extensions") or []]
-    return any(_is_payment(extension) for extensions in holders for extension in extensions)
+    return any(_is_payment(extension) for extension in _extensions(card_data))
+
+
+def _extensions(card_data: dict[str, Any]) -> Iterator[Any]:
+    yield from card_data.get("extensions") or []
+    yield from card_data.get("capabilities", {}).get("extensions") or []
 
 
 def _is_payment(extension: Any) -> bool:

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hansa.foundation.words.web_address import is_http_url
+from hansa.rooms.catalogue.payment import stated_price
 from hansa.rooms.catalogue.records import Card
 
 PRICE_MAX_DIGITS = 40
@@ -34,7 +35,7 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
         "featureList": _skills(document.get("skills")),
         "provider": _provider(document.get("provider")),
         "softwareHelp": _help(document.get("documentationUrl")),
-        "offers": _offer(document.get("pricing"), card.settlement_currency),
+        "offers": _offer(stated_price(document), card.settlement_currency),
         "datePublished": card.created_at.isoformat(),
         "dateModified": card.updated_at.isoformat(),
     }

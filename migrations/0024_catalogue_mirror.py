@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0025"
-down_revision = "0024"
+revision = "0024"
+down_revision = "0023"
 
 SQL = """
 -- The version of a mirrored card at its home; an older one never replaces it.
