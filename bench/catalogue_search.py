@@ -9,9 +9,7 @@
 import asyncio
 import itertools
 import random
-import re
 from pathlib import Path
-from shutil import which
 from time import perf_counter
 from urllib.parse import urlencode
 
@@ -21,6 +19,7 @@ from bench.card_ground import LANGUAGES, MANNERS, TRADES, load_cards
 from bench.figures import Figures, percentile
 from bench.ground import bench_runtime, temporary_directory
 from bench.http_transfer import served
+from bench.wrk import drive, is_missing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue import Searcher, Wanted, discover
 
@@ -144,9 +143,7 @@ async def _time_of_change(runtime: Runtime, searcher: Searcher, number: int) -> 
 
 async def measure_served_search(directory: Path, figures: Figures, count: int) -> None:
     """The same over HTTP: a mixed set of queries, most of them selective, many asked more than once."""
-    if which("wrk") is None:
-        figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
-        figures.books_are_sound = False
+    if is_missing(figures):
         return
     paths = directory / "paths"
     lot = random.Random(count)
@@ -156,19 +153,12 @@ async def measure_served_search(directory: Path, figures: Figures, count: int) -
     async with served(directory, RATE_LIMIT_READS="off", LOG_LEVEL="warning") as service:
         await asyncio.sleep(3)
         for _ in range(2):
-            process = await asyncio.create_subprocess_exec(
-                "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--latency", "--timeout=20s",
-                "-s", str(Path(__file__).parent / "search.lua"), service.url, "--", str(paths),
-                stdout=asyncio.subprocess.PIPE,
-            )  # fmt: skip
-            output, _ = await process.communicate()
-        found = re.search(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)", output.decode())
-        assert found, output.decode()
-        assert int(found[2]) == 0, output.decode()
-        figures.add(
-            f"  GET, {CONNECTIONS} connections, mixed queries", "/s", [int(found[1]) / float(found[3])]
-        )
-        figures.add("  p99 of these", "ms", [float(found[4])])
+            driven = await drive(
+                "search.lua", service.url, paths, connections=CONNECTIONS, seconds=SECONDS, threads=1
+            )
+        figures.books_are_sound &= driven.refused == 0
+        figures.add(f"  GET, {CONNECTIONS} connections, mixed queries", "/s", [driven.per_second])
+        figures.add("  p99 of these", "ms", [driven.p99_ms])
         figures.add("  memory of the process", "MB", [psutil.Process(service.pid).memory_info().rss / 1e6])
 
 

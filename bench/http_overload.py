@@ -5,12 +5,12 @@ import re
 import resource
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
 from statistics import median
 
 from bench.figures import Figures
 from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.http_transfer import PAYERS, prepare_callers, served
+from bench.wrk import is_missing
 
 PEAK_CONNECTIONS = 64
 CROWD_CONNECTIONS = (2_000, 10_000)
@@ -46,9 +46,7 @@ class Load:
 
 async def run(*, full: bool) -> Figures:
     figures = Figures()
-    if which("wrk") is None:
-        figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
-        figures.books_are_sound = False
+    if is_missing(figures):
         return figures
     _allow_connections()
     async with temporary_directory() as directory:

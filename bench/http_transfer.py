@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from shutil import which
 
 import asyncpg
 
 from bench.figures import Figures
 from bench.ground import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory
+from bench.wrk import drive, is_missing
 from hansa.doors.opening import open_runtime
 from hansa.foundation.plumbing.embedded import running_dsn
 from hansa.foundation.plumbing.runtime import Runtime
@@ -40,15 +40,13 @@ INSERT INTO agents_key (agent_id, number, public_key) SELECT id, 1, sha256(conve
 
 async def run(*, full: bool) -> Figures:
     figures = Figures()
-    if which("wrk") is None:
-        figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
-        figures.books_are_sound = False
+    if is_missing(figures):
         return figures
     async with temporary_directory() as directory:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory) as service, _beside(directory) as runtime:
+        async with served(directory) as service, beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
             before = service.resident_mib()
@@ -75,11 +73,13 @@ async def _measure(
 ) -> int:
     ours, theirs, p99s, acknowledged, refused = [], [], [], 0, 0
     for number in range(ROUNDS):
-        answered, failed, elapsed, p99 = await _wrk(url, callers, f"round{number}", seconds)
-        ours.append((answered - failed) / elapsed)
-        p99s.append(p99)
-        acknowledged += answered - failed
-        refused += failed
+        driven = await drive(
+            "transfer.lua", url, callers, f"round{number}", connections=CONNECTIONS, seconds=seconds
+        )
+        ours.append((driven.answered - driven.refused) / driven.seconds)
+        p99s.append(driven.p99_ms)
+        acknowledged += driven.answered - driven.refused
+        refused += driven.refused
         theirs.append(await baseline.per_second(SECONDS))
     median_ours = figures.add(
         f"POST /teg/transfer, {CONNECTIONS} connections, {accounts:,} accounts", "/s", ours
@@ -94,18 +94,6 @@ async def _measure(
         runtime, acknowledged, acknowledged + CONNECTIONS * ROUNDS
     )
     return acknowledged
-
-
-async def _wrk(url: str, callers: Path, name: str, seconds: int) -> tuple[int, int, float, float]:
-    process = await asyncio.create_subprocess_exec(
-        "wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency",
-        "-s", str(Path(__file__).parent / "transfer.lua"), url, "--", str(callers), name,
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await process.communicate()
-    found = re.search(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)", output.decode())
-    assert found, output.decode()
-    return int(found[1]), int(found[2]), float(found[3]), float(found[4])
 
 
 async def prepare_callers(runtime: Runtime, dids: list[str], directory: Path) -> Path:
@@ -157,7 +145,7 @@ async def served(directory: Path, **settings: str) -> AsyncIterator[Service]:
 
 
 @asynccontextmanager
-async def _beside(directory: Path) -> AsyncIterator[Runtime]:
+async def beside(directory: Path) -> AsyncIterator[Runtime]:
     """A second look at the database of the running service."""
     settings = read_settings(data_dir=directory)
     async with open_runtime(settings, running_dsn(directory)) as runtime:

@@ -1,6 +1,9 @@
 """The HTTP application: routers, guards, problem documents."""
 
-from fastapi import FastAPI
+from collections.abc import Iterable
+
+from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 import hansa
@@ -9,6 +12,7 @@ from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
 from hansa.doors.http.guard import RequestGuard
+from hansa.doors.http.switchboard import Switchboard, each_alone
 from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import ReadLimiter
@@ -21,9 +25,26 @@ API_PREFIX = "/api/v1"
 class GuardedApp(FastAPI):
     """An application with the guard before everything else: direct routes pay for nothing that the framework does."""
 
+    _connected: list[BaseRoute] | None = None
+
     def build_middleware_stack(self) -> ASGIApp:
         direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
         return RequestGuard(super().build_middleware_stack(), direct=direct)
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        return self._connected or self.router.routes
+
+    def add_routers(self, routers: Iterable[APIRouter], prefix: str = "") -> None:
+        """Add every route of these routers."""
+        for router in routers:
+            for alone in each_alone(router):
+                self.include_router(alone, prefix=prefix)
+
+    def connect(self) -> None:
+        """From now on a request is led to its route at once; no more routes are added."""
+        self._connected = [*self.router.routes]
+        self.router.routes[:] = [Switchboard(self._connected)]
 
 
 def build_app(runtime: Runtime) -> FastAPI:
@@ -52,15 +73,10 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.searcher = assembly.searcher(runtime)
     app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
-    for router in assembly.API_ROUTERS:
-        app.include_router(router, prefix=API_PREFIX)
-    for router in assembly.ROOT_ROUTERS:
-        app.include_router(router)
-    app.include_router(status.api_router, prefix=API_PREFIX)
-    app.include_router(status.root_router)
-    app.include_router(pages.router)
-    app.include_router(catalogue_pages.router)
+    app.add_routers([*assembly.API_ROUTERS, status.api_router], prefix=API_PREFIX)
+    app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
     api_description.install(app)
+    app.connect()
     return app

@@ -24,6 +24,9 @@ from .documents import FORM, CardRow, document_of, register_analyzers, schema
 SLOTS_MAX = 1024
 WRITER_BYTES = 64_000_000
 WRITER_THREADS = 1
+# A whole catalogue is written in fewer and larger pieces.
+BUILDER_BYTES = 256_000_000
+BUILDER_THREADS = 2
 # Cards are deleted for good only long after they were hidden; an index that missed both would still hold them.
 OLDEST_SECONDS = 7 * 24 * 3600
 
@@ -43,6 +46,7 @@ class SearchIndex:
         self._own_currency = own_currency
         self._place: Place | None = None
         self._writer: tantivy.IndexWriter | None = None
+        self._is_being_built = False
         self._lock, self._home = _claim(directory)
         self.reopen()
 
@@ -62,7 +66,9 @@ class SearchIndex:
         return self._index.searcher()
 
     def clear(self) -> None:
-        """Forget all documents, once the next commit stands."""
+        """Forget all documents, once the next commit stands; as many as there may be are then added."""
+        self._write_with(BUILDER_BYTES, BUILDER_THREADS)
+        self._is_being_built = True
         self._opened.delete_all_documents()
 
     def add(self, cards: Iterable[CardRow]) -> None:
@@ -72,6 +78,9 @@ class SearchIndex:
 
     def replace(self, cards: Iterable[CardRow]) -> None:
         """Tell these cards as they are now; hidden ones lose their document."""
+        if self._is_being_built:
+            self._write_with(WRITER_BYTES, WRITER_THREADS)
+            self._is_being_built = False
         for card in cards:
             self._opened.delete_documents_by_term("id", card.id)
             if card.is_shown:
@@ -108,12 +117,18 @@ class SearchIndex:
         register_analyzers(index)
         index.config_reader("manual")
         index.reload()
-        self._writer = index.writer(WRITER_BYTES, WRITER_THREADS)
         self._index, self._place = index, place
+        self._is_being_built = False
+        self._write_with(WRITER_BYTES, WRITER_THREADS)
 
     def distrust(self) -> None:
         """Have it built anew from nothing when it is next opened."""
         self._place_file.unlink(missing_ok=True)
+
+    def _write_with(self, size: int, threads: int) -> None:
+        # The old writer holds the lock that the new one takes. Merges that it had begun are begun again by the new one.
+        self._writer = None
+        self._writer = self._index.writer(size, threads)
 
     @property
     def _opened(self) -> tantivy.IndexWriter:

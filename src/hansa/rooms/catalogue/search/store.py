@@ -5,7 +5,7 @@ page is read with the same condition again, so that a card hidden since is not s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
@@ -19,6 +19,7 @@ BATCH = 2000
 _SHOWN = "(is_active AND NOT unlisted AND status = 'active')"
 _VERIFIED = "(host_verified_at IS NOT NULL OR signature_verified_at IS NOT NULL)"
 
+# In the order of `CardRow`.
 _ROW = f"""
 SELECT id, {_SHOWN} AS is_shown, did, human_readable_id, name, description, tags, skills_text, pricing,
   source_registry, settlement_currency, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, liveness,
@@ -69,7 +70,7 @@ async def ground(tx: Tx) -> Ground:
 
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:
     """Some of the cards that may be found, those with the lowest numbers above `after`."""
-    return [_card_row(row) for row in await tx.fetch(_EVERY_SHOWN, after)]
+    return [CardRow._make(row) for row in await tx.fetch(_EVERY_SHOWN, after)]
 
 
 async def changed(tx: Tx, since: int) -> dict[int, int]:
@@ -79,7 +80,7 @@ async def changed(tx: Tx, since: int) -> dict[int, int]:
 
 async def by_number(tx: Tx, numbers: Sequence[int]) -> list[CardRow]:
     """These cards, hidden ones included."""
-    return [_card_row(row) for row in await tx.fetch(_BY_NUMBER, numbers)]
+    return [CardRow._make(row) for row in await tx.fetch(_BY_NUMBER, numbers)]
 
 
 async def page(tx: Tx, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
@@ -90,10 +91,3 @@ async def page(tx: Tx, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
 async def versions(tx: Tx, numbers: Sequence[int]) -> dict[int, int]:
     """Which transaction wrote each of these cards last, without those that may not be shown."""
     return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, numbers)}
-
-
-def _card_row(row: asyncpg.Record) -> CardRow:
-    return CardRow(*(row[name] for name in _CARD_ROW))
-
-
-_CARD_ROW = tuple(field.name for field in fields(CardRow))

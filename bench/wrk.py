@@ -1,0 +1,49 @@
+"""wrk drives what is measured over HTTP: a script of this directory, and what it reports at its end."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+
+from bench.figures import Figures
+
+_REPORT = re.compile(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)")
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What came of one run; `refused` are errors of any kind, of the answered ones too."""
+
+    answered: int
+    refused: int
+    seconds: float
+    p99_ms: float
+
+    @property
+    def per_second(self) -> float:
+        return self.answered / self.seconds
+
+
+def is_missing(figures: Figures) -> bool:
+    """Whether wrk is not here, which the figures then say."""
+    if which("wrk") is not None:
+        return False
+    figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
+    figures.books_are_sound = False
+    return True
+
+
+async def drive(
+    script: str, url: str, *arguments: object, connections: int, seconds: int, threads: int = 2
+) -> Driven:
+    """Send for so many seconds what the script says."""
+    process = await asyncio.create_subprocess_exec(
+        "wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout=20s",
+        "-s", str(Path(__file__).parent / script), url, "--", *map(str, arguments),
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    found = _REPORT.search(output.decode())
+    assert found, output.decode()
+    return Driven(int(found[1]), int(found[2]), float(found[3]), float(found[4]))
