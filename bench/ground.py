@@ -19,6 +19,7 @@ from hansa.rooms import auditor, ledger
 HOLDING_UNITS = 1000
 # What prepares a bench may take as long as it takes.
 PATIENT = {"statement_timeout": "0"}
+LOG_MIB = 768
 
 # The same rows that a grant to each agent writes, set by set.
 _SEED = """
@@ -123,6 +124,18 @@ class Pgbench:
         output, _ = await process.communicate()
         assert process.returncode == 0, output.decode()
         return output.decode()
+
+
+async def use_log(runtime: Runtime) -> None:
+    """Have the write-ahead log written into files that were used before, as in a registry that has run for a while.
+
+    A new one must make each file first, 16 MiB at a time, and every commit waits for that.
+    """
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    for _ in range(LOG_MIB):
+        await connection.execute("SELECT pg_logical_emit_message(false, 'bench', repeat('-', 1048576))")
+    await connection.execute("CHECKPOINT")
+    await connection.close()
 
 
 async def wal_bytes(runtime: Runtime) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import asyncpg
 
 from bench.figures import Figures
-from bench.ground import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory
+from bench.ground import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory, use_log
 from bench.wrk import drive, is_missing
 from hansa.doors.opening import open_runtime
 from hansa.foundation.plumbing.embedded import running_dsn
@@ -49,6 +49,7 @@ async def run(*, full: bool) -> Figures:
         async with served(directory) as service, beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
+            await use_log(runtime)
             before = service.resident_mib()
             seconds = SECONDS_FULL if full else SECONDS
             done = await _measure(

@@ -13,6 +13,7 @@ from bench.ground import (
     seed_agents,
     sound_between,
     temporary_directory,
+    use_log,
     wal_bytes,
 )
 from hansa.foundation.plumbing.idempotency import Repeatable
@@ -42,6 +43,7 @@ async def _measure_at(figures: Figures, accounts: int, past_transfers: int) -> N
             await grow_history(runtime, past_transfers, accounts)
         baseline = Pgbench(runtime.database.dsn)
         await baseline.prepare()
+        await use_log(runtime)
         await _measure(runtime, dids, baseline, figures, past_transfers=past_transfers)
 
 

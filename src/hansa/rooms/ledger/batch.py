@@ -8,13 +8,14 @@
 - Same outcome as `posting.transfer`, one order at a time, which remains the judge in `tests/properties`.
 - The queue is bounded: what does not fit is refused with 503 at once.
 - Between two batches the database waits for as little as possible: an order is encoded when it arrives and its outcome
-  read by its own caller, while the next batch runs.
+  read by its own caller, while the next batch runs. So that there is a next batch, one is only half of what is about.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import asyncpg
@@ -34,6 +35,8 @@ from .posting import Preview, Receipt, TransferOrder, preview, transfer
 
 BATCH_MAX = 500
 WAITING_MAX = 4000
+# Fewer are not halved: a batch costs something by itself.
+WHOLE_MAX = 16
 
 Scope = tuple[str, str, str]
 
@@ -81,6 +84,9 @@ class Ticket:
         return cls(order, request, tell, refusal, msgspec.json.encode(written), outcome)
 
 
+Decided: TypeAlias = list[tuple[Ticket, Row]]
+
+
 class GroupCommit:
     """Gathers the transfers of one process into batches."""
 
@@ -123,32 +129,39 @@ class GroupCommit:
         while self._waiting:
             try:
                 async with self._database.lane() as lane:
-                    while self._waiting and await self._commit_next(lane):
-                        pass
+                    await self._keep_committing(lane)
             except Unavailable as trouble:
-                for ticket in self._next_batch():
-                    ticket.outcome.set_exception(trouble)
+                _fail(self._next_batch(), trouble)
 
-    async def _commit_next(self, lane: Lane) -> bool:
-        """Whether the lane is still good for another batch."""
-        tickets = self._next_batch()
-        try:
-            rows = await lane.act_at_once(lambda tx: post_batch(tx, tickets, self._book, self._policy))
-        except Unavailable as trouble:
-            for ticket in tickets:
-                ticket.outcome.set_exception(trouble)
-            return False
-        except Exception:  # noqa: BLE001
-            # Something in the batch cannot be written; alone, each transfer finds out for itself.
-            for ticket in tickets:
-                await self._settle_alone(ticket)
-            return True
-        for ticket, row in zip(tickets, rows, strict=True):
-            ticket.outcome.set_result(row)
-        return True
+    async def _keep_committing(self, lane: Lane) -> None:
+        """One batch after the other, until none waits or the lane is no longer good."""
+        decided: Decided = []
+        while self._waiting:
+            tickets = self._next_batch(still_to_come=len(decided))
+            posting = partial(post_batch, tickets=tickets, book=self._book, policy=self._policy)
+            committing = asyncio.create_task(lane.act_at_once(posting))
+            # The next batch is on its way before the callers of the last one go on.
+            _tell(decided)
+            decided = []
+            try:
+                decided = list(zip(tickets, await committing, strict=True))
+            except Unavailable as trouble:
+                _fail(tickets, trouble)
+                return
+            except Exception:  # noqa: BLE001
+                # Something in the batch cannot be written; alone, each transfer finds out for itself.
+                for ticket in tickets:
+                    await self._settle_alone(ticket)
+        _tell(decided)
 
-    def _next_batch(self) -> list[Ticket]:
-        tickets = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
+    def _next_batch(self, still_to_come: int = 0) -> list[Ticket]:
+        """Half of the transfers that are about, those `still_to_come` from callers not yet answered included.
+
+        While the database decides on one half, this process answers and takes in the other.
+        """
+        about = len(self._waiting) + still_to_come
+        size = min(len(self._waiting), max(WHOLE_MAX, (about + 1) // 2), BATCH_MAX)
+        tickets = [self._waiting.popleft() for _ in range(size)]
         transfers_waiting.set(len(self._waiting))
         batch_size.observe(len(tickets))
         return tickets
@@ -160,6 +173,16 @@ class GroupCommit:
             )
         except Exception as trouble:  # noqa: BLE001
             ticket.outcome.set_exception(trouble)
+
+
+def _tell(decided: Decided) -> None:
+    for ticket, row in decided:
+        ticket.outcome.set_result(row)
+
+
+def _fail(tickets: list[Ticket], trouble: Unavailable) -> None:
+    for ticket in tickets:
+        ticket.outcome.set_exception(trouble)
 
 
 async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy) -> Told:
