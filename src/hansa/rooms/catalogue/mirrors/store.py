@@ -27,7 +27,10 @@ _GIVEN = """(
       tags, tee_type, name_text, description_text, tags_text, skills_text)
 ) g"""
 
-_MAY_CHANGE = "c.did = g.did AND c.source_registry = $1 AND coalesce(c.peer_version, -1) < g.peer_version"
+# Cards are looked up by their DIDs. Left to choose, the planner goes through every card of the peer for each batch.
+_OF_PEER = "(c.source_registry = $1) IS TRUE"
+
+_MAY_CHANGE = f"c.did = g.did AND {_OF_PEER} AND coalesce(c.peer_version, -1) < g.peer_version"
 
 # A version alone is no change of the card: no reader of changes hears of it.
 _NOTE_VERSIONS = f"""
@@ -55,27 +58,34 @@ RETURNING 1
 """  # noqa: S608
 
 # What a tombstone says of the listing holds; that the card is active it cannot say.
-_HIDE = """
+_HIDE = f"""
 WITH told AS (
   UPDATE catalogue_card c SET peer_version = g.version
   FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::boolean[]) AS g (did, version, is_active, unlisted)
-  WHERE c.did = g.did AND c.source_registry = $1 AND coalesce(c.peer_version, -1) < g.version
+  WHERE c.did = g.did AND {_OF_PEER} AND coalesce(c.peer_version, -1) < g.version
     AND c.is_active = (c.is_active AND g.is_active) AND c.unlisted = (c.unlisted OR g.unlisted)
 ), hidden AS (
   UPDATE catalogue_card c SET peer_version = g.version, is_active = c.is_active AND g.is_active,
     unlisted = c.unlisted OR g.unlisted
   FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::boolean[]) AS g (did, version, is_active, unlisted)
-  WHERE c.did = g.did AND c.source_registry = $1 AND coalesce(c.peer_version, -1) < g.version
+  WHERE c.did = g.did AND {_OF_PEER} AND coalesce(c.peer_version, -1) < g.version
     AND (c.is_active, c.unlisted) <> (c.is_active AND g.is_active, c.unlisted OR g.unlisted)
   RETURNING 1
 )
 SELECT count(*) FROM hidden
-"""
+"""  # noqa: S608
 
 
 async def lock_peer(tx: Tx, source_registry: str) -> None:
-    """Wait for the page of that peer that is being applied, if any."""
-    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 25))", source_registry)
+    """Wait for the page of that peer that is being applied, if any.
+
+    The text index sorts in what waits in its list when that is full, in pieces of `work_mem`: a page of many cards may
+    have more of it.
+    """
+    await tx.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended($1, 25)), set_config('work_mem', '64MB', true)",
+        source_registry,
+    )
 
 
 async def standing_of(tx: Tx, dids: Sequence[str]) -> dict[str, Standing]:
