@@ -83,7 +83,7 @@ DO $$
 BEGIN
   IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm') THEN
     CREATE INDEX catalogue_card_listed_text ON catalogue_card
-      USING gin ((name_text || chr(31) || description_text) gin_trgm_ops) WITH (gin_pending_list_limit = 65536);
+      USING gin ((name_text || chr(31) || description_text) gin_trgm_ops) WITH (gin_pending_list_limit = 524288);
   END IF;
 END $$;
 -- Searches of all texts ask an index of their own.

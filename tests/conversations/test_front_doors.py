@@ -187,6 +187,20 @@ async def test_only_a_plain_number_becomes_a_price(registry):
         assert price is None or Decimal(told) >= 0
 
 
+async def test_the_offer_names_the_currency_that_the_owner_stated_and_none_is_guessed(registry):
+    payment = {"uri": "https://cards.example/extensions/v1/auth/a2a-payment"}
+    for members, offer in [
+        ({"pricing": {"base_rate": 2, "currency": "eur"}}, ("2", "EUR")),
+        ({"pricing": {"base_rate": 2, "currency": "</script>"}}, None),
+        ({"pricing": {"base_rate": 2, "currency": 7}}, None),
+        ({"extensions": [{**payment, "params": {"base_rate": "0.25", "currency": "NRD"}}]}, ("0.25", "NRD")),
+        ({"extensions": [{**payment, "params": {}}]}, None),
+    ]:
+        card = await publish(registry, f"Priced {members}"[:60], **members)
+        told = (await json_ld(registry, card.did)).get("offers")
+        assert told == (offer and {"@type": "Offer", "price": offer[0], "priceCurrency": offer[1]}), members
+
+
 async def test_hostile_texts_of_a_card_stay_data_in_every_document(registry):
     card = await publish(
         registry,

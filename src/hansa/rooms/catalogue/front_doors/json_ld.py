@@ -5,6 +5,7 @@ The page writes it into `<script type="application/ld+json">`, with `<`, `>` and
 Content-Security-Policy without inline scripts lets it stand and nothing in it runs.
 """
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,6 +14,8 @@ from hansa.rooms.catalogue.payment import stated_price
 from hansa.rooms.catalogue.records import Card
 
 PRICE_MAX_DIGITS = 40
+
+_CURRENCY = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}", re.ASCII)
 
 
 def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
@@ -64,11 +67,15 @@ def _help(address: Any) -> dict[str, str] | None:
     return {"@type": "CreativeWork", "url": url} if url else None
 
 
-def _offer(pricing: Any, currency: str) -> dict[str, str] | None:
-    """A price that is a plain number; an owner may have written anything there."""
-    rate = pricing.get("base_rate") if isinstance(pricing, dict) else None
+def _offer(stated: Any, own_currency: str) -> dict[str, str] | None:
+    """A price that is a plain number in a currency that is named; an owner may have written anything there."""
+    if not isinstance(stated, dict):
+        return None
+    rate, currency = stated.get("base_rate"), stated.get("currency", own_currency)
     price = _price(str(rate)) if isinstance(rate, int | float | str) and not isinstance(rate, bool) else None
-    return None if price is None else {"@type": "Offer", "price": price, "priceCurrency": currency}
+    if price is None or not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        return None
+    return {"@type": "Offer", "price": price, "priceCurrency": currency.upper()}
 
 
 def _price(written: str) -> str | None:

@@ -36,7 +36,8 @@ _MAY_CHANGE = f"c.did = g.did AND {_OF_PEER} AND coalesce(c.peer_version, -1) < 
 _NOTE_VERSIONS = f"""
 UPDATE catalogue_card c SET peer_version = g.peer_version FROM {_GIVEN}
 WHERE {_MAY_CHANGE} AND c.trust_domain = $2 AND c.settlement_currency = $3
-  AND c.is_active = g.is_active AND c.unlisted = g.unlisted AND c.card_data::text = g.document
+  AND c.is_active = g.is_active AND c.unlisted = g.unlisted AND c.card_bytes = g.card_bytes
+  AND c.card_data::text = g.document
 RETURNING 1
 """  # noqa: S608
 
@@ -77,15 +78,8 @@ SELECT count(*) FROM hidden
 
 
 async def lock_peer(tx: Tx, source_registry: str) -> None:
-    """Wait for the page of that peer that is being applied, if any.
-
-    The text index sorts in what waits in its list when that is full, in pieces of `work_mem`: a page of many cards may
-    have more of it.
-    """
-    await tx.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended($1, 25)), set_config('work_mem', '64MB', true)",
-        source_registry,
-    )
+    """Wait for the page of that peer that is being applied, if any."""
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 25))", source_registry)
 
 
 async def standing_of(tx: Tx, dids: Sequence[str]) -> dict[str, Standing]:
