@@ -13,6 +13,7 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
+from hansa.foundation.plumbing.bodies import NUMBER_MAX_DIGITS
 from tests.hostile.served import Served, serve
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry
@@ -46,6 +47,9 @@ REFUSED_BY_RULES = {
     "GET /api/v1/agent-cards/": "a cursor is one that the registry gave out",
     "GET /api/v1/discover": "what is looked for holds a word",
 }
+
+
+ENDLESS_NUMBER = re.compile(rf"[0-9]{{{NUMBER_MAX_DIGITS + 1}}}")
 
 
 @pytest.mark.parametrize("who", ["nobody", "developer", "agent"])
@@ -94,9 +98,8 @@ def fuzzed(served: Served, credential: Mapping[str, str], seed: int) -> tuple[Co
             if isinstance(event, events.ScenarioFinished):
                 for check in (check for checks in event.recorder.checks.values() for check in checks):
                     judged[check.name] += 1
-                    if check.failure_info and not (
-                        check.name == "negative_data_rejection"
-                        and says_twice(check.failure_info.code_sample, listed)
+                    if check.failure_info and not no_schema_says_it(
+                        check.name, check.failure_info.code_sample, listed
                     ):
                         failures.append(
                             f"{event.label}: {check.failure_info.failure}\n{check.failure_info.code_sample}"
@@ -113,6 +116,14 @@ def names_of_lists(description: Mapping[str, Any]) -> set[str]:
     return {
         one["name"] for one in parameters if one["in"] == "query" and one["schema"].get("type") == "array"
     }
+
+
+def no_schema_says_it(check: str, code_sample: str, listed: set[str]) -> bool:
+    """Whether the answer follows a rule of every route that no schema of one can hold."""
+    if check == "negative_data_rejection":
+        return says_twice(code_sample, listed)
+    # Of members, too, that a route does not know.
+    return check == "positive_data_acceptance" and bool(ENDLESS_NUMBER.search(code_sample))
 
 
 def says_twice(code_sample: str, listed: set[str]) -> bool:
