@@ -5,7 +5,7 @@ PYTEST := $(BIN)/python -m pytest
 # One worker for each core, each with a database server of its own; a file of tests stays with one worker.
 IN_PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 
-# Tests start the service a few hundred times; compiled once, it starts in two thirds of the time.
+# Tests start the service again and again: its modules are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help

@@ -27,7 +27,7 @@ from hansa.foundation.plumbing.sweeps import run_sweeps
 from hansa.rooms import journal
 
 DRAIN_SECONDS = 10
-# Longer than clients keep an idle connection, so that none is closed under a request that is on its way.
+# Longer than most clients keep an idle connection: a request must not meet the moment in which it is closed.
 KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2

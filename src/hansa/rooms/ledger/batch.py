@@ -131,7 +131,7 @@ class GroupCommit:
                 async with self._database.lane() as lane:
                     await self._keep_committing(lane)
             except Unavailable as trouble:
-                _fail(self._next_batch(), trouble)
+                _fail(self._taken(BATCH_MAX), trouble)
 
     async def _keep_committing(self, lane: Lane) -> None:
         """One batch after the other, until none waits or the lane is no longer good."""
@@ -154,16 +154,20 @@ class GroupCommit:
                     await self._settle_alone(ticket)
         _tell(decided)
 
-    def _next_batch(self, still_to_come: int = 0) -> list[Ticket]:
+    def _next_batch(self, still_to_come: int) -> list[Ticket]:
         """Half of the transfers that are about, those `still_to_come` from callers not yet answered included.
 
         While the database decides on one half, this process answers and takes in the other.
         """
         about = len(self._waiting) + still_to_come
-        size = min(len(self._waiting), max(WHOLE_MAX, (about + 1) // 2), BATCH_MAX)
-        tickets = [self._waiting.popleft() for _ in range(size)]
-        transfers_waiting.set(len(self._waiting))
+        tickets = self._taken(min(max(WHOLE_MAX, (about + 1) // 2), BATCH_MAX))
         batch_size.observe(len(tickets))
+        return tickets
+
+    def _taken(self, most: int) -> list[Ticket]:
+        """The first so many that wait, who wait no longer."""
+        tickets = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        transfers_waiting.set(len(self._waiting))
         return tickets
 
     async def _settle_alone(self, ticket: Ticket) -> None:

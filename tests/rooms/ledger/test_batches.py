@@ -1,0 +1,57 @@
+"""How many transfers make a batch, and what becomes of those that wait where there is no database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hansa.foundation.plumbing.database import Database, Lane
+from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.words.money import parse_amount
+from hansa.rooms import ledger
+from hansa.rooms.ledger import batch
+from tests.registry import TestRegistry
+
+
+class Unreachable(Database):
+    """A database that nobody reaches."""
+
+    tries = 0
+
+    @asynccontextmanager
+    async def lane(self) -> AsyncIterator[Lane]:
+        self.tries += 1
+        raise Unavailable(retry_after=1)
+        yield
+
+
+def transfers(desk: ledger.GroupCommit, count: int) -> list[asyncio.Future[object]]:
+    """So many transfers between agents that nobody knows, all at once."""
+    order = ledger.TransferOrder("did:hansa:x:a", "did:hansa:x:b", parse_amount("1"))
+    return [asyncio.ensure_future(desk.transfer(order, None, str)) for _ in range(count)]
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(10, [10]), (16, [16]), (20, [16, 4]), (64, [32, 32])])
+async def test_a_batch_is_half_of_the_transfers_that_are_about_and_few_are_not_halved(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch, count: int, sizes: list[int]
+):
+    seen, post_batch = [], batch.post_batch
+
+    async def counted(tx, tickets, book, policy):
+        seen.append(len(tickets))
+        return await post_batch(tx, tickets, book, policy)
+
+    monkeypatch.setattr(batch, "post_batch", counted)
+    desk = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    outcomes = await asyncio.gather(*transfers(desk, count), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {ledger.AccountUnknown}
+    assert seen == sizes
+
+
+async def test_all_that_wait_hear_at_once_that_the_database_cannot_be_reached(registry: TestRegistry):
+    database = Unreachable("postgresql://nowhere")
+    desk = ledger.GroupCommit(database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    outcomes = await asyncio.gather(*transfers(desk, 100), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {Unavailable}
+    assert database.tries == 1
