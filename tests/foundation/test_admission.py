@@ -12,7 +12,7 @@ async def test_places_are_given_in_the_order_of_asking():
     admission, told = Admission(places=1, patience_seconds=5), []
 
     async def ask(number: int) -> None:
-        async with admission.place():
+        async with admission:
             told.append(number)
             await asyncio.sleep(0)
 
@@ -25,7 +25,7 @@ async def test_never_more_than_the_places_are_worked_on_at_once():
 
     async def ask() -> None:
         nonlocal inside, most
-        async with admission.place():
+        async with admission:
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0.001)
@@ -37,18 +37,18 @@ async def test_never_more_than_the_places_are_worked_on_at_once():
 
 async def test_who_finds_no_place_in_time_is_told_when_to_come_back():
     admission = Admission(places=1, patience_seconds=0.02)
-    async with admission.place():
+    async with admission:
         with pytest.raises(Unavailable) as refusal:
-            async with admission.place():
+            async with admission:
                 raise AssertionError("let in beside the one inside")
     assert int(refusal.value.headers["Retry-After"]) >= 1
-    async with admission.place():
+    async with admission:
         pass
 
 
 async def test_a_client_that_goes_away_leaves_its_place_to_the_next():
     admission = Admission(places=1, patience_seconds=5)
-    async with admission.place():
+    async with admission:
         leaving = asyncio.create_task(_pass_through(admission))
         staying = asyncio.create_task(_pass_through(admission))
         await asyncio.sleep(0)
@@ -58,5 +58,5 @@ async def test_a_client_that_goes_away_leaves_its_place_to_the_next():
 
 
 async def _pass_through(admission: Admission) -> None:
-    async with admission.place():
+    async with admission:
         pass

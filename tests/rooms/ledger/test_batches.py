@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hansa.foundation.plumbing.database import Database, Lane
+from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import parse_amount
 from hansa.rooms import ledger
@@ -55,3 +56,28 @@ async def test_all_that_wait_hear_at_once_that_the_database_cannot_be_reached(re
     outcomes = await asyncio.gather(*transfers(desk, 100), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {Unavailable}
     assert database.tries == 1
+
+
+async def test_a_key_is_in_progress_until_its_batch_has_ended_even_when_nobody_waits_for_it(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    may_post, post_batch = asyncio.Event(), batch.post_batch
+
+    async def held(tx, tickets, book, policy):
+        await may_post.wait()
+        return await post_batch(tx, tickets, book, policy)
+
+    monkeypatch.setattr(batch, "post_batch", held)
+    desk = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    order = ledger.TransferOrder("did:hansa:x:a", "did:hansa:x:b", parse_amount("1"))
+    request = Repeatable("did:hansa:x:a", "/teg/transfer", "key", {})
+    leaving = asyncio.create_task(desk.transfer(order, request, str))
+    await asyncio.sleep(0.01)
+    leaving.cancel()
+    with pytest.raises(KeyInProgress):
+        await desk.transfer(order, request, str)
+    may_post.set()
+    with pytest.raises(ledger.AccountUnknown):
+        await desk.transfer(order, None, str)
+    with pytest.raises(ledger.AccountUnknown):
+        await desk.transfer(order, request, str)

@@ -1,10 +1,11 @@
 """The HTTP application: routers, guards, problem documents."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.types import Receive, Scope, Send
 
 import hansa
 from hansa.doors import assembly
@@ -27,9 +28,13 @@ class GuardedApp(FastAPI):
 
     _connected: list[BaseRoute] | None = None
 
-    def build_middleware_stack(self) -> ASGIApp:
-        direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
-        return RequestGuard(super().build_middleware_stack(), direct=direct)
+    def __init__(self, **declared: Any) -> None:
+        super().__init__(**declared)
+        self._guard = RequestGuard(super().__call__, direct=direct_handlers(assembly.API_ROUTERS, API_PREFIX))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self
+        await self._guard(scope, receive, send)
 
     @property
     def routes(self) -> list[BaseRoute]:

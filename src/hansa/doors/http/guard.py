@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
-from secrets import token_hex
+from random import Random
 from typing import Any
 
 import structlog
@@ -49,13 +49,15 @@ class RequestGuard:
     def __init__(self, app: ASGIApp, direct: Mapping[tuple[str, str], Handler]) -> None:
         self._app = app
         self._direct = direct
+        # Seeded anew in each process. Ids are told apart, they guard nothing.
+        self._random = Random()  # noqa: S311
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
-        request_id = _request_id(request)
+        request_id = self._request_id(request)
         headers = [*API_HEADERS, (b"x-request-id", request_id.encode())]
         started, status = time.perf_counter(), 500
 
@@ -75,6 +77,11 @@ class RequestGuard:
             requests_under_way.dec()
             _record(scope, status, time.perf_counter() - started)
 
+    def _request_id(self, request: Request) -> str:
+        """The client's own, where it is harmless, else a new one."""
+        given = request.headers.get("x-request-id", "")
+        return given if REQUEST_ID.fullmatch(given) else f"{self._random.getrandbits(128):032x}"
+
     async def _answer(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if (trouble := _target_trouble(scope)) is not None:
             await problem(request, 400, "BAD_REQUEST", trouble)(scope, receive, send)
@@ -84,12 +91,6 @@ class RequestGuard:
             await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
-
-
-def _request_id(request: Request) -> str:
-    """The client's own, where it is harmless, else a new one."""
-    given = request.headers.get("x-request-id", "")
-    return given if REQUEST_ID.fullmatch(given) else token_hex(16)
 
 
 def _target_trouble(scope: Scope) -> str | None:

@@ -5,8 +5,6 @@ refused after a while comes back less often than who is refused at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from hansa.foundation.words.errors import Unavailable
 
@@ -15,23 +13,21 @@ PATIENCE_SECONDS = 1.5
 
 
 class Admission:
-    """The places of one process."""
+    """The places of one process: `async with admission` holds one."""
 
     def __init__(self, places: int = PLACES, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._places = asyncio.Semaphore(places)
         self._patience_seconds = patience_seconds
 
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """A place, in the order of asking. Raises: Unavailable when none becomes free in time."""
+    async def __aenter__(self) -> None:
+        """Take a place, in the order of asking. Raises: Unavailable when none becomes free in time."""
         if self._places.locked():
             await self._wait()
         else:
             await self._places.acquire()
-        try:
-            yield
-        finally:
-            self._places.release()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._places.release()
 
     async def _wait(self) -> None:
         try:

@@ -17,6 +17,7 @@ from hmac import compare_digest
 from typing import Annotated, Any
 from uuid import UUID
 
+import msgspec
 import structlog
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
@@ -61,8 +62,7 @@ class Developer:
             raise ScopeMissing(context={"scope": scope})
 
 
-@dataclass(frozen=True)
-class Agent:
+class Agent(msgspec.Struct, frozen=True):
     """One agent, by agent token; active at the moment it was asked."""
 
     did: str

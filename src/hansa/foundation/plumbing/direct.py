@@ -33,7 +33,7 @@ class DirectRoute(GuardedRoute):
         async def answered(request: Request) -> Response:
             parsed = await guarded_json(request) if takes_body else None
             admission: Admission = request.app.state.admission
-            async with admission.place():
+            async with admission:
                 for dependency in before:
                     await dependency(request, parsed)
                 answer: Response | BaseModel = await call(request, parsed)

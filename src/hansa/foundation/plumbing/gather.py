@@ -6,6 +6,7 @@ nothing is remembered between statements.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
@@ -17,18 +18,16 @@ class Gathering(Generic[Key, Found]):
 
     def __init__(self, load: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]]) -> None:
         self._load = load
-        self._waiting: dict[Key, asyncio.Future[Found | None]] = {}
+        self._waiting: dict[Key, list[asyncio.Future[Found | None]]] = {}
         self._worker: asyncio.Task[None] | None = None
 
     async def find(self, key: Key) -> Found | None:
         """What `load` finds for `key`, read after this call began. Raises: what `load` raises."""
-        future = self._waiting.get(key)
-        if future is None:
-            future = self._waiting[key] = asyncio.get_running_loop().create_future()
-            if self._worker is None or self._worker.done():
-                self._worker = asyncio.create_task(self._work())
-        # One caller going away does not end the lookup for the others.
-        return await asyncio.shield(future)
+        future: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(future)
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await future
 
     async def _work(self) -> None:
         while self._waiting:
@@ -36,10 +35,12 @@ class Gathering(Generic[Key, Found]):
             try:
                 found = await self._load(list(asked))
             except Exception as trouble:  # noqa: BLE001
-                for future in asked.values():
-                    future.set_exception(trouble)
-                    # Marked as seen: everybody who asked may have gone away.
-                    future.exception()
+                for future in chain(*asked.values()):
+                    if not future.cancelled():
+                        future.set_exception(trouble)
                 continue
-            for key, future in asked.items():
-                future.set_result(found.get(key))
+            for key, futures in asked.items():
+                for future in futures:
+                    # A caller that went away has cancelled its own.
+                    if not future.cancelled():
+                        future.set_result(found.get(key))

@@ -6,10 +6,10 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated
 
+import msgspec
 from fastapi import Header
 from fastapi.responses import Response
 from pydantic import BaseModel
@@ -45,8 +45,7 @@ class KeyInProgress(Invalid):
     sentence = "The first request with this Idempotency-Key is still in progress."
 
 
-@dataclass(frozen=True)
-class Repeatable:
+class Repeatable(msgspec.Struct, frozen=True):
     """A request that may come again. `body` is JSON-ready."""
 
     caller: str

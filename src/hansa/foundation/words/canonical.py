@@ -4,12 +4,12 @@ import json
 from hashlib import sha256
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
 
 def canonical_json(value: Any) -> bytes:
     """The bytes that are signed and hashed. Raises ValueError on NaN and infinities."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def digest(value: Any) -> bytes:

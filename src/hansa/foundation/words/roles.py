@@ -1,6 +1,6 @@
 """The roles of agents and the permissions each gives. A role that is not in the table does not exist."""
 
-from collections.abc import Iterable
+from functools import lru_cache
 
 PERMISSIONS_OF_ROLE = {
     "trader": frozenset(
@@ -16,6 +16,7 @@ PERMISSIONS_OF_ROLE = {
 PERMISSIONS = tuple(sorted(frozenset().union(*PERMISSIONS_OF_ROLE.values())))
 
 
-def permissions_of(roles: Iterable[str]) -> frozenset[str]:
+@lru_cache(maxsize=1024)
+def permissions_of(roles: tuple[str, ...]) -> frozenset[str]:
     """Everything that an agent with these roles may do."""
     return frozenset().union(*(PERMISSIONS_OF_ROLE[role] for role in roles))

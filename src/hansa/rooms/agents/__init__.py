@@ -13,7 +13,7 @@ from hansa.rooms.agents.check import check_agent
 from hansa.rooms.agents.documents import root_router
 from hansa.rooms.agents.keys import newest_keys
 from hansa.rooms.agents.mtls import restore_mtls, revoke_mtls
-from hansa.rooms.agents.payment import Payment, clear_payment, is_plain, preview_payment
+from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
 from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
@@ -63,11 +63,11 @@ __all__ = [
     "forget_approvals",
     "forget_bootstrap_tokens",
     "forget_capabilities",
-    "is_plain",
     "lock_owner_and_status",
     "newest_keys",
     "of_developer",
     "owner_of",
+    "pays_plainly",
     "preview_payment",
     "reinstate",
     "restore_mtls",

@@ -1,7 +1,6 @@
 """Who an agent token belongs to, asked for every request of an agent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 from weakref import WeakKeyDictionary
@@ -19,8 +18,7 @@ from hansa.foundation.words.roles import permissions_of
 from . import rules, store
 
 
-@dataclass(frozen=True)
-class KnownAgent(Agent):
+class KnownAgent(Agent, frozen=True):
     """The agent asking, with what it may read about itself."""
 
     client_id: str
@@ -45,11 +43,12 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
     if claims.session != rules.session_of(bearer.client_id, bearer.secret_number):
         raise Unauthorized
     rules.require_active(bearer.status)
+    roles = tuple(bearer.roles)
     return KnownAgent(
         did=bearer.did,
         developer_id=bearer.developer_id,
-        roles=bearer.roles,
-        permissions=permissions_of(bearer.roles),
+        roles=roles,
+        permissions=permissions_of(roles),
         is_governed=bearer.is_governed,
         client_id=bearer.client_id,
         name=bearer.name,

@@ -39,9 +39,9 @@ class Payment:
         return Use(self.amount, self.currency, self.permission, self.operation, self.payee)
 
 
-def is_plain(agent: Agent, payment: Payment) -> bool:
-    """Whether nothing but the agent's roles has a say in its payment."""
-    return not agent.is_governed and payment.capability_token is None
+def pays_plainly(agent: Agent, capability_token: str | None) -> bool:
+    """Whether nothing but the agent's roles has a say in its payment with this token, or without one."""
+    return not agent.is_governed and capability_token is None
 
 
 async def clear_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:

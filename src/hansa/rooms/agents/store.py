@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from hansa.foundation.plumbing.database import Tx
 
 from .rules import BootstrapToken, Credentials, OwnedAgent, Standing
@@ -99,8 +101,7 @@ class NewAgent:
     public_key: bytes
 
 
-@dataclass(frozen=True)
-class Bearer:
+class Bearer(msgspec.Struct, frozen=True):
     """The agent that a token names, and the database's time when it was read."""
 
     did: str
@@ -108,7 +109,7 @@ class Bearer:
     client_id: str
     name: str
     status: str
-    roles: tuple[str, ...]
+    roles: list[str]
     is_governed: bool
     created_at: datetime
     last_active_at: datetime | None
@@ -199,7 +200,8 @@ async def touch(tx: Tx, did: str) -> datetime:
 async def find_bearers(tx: Tx, dids: Sequence[str]) -> dict[str, Bearer]:
     """The agents with these DIDs; unknown ones are left out."""
     rows = await tx.fetch(_FIND_BEARERS, list(dids))
-    return {row["did"]: Bearer(**{**row, "roles": tuple(row["roles"])}) for row in rows}
+    bearers = (Bearer(*row) for row in rows)
+    return {bearer.did: bearer for bearer in bearers}
 
 
 async def find_secret(tx: Tx, did: str) -> Secret:

@@ -14,7 +14,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
@@ -38,11 +37,10 @@ WAITING_MAX = 4000
 # Fewer are not halved: a batch costs something by itself.
 WHOLE_MAX = 16
 
-Scope = tuple[str, str, str]
+_POSTED = postings_total.labels("transfer")
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """The answer to a transfer as it goes out, and whether it is a repetition."""
 
     answer: str
@@ -53,8 +51,7 @@ Row: TypeAlias = asyncpg.Record
 """What the database decided on one transfer of a batch."""
 
 
-@dataclass(frozen=True)
-class Ticket:
+class Ticket(msgspec.Struct, frozen=True, eq=False):
     """A transfer that waits for its batch; `tell` makes the answer of a receipt, the first time and every other."""
 
     order: TransferOrder
@@ -62,9 +59,11 @@ class Ticket:
     tell: Callable[[Receipt], str]
     refusal: Refused | None
     """Why it is refused whatever the accounts hold, unless its key says that it was answered before."""
+    scope: str | None
+    """What no other transfer of this process may have while this one is under way."""
     line: bytes
     """The order as the database reads it."""
-    outcome: asyncio.Future[Row | Told] = field(compare=False)
+    outcome: asyncio.Future[Row | Told]
 
     @classmethod
     def of(cls, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]) -> "Ticket":
@@ -81,10 +80,10 @@ class Ticket:
             barred=barred,
         )
         outcome = asyncio.get_running_loop().create_future()
-        return cls(order, request, tell, refusal, msgspec.json.encode(written), outcome)
+        return cls(order, request, tell, refusal, written.scope, msgspec.json.encode(written), outcome)
 
 
-Decided: TypeAlias = list[tuple[Ticket, Row]]
+Decided: TypeAlias = Sequence[tuple[Ticket, Row | Told]]
 
 
 class GroupCommit:
@@ -95,7 +94,7 @@ class GroupCommit:
         self._book = book
         self._policy = policy
         self._waiting: deque[Ticket] = deque()
-        self._scopes: set[Scope] = set()
+        self._scopes: set[str] = set()
         self._worker: asyncio.Task[None] | None = None
 
     async def transfer(
@@ -107,18 +106,15 @@ class GroupCommit:
         """
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; try again shortly.", retry_after=1)
-        scope = (request.caller, request.route, request.key) if request else None
-        if scope in self._scopes:
-            raise KeyInProgress
         ticket = Ticket.of(order, request, tell)
-        if scope:
-            self._scopes.add(scope)
-            ticket.outcome.add_done_callback(lambda _: self._scopes.discard(scope))
+        if ticket.scope:
+            if ticket.scope in self._scopes:
+                raise KeyInProgress
+            self._scopes.add(ticket.scope)
         self._waiting.append(ticket)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._commit_batches())
-        # A client that goes away does not undo a transfer that is already in a batch.
-        found = await asyncio.shield(ticket.outcome)
+        found = await ticket.outcome
         return found if isinstance(found, Told) else told(ticket, found)
 
     async def preview(self, order: TransferOrder) -> Preview:
@@ -131,7 +127,7 @@ class GroupCommit:
                 async with self._database.lane() as lane:
                     await self._keep_committing(lane)
             except Unavailable as trouble:
-                _fail(self._taken(BATCH_MAX), trouble)
+                self._fail(self._taken(BATCH_MAX), trouble)
 
     async def _keep_committing(self, lane: Lane) -> None:
         """One batch after the other, until none waits or the lane is no longer good."""
@@ -141,18 +137,18 @@ class GroupCommit:
             posting = partial(post_batch, tickets=tickets, book=self._book, policy=self._policy)
             committing = asyncio.create_task(lane.act_at_once(posting))
             # The next batch is on its way before the callers of the last one go on.
-            _tell(decided)
+            self._tell(decided)
             decided = []
             try:
                 decided = list(zip(tickets, await committing, strict=True))
             except Unavailable as trouble:
-                _fail(tickets, trouble)
+                self._fail(tickets, trouble)
                 return
             except Exception:  # noqa: BLE001
                 # Something in the batch cannot be written; alone, each transfer finds out for itself.
                 for ticket in tickets:
                     await self._settle_alone(ticket)
-        _tell(decided)
+        self._tell(decided)
 
     def _next_batch(self, still_to_come: int) -> list[Ticket]:
         """Half of the transfers that are about, those `still_to_come` from callers not yet answered included.
@@ -172,21 +168,27 @@ class GroupCommit:
 
     async def _settle_alone(self, ticket: Ticket) -> None:
         try:
-            ticket.outcome.set_result(
-                await self._database.act(lambda tx: post_alone(tx, ticket, self._book, self._policy))
-            )
+            found = await self._database.act(lambda tx: post_alone(tx, ticket, self._book, self._policy))
         except Exception as trouble:  # noqa: BLE001
-            ticket.outcome.set_exception(trouble)
+            self._fail([ticket], trouble)
+        else:
+            self._tell([(ticket, found)])
 
+    def _tell(self, decided: Decided) -> None:
+        for ticket, found in decided:
+            if self._is_awaited(ticket):
+                ticket.outcome.set_result(found)
 
-def _tell(decided: Decided) -> None:
-    for ticket, row in decided:
-        ticket.outcome.set_result(row)
+    def _fail(self, tickets: list[Ticket], trouble: Exception) -> None:
+        for ticket in tickets:
+            if self._is_awaited(ticket):
+                ticket.outcome.set_exception(trouble)
 
-
-def _fail(tickets: list[Ticket], trouble: Unavailable) -> None:
-    for ticket in tickets:
-        ticket.outcome.set_exception(trouble)
+    def _is_awaited(self, ticket: Ticket) -> bool:
+        """The transfer has come to its end; a client that went away did not undo it, and is not told."""
+        if ticket.scope:
+            self._scopes.discard(ticket.scope)
+        return not ticket.outcome.cancelled()
 
 
 async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy) -> Told:
@@ -209,7 +211,7 @@ def told(ticket: Ticket, row: Row) -> Told:
     order = ticket.order
     match row["outcome"]:
         case "posted":
-            postings_total.labels("transfer").inc()
+            _POSTED.inc()
             receipt = Receipt(row["tx_id"], order.amount, row["fee"], row["balance"], row["recorded_at"])
             return Told(ticket.tell(receipt), replayed=False)
         case "replayed":

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from hansa.foundation.events import (
     Entry,
     Event,
@@ -20,8 +22,7 @@ from .book import Book
 from .errors import AccountUnknown
 
 
-@dataclass(frozen=True)
-class TransferOrder:
+class TransferOrder(msgspec.Struct, frozen=True):
     """What a payer asks for; `amount` in minor units, greater than zero."""
 
     payer: str
@@ -30,8 +31,7 @@ class TransferOrder:
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True):
     """What was written; amounts in minor units."""
 
     tx_id: int

@@ -101,14 +101,14 @@ async def transfer_units(
     capability: CapabilityToken = None,
 ) -> Response:
     """Move units to another agent of this registry; the fee is added on top of the amount."""
-    order, book = body.order_by(agent.did), ledger.Book.of(config)
+    order, currency = body.order_by(agent.did), config.settlement_currency
     request = Repeatable(agent.did, "/teg/transfer", key, body.model_dump()) if key else None
-    payment = _payment(order, book, "teg.transfer", approval, capability)
 
     def tell(receipt: ledger.Receipt) -> str:
-        return TransferOut.of(receipt, order, book.currency).model_dump_json()
+        return TransferOut.of(receipt, order, currency).model_dump_json()
 
-    if not agents.is_plain(agent, payment):
+    if not agents.pays_plainly(agent, capability):
+        payment = _payment(order, currency, "teg.transfer", approval, capability)
         return await _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
     told = await transfers.transfer(order, request, tell)
     return answer_once(told.answer, replayed=told.replayed)
@@ -129,8 +129,8 @@ async def send_units(
     """Move units to an agent wherever it is; `dry_run` tells the way and moves nothing."""
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = Repeatable(agent.did, "/teg/send", key, body.model_dump()) if key else None
-    payment = _payment(order, book, "teg.send", approval, capability)
-    is_plain = agents.is_plain(agent, payment)
+    payment = _payment(order, book.currency, "teg.send", approval, capability)
+    is_plain = agents.pays_plainly(agent, capability)
 
     def tell(receipt: ledger.Receipt) -> str:
         return SendOut.done(receipt, order, book).model_dump_json()
@@ -147,7 +147,7 @@ async def send_units(
 
 def _payment(
     order: ledger.TransferOrder,
-    book: ledger.Book,
+    currency: str,
     operation: str,
     approval: UUID | None,
     capability: str | None,
@@ -155,7 +155,7 @@ def _payment(
     return agents.Payment(
         payee=order.payee,
         amount=order.amount,
-        currency=book.currency,
+        currency=currency,
         permission=PERMISSION,
         operation=operation,
         approval_id=approval,

@@ -1,0 +1,62 @@
+"""Lookups of the same moment share a statement, and none of them depends on another."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from hansa.foundation.plumbing.gather import Gathering
+
+
+class Shelf:
+    """Answers with the key in capitals, once it may; counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[str]] = []
+        self.may_answer = asyncio.Event()
+
+    async def load(self, keys: Sequence[str]) -> dict[str, str]:
+        self.asked.append(sorted(keys))
+        await self.may_answer.wait()
+        if "broken" in keys:
+            raise LookupError("broken")
+        return {key: key.upper() for key in keys if key != "unknown"}
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+async def looking(gathering: Gathering[str, str], *keys: str) -> list[asyncio.Task[str | None]]:
+    tasks = [asyncio.create_task(gathering.find(key)) for key in keys]
+    await asyncio.sleep(0.01)
+    return tasks
+
+
+async def test_what_comes_while_a_statement_runs_shares_the_next(shelf: Shelf):
+    gathering = Gathering(shelf.load)
+    tasks = await looking(gathering, "a") + await looking(gathering, "b", "unknown", "b", "a")
+    shelf.may_answer.set()
+    assert await asyncio.gather(*tasks) == ["A", "B", None, "B", "A"]
+    assert shelf.asked == [["a"], ["a", "b", "unknown"]]
+
+
+async def test_a_caller_that_goes_away_does_not_end_the_lookup_of_others_with_the_same_key(shelf: Shelf):
+    leaving, staying = await looking(Gathering(shelf.load), "a", "a")
+    leaving.cancel()
+    shelf.may_answer.set()
+    assert await staying == "A"
+    assert leaving.cancelled()
+
+
+async def test_a_statement_that_fails_fails_for_all_that_share_it_and_for_nobody_else(shelf: Shelf):
+    gathering = Gathering(shelf.load)
+    before = await looking(gathering, "a")
+    leaving, *together = await looking(gathering, "broken", "broken", "b")
+    leaving.cancel()
+    shelf.may_answer.set()
+    assert await asyncio.gather(*before) == ["A"]
+    outcomes = await asyncio.gather(*together, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [LookupError, LookupError]
+    assert await gathering.find("c") == "C"
