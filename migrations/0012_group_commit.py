@@ -52,11 +52,13 @@ BEGIN
 END $$;
 
 -- Keep the answers of requests whose scopes `plumbing_recall` holds and knew nothing of.
+-- In this language its plan is kept.
 CREATE FUNCTION plumbing_remember(scopes bytea[], body_digests bytea[], answers text[]) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+BEGIN
   INSERT INTO plumbing_idempotency (scope_sha256, body_digest, answer)
-  SELECT * FROM unnest(scopes, body_digests, answers)
-$$;
+  SELECT * FROM unnest(scopes, body_digests, answers);
+END $$;
 """
 
 JOURNAL = """
@@ -71,13 +73,17 @@ CREATE FUNCTION journal_append(event_types text[], aggregate_ids text[], aggrega
 LANGUAGE plpgsql AS $$
 DECLARE
   recorded bigint;
+  -- Drawn once: the ids of these events differ in their last eight digits.
+  drawn text := gen_random_uuid();
 BEGIN
   IF pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1)) THEN
     PERFORM pg_notify('hansa_journal', '');
   END IF;
-  INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
-  SELECT e.* FROM unnest(event_types, aggregate_ids, aggregate_types, datas, sources, keys)
-    AS e (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+  INSERT INTO journal_event (id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+  SELECT (left(drawn, 28) || to_hex(x'10000000'::bigint + e.place))::uuid, e.event_type, e.aggregate_id,
+    e.aggregate_type, e.data, e.source_service, e.idempotency_key
+  FROM unnest(event_types, aggregate_ids, aggregate_types, datas, sources, keys) WITH ORDINALITY
+    AS e (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key, place)
   WHERE CASE e.source_service
     WHEN 'ledger' THEN e.event_type = ANY (ARRAY(
       SELECT event_type FROM journal_emission_policy WHERE emit_from_teg))
