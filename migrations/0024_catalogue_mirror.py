@@ -14,6 +14,7 @@ CREATE INDEX catalogue_card_of_peer ON catalogue_card (source_registry) WHERE so
 CREATE INDEX catalogue_card_shown_anywhere ON catalogue_card (id)
   WHERE is_active AND NOT unlisted AND status = 'active';
 CREATE INDEX catalogue_card_tee ON catalogue_card (tee_type, id) WHERE tee_type IS NOT NULL;
+CREATE INDEX catalogue_card_enclave ON catalogue_card (id) WHERE tee_type IS NOT NULL;
 CREATE INDEX catalogue_card_encircled ON catalogue_card (id) WHERE encircled;
 
 -- How many listed cards there are of each class; a class may have several rows, whose sum counts. Writers only ever

@@ -8,6 +8,7 @@ from tests.registry import TestRegistry, card_of
 
 DEVELOPER = 1
 ALLOWED_CHANGES = {
+    "tags",
     "is_active",
     "status",
     "unlisted",

@@ -77,6 +77,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.live_feed = assembly.live_feed(runtime)
     app.state.searcher = assembly.searcher(runtime)
     app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)
+    app.state.list_findings = catalogue.Findings()
     app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
     app.add_routers([*assembly.API_ROUTERS, status.api_router], prefix=API_PREFIX)
     app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])

@@ -2,6 +2,7 @@
 
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
+from .findings import Findings
 from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, PageWanted, list_cards
 from .marks import standing_of
@@ -50,6 +51,7 @@ __all__ = [
     "ExportDesk",
     "Facets",
     "Filters",
+    "Findings",
     "FoundCard",
     "HumanReadableIdTaken",
     "MirrorResult",

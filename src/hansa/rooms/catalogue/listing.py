@@ -4,6 +4,7 @@ Who follows changes also hears of cards that have left the public listings: for 
 says whose card it is and how it stands, and nothing of what was in it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,8 +13,9 @@ from hansa.foundation.plumbing.database import Tx
 from . import cursor, rules, store
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
+from .findings import Findings, older_than
 from .records import Card, Tombstone
-from .store import COUNTED_MAX, EVERY_CARD, LISTED_TEXT, TEXTS_END, Conditions
+from .store import EVERY_CARD, LISTED_TEXT, READ_MAX, TEXTS_END, Conditions
 
 TOMBSTONE_DAYS = 30
 
@@ -70,8 +72,8 @@ class CardsPage:
     tombstones: tuple[Tombstone, ...] = ()
 
 
-async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted) -> CardsPage:
-    """Read one page.
+async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted, findings: Findings) -> CardsPage:
+    """Read one page; `findings` spares the later pages of a listing of few cards the search.
 
     Raises: OwnerUnknown, UnlistedRefused, CursorInvalid.
     """
@@ -83,7 +85,7 @@ async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted) -> CardsPage:
     if place is None and wanted.updated_since is not None:
         page = await _first_changes(tx, _with_tombstones(conditions, filters), wanted.updated_since, wanted)
         return _apart(page, filters)
-    return await _newest_first(tx, conditions, place, wanted)
+    return await _newest_first(tx, conditions, place, wanted, findings)
 
 
 def conditions_of(filters: Filters) -> Conditions:
@@ -94,12 +96,14 @@ def conditions_of(filters: Filters) -> Conditions:
     if filters.natives_only or not filters.include_federated:
         conditions = conditions.having("source_registry IS NULL", by_class=True)
     if filters.search:
-        conditions = conditions.having(f"{LISTED_TEXT} LIKE {{0}}", rules.like_pattern(filters.search))
+        conditions = conditions.having(
+            f"{LISTED_TEXT} LIKE {{0}}", rules.like_pattern(filters.search), counted_max=READ_MAX
+        )
         if TEXTS_END in filters.search:
             # No card holds it, but it stands between the texts of every card.
             conditions = conditions.having("false")
     if filters.tags:
-        conditions = conditions.having("tags @> {0}::text[]", list(filters.tags))
+        conditions = conditions.having("tags @> {0}::text[]", filters.tags)
     if filters.has_tee is not None:
         has_tee = "tee_type IS NOT NULL" if filters.has_tee else "tee_type IS NULL"
         conditions = conditions.having(has_tee, by_class=True)
@@ -146,29 +150,64 @@ def _apart(page: CardsPage, filters: Filters) -> CardsPage:
 
 
 async def _newest_first(
-    tx: Tx, conditions: Conditions, place: ListingCursor | None, wanted: PageWanted
+    tx: Tx, conditions: Conditions, place: ListingCursor | None, wanted: PageWanted, findings: Findings
 ) -> CardsPage:
-    below = conditions if place is None else conditions.having("c.id < {0}", place.below)
-    if place is None:
-        counted, offset, skip = await store.count_cards(tx, conditions), wanted.skip, wanted.skip
+    numbers = await _found(tx, conditions, place, findings)
+    if place is not None:
+        counted, offset = place.total, place.offset
     else:
-        counted, offset, skip = place.total, place.offset, 0
-    all_counted = conditions.by_class or counted <= COUNTED_MAX
-    cards: list[Card] = []
-    if skip < counted or not all_counted:
-        cards = await store.list_newest_first(
-            tx, below, limit=wanted.limit, skip=skip, with_data=wanted.with_data
-        )
+        counted = len(numbers) if numbers is not None else await store.count_cards(tx, conditions)
+        offset = wanted.skip
+    if numbers is not None and conditions.are_all(len(numbers)):
+        cards = await _of_few(tx, conditions, numbers, place, wanted)
+    else:
+        cards = await _of_many(tx, conditions, counted, place, wanted)
     told = offset + len(cards)
-    goes_on = bool(cards) and (told < counted or not all_counted)
+    goes_on = bool(cards) and (told < counted or not conditions.are_all(counted))
     way_on = cursor.encode(ListingCursor(cards[-1].card_id, counted, told)) if goes_on else None
-    return _page_of(cards, counted, offset, way_on, all_counted=all_counted)
+    return _page_of(conditions, cards, counted, offset, way_on)
+
+
+async def _found(
+    tx: Tx, conditions: Conditions, place: ListingCursor | None, findings: Findings
+) -> Sequence[int] | None:
+    """The numbers of the cards, the newest first, where they must be searched; None where that is not worth it."""
+    if conditions.by_class or (place is not None and not conditions.are_all(place.total)):
+        return None
+    numbers = findings.of(conditions) if place is not None else None
+    if numbers is None:
+        numbers = await store.find_cards(tx, conditions)
+        if conditions.are_all(len(numbers)):
+            findings.keep(conditions, numbers)
+    return numbers
+
+
+async def _of_few(
+    tx: Tx, conditions: Conditions, numbers: Sequence[int], place: ListingCursor | None, wanted: PageWanted
+) -> list[Card]:
+    """A page of these cards, or of as many of them as are left where some no longer satisfy the conditions."""
+    to_come = numbers[wanted.skip :] if place is None else older_than(numbers, place.below)
+    cards: list[Card] = []
+    while to_come and not cards:
+        asked, to_come = to_come[: wanted.limit], to_come[wanted.limit :]
+        cards = await store.list_among(tx, conditions, asked, with_data=wanted.with_data)
+    return cards
+
+
+async def _of_many(
+    tx: Tx, conditions: Conditions, counted: int, place: ListingCursor | None, wanted: PageWanted
+) -> list[Card]:
+    below = conditions if place is None else conditions.having("c.id < {0}", place.below)
+    skip = wanted.skip if place is None else 0
+    if skip >= counted and conditions.are_all(counted):
+        return []
+    return await store.list_newest_first(tx, below, limit=wanted.limit, skip=skip, with_data=wanted.with_data)
 
 
 async def _first_changes(tx: Tx, conditions: Conditions, since: datetime, wanted: PageWanted) -> CardsPage:
     """The first round shows all that is visible; what older open transactions still change comes again later."""
     conditions = conditions.having("updated_at >= {0}", since)
-    total = await store.count_cards(tx, conditions)
+    total = await store.count_changes(tx, conditions)
     begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, wanted.skip)
     return await _round_page(tx, conditions, begun, wanted, skip=wanted.skip)
 
@@ -183,7 +222,7 @@ async def _follow_changes(
         place = ChangesCursor(place.resume, place.resume, 0, 0)
     stop = await store.oldest_open_transaction(tx)
     window = ChangesCursor(place.start, stop, 0, 0, stop)
-    total = await store.count_cards(tx, store.in_round(conditions, window))
+    total = await store.count_changes(tx, store.in_round(conditions, window))
     return await _round_page(tx, conditions, ChangesCursor(place.start, stop, total, 0, stop), wanted)
 
 
@@ -197,12 +236,12 @@ async def _round_page(
         way_on = place.after(cards[-1].updated_at, cards[-1].card_id, len(cards))
     else:
         way_on = ChangesCursor(place.resume, place.resume, 0, 0)
-    all_counted = place.total <= COUNTED_MAX
-    return _page_of(cards, place.total, place.offset, cursor.encode(way_on), all_counted=all_counted)
+    return _page_of(conditions, cards, place.total, place.offset, cursor.encode(way_on))
 
 
 def _page_of(
-    cards: list[Card], counted: int, offset: int, way_on: str | None, *, all_counted: bool
+    conditions: Conditions, cards: list[Card], counted: int, offset: int, way_on: str | None
 ) -> CardsPage:
-    total = counted if all_counted else max(COUNTED_MAX, offset + len(cards))
-    return CardsPage(cards, total, all_counted, offset, way_on)
+    is_exact = conditions.are_all(counted)
+    total = counted if is_exact else max(conditions.counted_max, offset + len(cards))
+    return CardsPage(cards, total, is_exact, offset, way_on)

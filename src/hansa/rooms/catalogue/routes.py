@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Unauthorized
 
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
+from .findings import Findings
 from .form import check_card
 from .listing import list_cards
 from .reading import card_called, card_of, card_of_agent
@@ -46,6 +47,14 @@ READ_ONE = {**problems(CardUnknown), **TAGGED}
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
+async def _findings_of(request: Request) -> Findings:
+    findings: Findings = request.app.state.list_findings
+    return findings
+
+
+ListFindings = Annotated[Findings, Depends(_findings_of)]
+
+
 @router.get(
     "/agent-cards/",
     openapi_extra=CREDENTIAL_OPTIONAL,
@@ -53,7 +62,11 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=
 )
 @router.get("/agent-cards", include_in_schema=False)
 async def read_cards(
-    query: Annotated[CardListQuery, Query()], developer: MaybeReader, db: Db, settings: Config
+    query: Annotated[CardListQuery, Query()],
+    developer: MaybeReader,
+    db: Db,
+    settings: Config,
+    findings: ListFindings,
 ) -> CardPageOut:
     """List cards that may be shown, the newest first."""
     filters = query.filters(
@@ -61,7 +74,7 @@ async def read_cards(
         developer_id=developer.id if developer else None,
         may_see_unlisted=_administers_cards(developer, settings),
     )
-    page = await db.read(lambda tx: list_cards(tx, filters, query.page()))
+    page = await db.read(lambda tx: list_cards(tx, filters, query.page(), findings))
     page = replace(page, cards=[shown(card, settings.extension_base) for card in page.cards])
     return CardPageOut.of(page, query.limit, follows_changes=page.follows_changes)
 

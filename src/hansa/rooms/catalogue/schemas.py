@@ -162,7 +162,7 @@ class CardPageOut(Page[CardOut]):
     next: str | None
     total_is_exact: bool = Field(
         description="False where there are more than `total_items`: cards that must be looked at one by one are"
-        " counted up to 10,000."
+        " counted up to 30,000, and up to 10,000 in a search and in a reading of changes."
     )
     tombstones: list[TombstoneOut] | None
 

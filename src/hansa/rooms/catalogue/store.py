@@ -5,7 +5,8 @@ under a statement timeout of their own. A condition is chosen from fixed fragmen
 """
 
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +18,10 @@ from .cursor import ChangesCursor
 from .records import Card, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
-# Where cards must be looked at one by one, they are counted up to here.
-COUNTED_MAX = 10_000
+# Where cards must be looked at one by one, they are counted up to here; where their texts must be read or their changes
+# are followed, up to there. What is in more cards than that is soon found among the newest of a million.
+LOOKED_AT_MAX = 30_000
+READ_MAX = 10_000
 TEXTS_END = "\x1f"
 # An index serves this expression, word for word.
 LISTED_TEXT = "(name_text || chr(31) || description_text)"
@@ -74,9 +77,17 @@ SELECT coalesce(sum(cards), 0)::bigint
 FROM (SELECT *, false AS unlisted, 'active' AS status FROM catalogue_card_class) c WHERE {conditions}
 """
 
-_COUNT_CARDS = f"""
-SELECT count(*) FROM (SELECT FROM catalogue_card c WHERE {{conditions}} LIMIT {COUNTED_MAX + 1}) c
-"""  # noqa: S608
+_COUNT_CARDS = "SELECT count(*) FROM (SELECT FROM catalogue_card c WHERE {conditions} LIMIT {most} + 1) c"
+
+# In the order in which they are told: else all that is older is looked at first.
+_COUNT_CHANGES = """
+SELECT count(*) FROM (SELECT FROM catalogue_card c WHERE {conditions} ORDER BY c.updated_at LIMIT {most} + 1) c
+"""
+
+_FIND_CARDS = """
+SELECT coalesce(array_agg(c.id ORDER BY c.id DESC), '{{}}')
+FROM (SELECT c.id FROM catalogue_card c WHERE {conditions} LIMIT {most} + 1) c
+"""
 
 _SUM_CLASSES = """
 WITH summed AS (DELETE FROM catalogue_card_class WHERE (SELECT count(*) FROM catalogue_card_class) > $1 RETURNING *)
@@ -90,23 +101,35 @@ GROUP BY 1, 2, 3, 4, 5 HAVING sum(cards) <> 0
 class Conditions:
     """What a listing asks of a card: fragments of SQL with the values they bind, from `$1` on.
 
-    While `by_class` holds, whole classes of cards satisfy them or not.
+    While `by_class` holds, whole classes of cards satisfy them or not; else cards are counted up to `counted_max`.
     """
 
     fragments: tuple[str, ...]
     values: tuple[Any, ...]
     by_class: bool = True
+    counted_max: int = LOOKED_AT_MAX
 
-    def having(self, fragment: str, *values: Any, by_class: bool = False) -> "Conditions":
+    def having(
+        self, fragment: str, *values: Any, by_class: bool = False, counted_max: int = LOOKED_AT_MAX
+    ) -> "Conditions":
         """One condition more; its values stand as `{0}`, `{1}` … in the fragment."""
         places = [f"${len(self.values) + number}" for number in range(1, len(values) + 1)]
         return Conditions(
-            (*self.fragments, fragment.format(*places)), (*self.values, *values), self.by_class and by_class
+            (*self.fragments, fragment.format(*places)),
+            (*self.values, *values),
+            self.by_class and by_class,
+            min(self.counted_max, counted_max),
         )
 
     def or_also(self, fragment: str) -> "Conditions":
         """The cards that satisfy the conditions, and those of the fragment, which binds nothing, beside them."""
-        return Conditions((f"(({self.sql}) OR ({fragment}))",), self.values, by_class=False)
+        return Conditions(
+            (f"(({self.sql}) OR ({fragment}))",), self.values, by_class=False, counted_max=READ_MAX
+        )
+
+    def are_all(self, counted: int) -> bool:
+        """Whether so many were counted because there are no more."""
+        return self.by_class or counted <= self.counted_max
 
     @property
     def sql(self) -> str:
@@ -176,11 +199,25 @@ async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | No
 
 
 async def count_cards(tx: Tx, conditions: Conditions) -> int:
-    """How many cards satisfy the conditions; one more than COUNTED_MAX where they are more and no class."""
+    """How many cards satisfy the conditions; one more than `counted_max` where they are more and no class."""
     await _bound_search(tx)
     counted = _COUNT_CLASSES if conditions.by_class else _COUNT_CARDS
-    total: int = await tx.fetchval(counted.format(conditions=conditions.sql), *conditions.values)
+    total: int = await tx.fetchval(_bounded(counted, conditions), *conditions.values)
     return total
+
+
+async def count_changes(tx: Tx, conditions: Conditions) -> int:
+    """As `count_cards`, of those that a reader of changes is about to be told."""
+    await _bound_search(tx)
+    total: int = await tx.fetchval(_bounded(_COUNT_CHANGES, conditions), *conditions.values)
+    return total
+
+
+async def find_cards(tx: Tx, conditions: Conditions) -> list[int]:
+    """The numbers of the cards that satisfy the conditions, the newest first: at most one more than `counted_max`."""
+    await _bound_search(tx)
+    numbers: list[int] = await tx.fetchval(_bounded(_FIND_CARDS, conditions), *conditions.values)
+    return numbers
 
 
 async def sum_classes(tx: Tx, most: int) -> None:
@@ -200,6 +237,17 @@ async def list_newest_first(
 ) -> list[Card]:
     """A page of cards, the newest first."""
     return await _page(tx, conditions, "c.id DESC", limit, skip, with_data=with_data)
+
+
+async def list_among(
+    tx: Tx, conditions: Conditions, numbers: Sequence[int], *, with_data: bool
+) -> list[Card]:
+    """Those of the cards with these numbers that satisfy the conditions, the newest first."""
+    place = len(conditions.values) + 1
+    # Read by their numbers alone: an index of the conditions would have to be searched as a whole.
+    among = f"(SELECT * FROM catalogue_card WHERE id = ANY (${place}::bigint[]) OFFSET 0) c"  # noqa: S608
+    asked = replace(conditions, values=(*conditions.values, numbers))
+    return await _page(tx, asked, "c.id DESC", len(numbers), 0, with_data=with_data, among=among)
 
 
 async def list_by_change(
@@ -228,13 +276,20 @@ async def oldest_open_transaction(tx: Tx) -> int:
 
 
 async def _page(
-    tx: Tx, conditions: Conditions, order: str, limit: int, skip: int, *, with_data: bool
+    tx: Tx,
+    conditions: Conditions,
+    order: str,
+    limit: int,
+    skip: int,
+    *,
+    with_data: bool,
+    among: str = "catalogue_card c",
 ) -> list[Card]:
     await _bound_search(tx)
     values = (*conditions.values, limit, skip)
     bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
     # What is skipped is not read where an index alone can tell it.
-    page = f"(SELECT c.id AS place FROM catalogue_card c WHERE {conditions.sql} {bounds})"  # noqa: S608
+    page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
     cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
     if not with_data:
         rows = await tx.fetch(f"SELECT {_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
@@ -245,6 +300,10 @@ async def _page(
     )
     documents = f"SELECT {_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
     return [_card(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
+
+
+def _bounded(statement: str, conditions: Conditions) -> str:
+    return statement.format(conditions=conditions.sql, most=conditions.counted_max)
 
 
 async def _bound_search(tx: Tx) -> None:
