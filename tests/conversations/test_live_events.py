@@ -6,14 +6,15 @@ import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hansa.rooms.journal.feed import conversation
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, postgres_pid, run, until
-from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry, open_registry
-from tests.rooms.journal.feed.listening import append, ear, refused_with, ticket_of
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
+from tests.rooms.journal.feed.listening import Ear, append, ear, refused_with, ticket_of
 
 
 @dataclass(frozen=True)
@@ -166,13 +167,179 @@ async def test_the_channel_of_an_agent_tells_what_speaks_of_it(house: House):
         assert kinds == {"TokensTransferred", "LedgerBalanceChanged"}
 
 
-async def test_a_developer_follows_public_channels_alone(house: House):
+async def test_a_developer_follows_the_own_agents_as_they_follow_themselves_and_no_balance(house: House):
     developer = await house.registry.developer()
-    did = (await developer.agent()).did
+    agent = await developer.agent()
+    await agent.transfer(house.other, "1")
+    await asyncio.sleep(0.5)
+    async with (
+        ear(house.address, await ticket_of(developer)) as owner,
+        ear(house.address, agent.token) as itself,
+    ):
+        replay = await owner.subscribe(f"agent:{agent.did}")
+        assert "AgentOnboarded" in {event["event_type"] for event in replay}
+        assert replay == await itself.subscribe(f"agent:{agent.did}")
+        refusal = await owner.ask(action="subscribe", channel="balance:updates")
+        assert (refusal["code"], refusal["channel"]) == ("CHANNEL_REFUSED", "balance:updates")
+        assert await owner.subscribe("events:all")
+
+
+async def test_an_owner_hears_a_transfer_of_the_own_agent(house: House):
+    developer = await house.registry.developer()
+    agent, second = await developer.agent(), await developer.agent(name="Second")
+    async with (
+        ear(house.address, developer.token) as owner,
+        ear(house.address, agent.token) as itself,
+    ):
+        await owner.subscribe(f"agent:{second.did}")
+        for listener in (owner, itself):
+            await listener.subscribe(f"agent:{agent.did}")
+        # Both are the owner's, and what speaks of both is told once.
+        assert (await agent.transfer(second, "1")).status_code == 200
+        heard = await owner.hear_many(3)
+        kinds = {message["event"]["event_type"] for message in heard}
+        assert kinds == {"TokensTransferred", "LedgerBalanceChanged", "TransactionFeeCollected"}
+        assert heard == await itself.hear_many(3)
+        assert await owner.is_quiet()
+
+
+async def credential_of(developer: TestDeveloper, kind: str) -> str:
+    """What the developer opens a socket with."""
+    if kind.endswith("key"):
+        developer = await developer.api_key()
+    return await ticket_of(developer) if kind.startswith("ticket") else developer.token
+
+
+@pytest.mark.parametrize("kind", ["token", "ticket", "key", "ticket for a key"])
+async def test_an_owners_ticket_or_key_opens_what_the_token_opens(house: House, kind: str):
+    developer = await house.registry.developer()
+    agent = await developer.agent()
+    async with ear(house.address, await credential_of(developer, kind)) as owner:
+        await owner.subscribe(f"agent:{agent.did}")
+        assert (await house.agent.transfer(agent, "1")).status_code == 200
+        assert agent.did in str(await owner.hear_many(2))
+
+
+async def test_a_narrow_key_opens_no_socket(house: House):
+    developer = await house.registry.developer()
+    key = await developer.api_key("agents:read")
+    assert await refused_with(house.address, f"?token={key.token}") == (403, "SCOPE_MISSING")
+
+
+async def test_a_strangers_agent_and_an_unknown_did_are_refused_alike(house: House):
+    developer = await house.registry.developer()
+    await developer.agent()
+    unknown = house.other.did[:-12] + "0" * 12
     async with ear(house.address, await ticket_of(developer)) as listener:
-        for channel in (f"agent:{did}", "balance:updates"):
-            assert (await listener.ask(action="subscribe", channel=channel))["code"] == "CHANNEL_REFUSED"
-        assert await listener.subscribe("events:all")
+        refusals = [
+            await listener.ask(action="subscribe", channel=f"agent:{did}")
+            for did in (house.other.did, unknown, "", "nonsense", house.other.did + " ")
+        ]
+        assert {refusal["code"] for refusal in refusals} == {"CHANNEL_REFUSED"}
+        assert len({tuple((refusal | {"channel": ""}).items()) for refusal in refusals}) == 1
+        assert (await house.agent.transfer(house.other, "1")).status_code == 200
+        assert await listener.is_quiet()
+
+
+async def told_of(listener: Ear, event_type: str) -> str:
+    """The DID that the next event of this type is about; others are passed over."""
+    while (heard := await listener.hear())["event"]["event_type"] != event_type:
+        pass
+    return heard["event"]["data"]["did"]
+
+
+async def enforce(registry: TestRegistry, path: str, **body: Any) -> None:
+    administrator = await registry.administrator("admin_enforcement")
+    answer = await registry.post(
+        f"/admin/{path}", json={"reason": "For a test.", **body}, headers=administrator.headers
+    )
+    assert answer.status_code == 200, answer.text
+
+
+async def test_an_owner_hears_that_an_agent_is_stopped_for_good_and_goes_on_hearing(house: House):
+    developer = await house.registry.developer()
+    agent, second = await developer.agent(), await developer.agent(name="Second")
+    async with ear(house.address, await ticket_of(developer)) as owner:
+        for did in (agent.did, second.did):
+            await owner.subscribe(f"agent:{did}")
+        for act, told in (
+            ("suspend", "AgentSuspended"),
+            ("reinstate", "AgentReinstated"),
+            ("suspend", "AgentSuspended"),
+            ("revoke", "AgentRevoked"),
+        ):
+            await enforce(house.registry, f"agents/bulk/{act}", agent_dids=[agent.did])
+            assert await told_of(owner, told) == agent.did
+        assert await owner.is_quiet()
+        assert (await house.agent.transfer(second, "1")).status_code == 200
+        assert second.did in str(await owner.hear_many(2))
+        # What became of it can still be read from the start.
+        assert "AgentRevoked" in {
+            event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
+        }
+
+
+async def test_an_owner_who_is_suspended_follows_no_agent_and_the_socket_ends(house: House):
+    developer = await house.registry.developer()
+    agent = await developer.agent()
+    profile = await house.registry.get("/auth/profile", headers=developer.headers)
+    async with (
+        ear(house.address, await ticket_of(developer)) as owner,
+        ear(house.address, await ticket_of(developer)) as reader,
+    ):
+        await owner.subscribe(f"agent:{agent.did}")
+        await enforce(house.registry, f"developers/{profile.json()['id']}/suspend")
+        async with asyncio.timeout(1):
+            while (heard := await owner.hear())["type"] == "event":
+                pass
+            assert heard["code"] == "DEVELOPER_SUSPENDED"
+            assert await owner.ended() == 1008
+        # Refused alike for any agent, and what is public stays so.
+        for did in (agent.did, house.other.did):
+            refusal = await reader.ask(action="subscribe", channel=f"agent:{did}")
+            assert refusal["code"] == "DEVELOPER_SUSPENDED"
+        assert await reader.subscribe("events:all")
+
+
+async def test_an_owner_who_logs_out_hears_no_more(house: House, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(conversation, "SILENT_SECONDS", 0.5)
+    developer = await house.registry.developer()
+    agent = await developer.agent()
+    async with ear(house.address, await ticket_of(developer)) as owner:
+        await owner.subscribe(f"agent:{agent.did}")
+        answer = await house.registry.post("/auth/logout", headers=developer.headers)
+        assert answer.status_code == 200
+        while (heard := await owner.hear())["type"] == "keepalive":
+            pass
+        assert heard["code"] == "AUTH_FAILED"
+        assert await owner.ended() == 1008
+
+
+async def test_a_developer_whose_agent_is_somebody_elses_now_leaves_its_channel_and_the_socket_stays(
+    house: House, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(conversation, "SILENT_SECONDS", 0.5)
+    developer = await house.registry.developer()
+    agent, kept = await developer.agent(), await developer.agent(name="Kept")
+    async with ear(house.address, await ticket_of(developer)) as owner:
+        for did in (agent.did, kept.did):
+            await owner.subscribe(f"agent:{did}")
+        await house.registry.database.act(
+            lambda tx: tx.execute(
+                "UPDATE agents_agent SET developer_id ="
+                " (SELECT developer_id FROM agents_agent WHERE did = $2) WHERE did = $1",
+                *(agent.did, house.other.did),
+            )
+        )
+        while (heard := await owner.hear())["type"] == "keepalive":
+            pass
+        assert (heard["code"], heard["channel"]) == ("CHANNEL_REFUSED", f"agent:{agent.did}")
+        for payee in (agent, kept):
+            assert (await house.agent.transfer(payee, "1")).status_code == 200
+        heard = []
+        while len(heard) < 2:
+            heard += [message for message in [await owner.hear()] if message["type"] == "event"]
+        assert all(kept.did in str(event) and agent.did not in str(event) for event in heard)
 
 
 async def test_a_ticket_opens_one_socket(house: House):

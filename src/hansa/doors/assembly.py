@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from hansa.doors import leaving
+from hansa.doors import following, leaving
 from hansa.foundation.plumbing import idempotency, limits, post
 from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.rounds import Round
@@ -64,6 +64,8 @@ OWNERSHIP = catalogue.Ownership(
     lock_agent=agents.lock_owner_and_status,
     newest_keys=AGENT_KEYS,
 )
+
+OWNED_AMONG = following.owned_among
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
 

@@ -74,6 +74,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.reactors = assembly.REACTORS
     app.state.is_developer_suspended = assembly.IS_DEVELOPER_SUSPENDED
     app.state.ownership = assembly.OWNERSHIP
+    app.state.owned_among = assembly.OWNED_AMONG
     app.state.live_feed = assembly.live_feed(runtime)
     app.state.searcher = assembly.searcher(runtime)
     app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)

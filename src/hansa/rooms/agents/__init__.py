@@ -32,6 +32,7 @@ from hansa.rooms.agents.spending import (
 from hansa.rooms.agents.status import (
     lock_owner_and_status,
     of_developer,
+    owned_among,
     owner_of,
     reinstate,
     retire,
@@ -66,6 +67,7 @@ __all__ = [
     "lock_owner_and_status",
     "newest_keys",
     "of_developer",
+    "owned_among",
     "owner_of",
     "pays_plainly",
     "preview_payment",

@@ -3,7 +3,7 @@
 Each act locks the agent, so of two at once the second sees what the first has done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -75,6 +75,11 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
     return await store.agents_of(tx, developer_id)
+
+
+async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
+    """Those of the DIDs that are agents of the developer, in any status."""
+    return await store.owned_among(tx, developer_id, dids)
 
 
 async def page_of_developer(

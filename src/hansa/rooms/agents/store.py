@@ -5,7 +5,7 @@ key. Of two at once the second waits for the first to commit, then finds nothing
 touched, so the treasury is always locked last.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -233,6 +233,14 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The statuses of those agents that there are."""
     rows = await tx.fetch("SELECT did, status FROM agents_agent WHERE did = ANY($1)", list(dids))
     return {row["did"]: row["status"] for row in rows}
+
+
+async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
+    """Those of the DIDs that are agents of the developer, in any status."""
+    rows = await tx.fetch(
+        "SELECT did FROM agents_agent WHERE developer_id = $1 AND did = ANY($2)", developer_id, list(dids)
+    )
+    return frozenset(row["did"] for row in rows)
 
 
 async def lock_status(tx: Tx, did: str) -> str | None:

@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.rooms.journal.feed.errors import OriginRefused
+from hansa.rooms.journal.feed.errors import ChannelNeedsCredential, ChannelRefused, OriginRefused
 from hansa.rooms.journal.feed.messages import LiveEvent
 from hansa.rooms.journal.feed.ring import Ring
-from hansa.rooms.journal.feed.rules import keys_of, require_own_origin
+from hansa.rooms.journal.feed.rules import Channel, Follower, channel_for, keys_of, require_own_origin
 
 
 def event(number: int, *keys: str) -> LiveEvent:
@@ -31,6 +31,30 @@ def test_a_text_that_somebody_chose_names_nobody():
     assert keys_of("TokensTransferred", "did:a", data) == (
         *("events:all", "events:TokensTransferred", "agent:did:a", "agent:did:b"),
     )
+
+
+AGENT = Follower(is_known=True, did="did:a")
+OWNER = Follower(is_known=True, owned=frozenset({"did:a", "did:b"}))
+
+
+def test_the_channel_of_an_agent_is_the_same_for_the_agent_and_its_owner():
+    for follower in (AGENT, OWNER):
+        assert channel_for(follower, "agent:did:a") == Channel("agent:did:a", "agent:did:a")
+
+
+def test_a_balance_is_the_agents_alone():
+    assert channel_for(AGENT, "balance:updates") == Channel("balance:updates", "balance:did:a")
+    with pytest.raises(ChannelRefused):
+        channel_for(OWNER, "balance:updates")
+
+
+@pytest.mark.parametrize("name", ["agent:did:c", "agent:", "agent:agent:did:a", "agent:did:a "])
+def test_the_channel_of_another_agent_is_refused_and_without_a_credential_every_one(name: str):
+    for follower in (AGENT, OWNER, Follower(is_known=True)):
+        with pytest.raises(ChannelRefused):
+            channel_for(follower, name)
+    with pytest.raises(ChannelNeedsCredential):
+        channel_for(Follower(), name)
 
 
 def test_the_ring_replays_the_latest_fifteen_the_oldest_first():

@@ -1,6 +1,7 @@
 """What a socket was opened with: a token, or a ticket that stands for one. It is judged anew whenever it counts."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeAlias
 
 from hansa.foundation.plumbing.caller import API_KEY_SESSION, Agent, Developer, Gate
 from hansa.foundation.plumbing.database import Tx
@@ -11,6 +12,9 @@ from hansa.foundation.words.secrets import fingerprint, new_hex
 
 from . import rules, store
 from .errors import TicketInvalid
+
+OwnedAmong: TypeAlias = Callable[[Tx, int, Collection[str]], Awaitable[frozenset[str]]]
+"""Which of these agents the developer owns. Raises: Forbidden for one who may follow none. Supplied at assembly."""
 
 TICKET_PREFIX = "wst_"
 TICKET_SECONDS = 30
@@ -58,20 +62,30 @@ def _claims_of(tokens: TokenDesk, kind: TokenKind, caller: Developer | Agent, to
 class Bearer:
     """The holder of a socket; without a token, nobody in particular."""
 
-    def __init__(self, runtime: Runtime, gate: Gate, token: str | None) -> None:
+    def __init__(self, runtime: Runtime, gate: Gate, owned_among: OwnedAmong, token: str | None) -> None:
         self._runtime = runtime
         self._gate = gate
+        self._owned_among = owned_among
         self._token = token
 
-    async def judge(self) -> rules.Follower:
-        """Who it is now. Raises: Unauthorized, Forbidden, Unavailable."""
+    async def judge(self, channels: Collection[str] = ()) -> rules.Follower:
+        """Who it is now, as far as these channels ask. Raises: Unauthorized, Forbidden, Unavailable."""
         if self._token is None:
             return rules.Follower()
         caller = await self._gate.either(self._runtime, self._token)
-        return rules.Follower(is_known=True, did=caller.did if isinstance(caller, Agent) else None)
+        if isinstance(caller, Agent):
+            return rules.Follower(is_known=True, did=caller.did)
+        return rules.Follower(is_known=True, owned=await self._owned_by(caller.id, channels))
+
+    async def _owned_by(self, developer_id: int, channels: Collection[str]) -> frozenset[str]:
+        agents = rules.agents_named_by(channels)
+        if not agents:
+            return frozenset()
+        # Not `read`: whoever waited for a suspension that was under way would not see it on one snapshot.
+        return await self._runtime.database.act(lambda tx: self._owned_among(tx, developer_id, agents))
 
 
-async def bearer_of(runtime: Runtime, gate: Gate, given: Sequence[str]) -> Bearer:
+async def bearer_of(runtime: Runtime, gate: Gate, owned_among: OwnedAmong, given: Sequence[str]) -> Bearer:
     """The holder of what a query gave as `token`, judged once.
 
     Raises: Unauthorized, Forbidden, Unavailable.
@@ -83,6 +97,6 @@ async def bearer_of(runtime: Runtime, gate: Gate, given: Sequence[str]) -> Beare
     if token is not None and token.startswith(TICKET_PREFIX):
         ticket = token
         token = await runtime.database.act(lambda tx: redeem_ticket(tx, runtime.tokens, ticket))
-    bearer = Bearer(runtime, gate, token)
+    bearer = Bearer(runtime, gate, owned_among, token)
     await bearer.judge()
     return bearer

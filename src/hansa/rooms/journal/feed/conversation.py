@@ -11,7 +11,7 @@ from hansa.foundation.words.errors import Forbidden, Refused, Unauthorized, Unav
 
 from . import rules
 from .bearer import Bearer
-from .errors import ActionUnknown, ChannelUnknown, MessageTooLarge
+from .errors import ActionUnknown, ChannelRefused, ChannelUnknown, MessageTooLarge
 from .live_feed import LiveFeed
 from .messages import message, refusal
 from .reader import Reader
@@ -76,13 +76,12 @@ class Conversation:
         elif action == "subscribe":
             if name is None:
                 raise ChannelUnknown
-            follower = await self._bearer.judge() if rules.is_private(name) else rules.Follower()
+            follower = await self._bearer.judge([name]) if rules.is_private(name) else rules.Follower()
             self._feed.subscribe(self._reader, rules.channel_for(follower, name))
         elif action == "unsubscribe":
             if name is None:
                 raise ChannelUnknown
-            if subscribed := self._reader.channels.get(name):
-                self._feed.unsubscribe(self._reader, subscribed)
+            self._leave(name)
             self._reader.say(message("unsubscribed", channel=name))
         else:
             raise ActionUnknown
@@ -97,7 +96,7 @@ class Conversation:
                 break
             self._reader.doubted.clear()
             try:
-                await self._bearer.judge()
+                await self._judge_anew()
             except (Unauthorized, Forbidden) as trouble:
                 self._reader.say(refusal(trouble))
                 await self._reader.settled()
@@ -108,6 +107,24 @@ class Conversation:
             if self._reader.was_silent():
                 self._reader.say(message("keepalive"))
         await asyncio.sleep(LAST_WORDS_SECONDS)
+
+    async def _judge_anew(self) -> None:
+        """Judge the holder, and leave the channels that are theirs no more. Raises: as `Bearer.judge`."""
+        # What is subscribed to meanwhile is judged there.
+        followed = [name for name in self._reader.channels if rules.is_private(name)]
+        follower = await self._bearer.judge(followed)
+        for name in followed:
+            try:
+                rules.channel_for(follower, name)
+            except ChannelRefused as trouble:
+                if self._leave(name):
+                    self._reader.say(refusal(trouble, name))
+
+    def _leave(self, name: str) -> bool:
+        subscribed = self._reader.channels.get(name)
+        if subscribed is not None:
+            self._feed.unsubscribe(self._reader, subscribed)
+        return subscribed is not None
 
     async def _close(self, code: int) -> None:
         # The client may have left in the meantime.

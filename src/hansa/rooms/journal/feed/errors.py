@@ -39,10 +39,10 @@ class ChannelNeedsCredential(Unauthorized):
 
 
 class ChannelRefused(Forbidden):
-    """The channel belongs to an agent other than the one that asks."""
+    """The channel is neither that of the agent that asks nor that of an agent of the developer who asks."""
 
     code = "CHANNEL_REFUSED"
-    sentence = "This channel is for the agent that it is about."
+    sentence = "An agent's channel is for the agent and its owner, that of a balance for the agent alone."
 
 
 class TooManyChannels(Invalid):

@@ -42,7 +42,8 @@ async def follow_events(websocket: WebSocket) -> None:
         base_url=runtime.settings.base_url,
     )
     await state.read_limiter.admit(client_address(websocket))
-    bearer = await bearer_of(runtime, state.gate, websocket.query_params.getlist("token"))
+    given = websocket.query_params.getlist("token")
+    bearer = await bearer_of(runtime, state.gate, state.owned_among, given)
     async with feed.place():
         await websocket.accept()
         with feed.reading(websocket.scope["extensions"][LINE]) as reader:

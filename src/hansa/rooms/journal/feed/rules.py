@@ -1,6 +1,6 @@
 """Which channels there are, who may follow them, and on which of them an event is told."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,10 +21,18 @@ _TYPES = frozenset(kind.__name__ for kind in event_types())
 
 @dataclass(frozen=True)
 class Follower:
-    """Who holds a socket: whether it came with a credential, and the DID if that is an agent's."""
+    """Who holds a socket: whether it came with a credential, and the DID if that is an agent's.
+
+    `owned` are a developer's own agents, of those whose channels are in question.
+    """
 
     is_known: bool = False
     did: str | None = None
+    owned: frozenset[str] = frozenset()
+
+    def may_follow(self, did: str) -> bool:
+        """Whether the channel of this agent is the holder's: its own, or that of an agent it owns."""
+        return did == self.did or did in self.owned
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,11 @@ def is_private(name: str) -> bool:
     return name == BALANCES or name.startswith(OF_AGENT)
 
 
+def agents_named_by(names: Iterable[str]) -> list[str]:
+    """The DIDs of the agents whose channels are among these; nobody has judged whether there are such agents."""
+    return [name.removeprefix(OF_AGENT) for name in names if name.startswith(OF_AGENT)]
+
+
 def channel_for(follower: Follower, name: str) -> Channel:
     """The channel that `follower` means by `name`.
 
@@ -51,9 +64,12 @@ def channel_for(follower: Follower, name: str) -> Channel:
         raise ChannelUnknown
     if not follower.is_known:
         raise ChannelNeedsCredential
-    if follower.did is None or (name != BALANCES and name != OF_AGENT + follower.did):
+    if name == BALANCES and follower.did is not None:
+        return Channel(name, OF_BALANCE + follower.did)
+    if name == BALANCES or not follower.may_follow(name.removeprefix(OF_AGENT)):
+        # The same for an agent of somebody else as for one that there is not.
         raise ChannelRefused
-    return Channel(name, OF_BALANCE + follower.did if name == BALANCES else name)
+    return Channel(name, name)
 
 
 def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -72,7 +88,7 @@ def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tupl
 
 
 def private_keys_stopped_by(event_type: str, did: str) -> tuple[str, ...]:
-    """The keys under which the agent that the event is about may follow nothing any more."""
+    """The keys under which the agent that the event is about may follow nothing any more; its owner may."""
     return (OF_AGENT + did, OF_BALANCE + did) if event_type in _STOPPING else ()
 
 
