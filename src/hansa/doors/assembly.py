@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from hansa.doors import following, leaving
+from hansa.doors import leaving
 from hansa.foundation.plumbing import idempotency, limits, post
 from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.rounds import Round
@@ -65,7 +65,7 @@ OWNERSHIP = catalogue.Ownership(
     newest_keys=AGENT_KEYS,
 )
 
-OWNED_AMONG = following.owned_among
+OWNED_AMONG = agents.owned_among
 
 REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
 

@@ -14,7 +14,7 @@ from . import rules, store
 from .errors import TicketInvalid
 
 OwnedAmong: TypeAlias = Callable[[Tx, int, Collection[str]], Awaitable[frozenset[str]]]
-"""Which of these agents the developer owns. Raises: Forbidden for one who may follow none. Supplied at assembly."""
+"""Which of these agents the developer owns. Supplied at assembly."""
 
 TICKET_PREFIX = "wst_"
 TICKET_SECONDS = 30
@@ -81,8 +81,7 @@ class Bearer:
         agents = rules.agents_named_by(channels)
         if not agents:
             return frozenset()
-        # Not `read`: whoever waited for a suspension that was under way would not see it on one snapshot.
-        return await self._runtime.database.act(lambda tx: self._owned_among(tx, developer_id, agents))
+        return await self._runtime.database.look(lambda tx: self._owned_among(tx, developer_id, agents))
 
 
 async def bearer_of(runtime: Runtime, gate: Gate, owned_among: OwnedAmong, given: Sequence[str]) -> Bearer:
