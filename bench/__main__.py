@@ -28,6 +28,7 @@ from bench import (
 )
 from bench.figures import Figures
 from hansa.doors.operate import COLLECTED_AFTER
+from hansa.doors.serve import SWITCH_SECONDS
 
 BENCHES = {
     "ledger/posting": ledger_posting.run,
@@ -66,6 +67,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED_AFTER)
+    sys.setswitchinterval(SWITCH_SECONDS)
     sound = True
     for name, run in BENCHES.items():
         if not arguments.names or name in arguments.names:

@@ -135,9 +135,12 @@ async def load_cards(dsn: str, count: int, *, first: int = 0) -> None:
     try:
         set_aside = await _without_indexes(connection) if count >= BULK else []
         await connection.execute("ALTER TABLE catalogue_card DISABLE TRIGGER USER")
+        # As after the sweep that takes them into the index of texts.
+        await connection.execute("ALTER TABLE catalogue_card ALTER texts_sorted SET DEFAULT true")
         for begin in range(first, first + count, CHUNK):
             await _load_chunk(connection, begin, min(CHUNK, first + count - begin))
         await connection.execute("ALTER TABLE catalogue_card ENABLE TRIGGER USER")
+        await connection.execute("ALTER TABLE catalogue_card ALTER texts_sorted SET DEFAULT false")
         await connection.execute("SET maintenance_work_mem = '512MB'")
         for definition in set_aside:
             await connection.execute(definition, timeout=3600)

@@ -76,6 +76,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
     Sweep("catalogue: erase old cards", 3600, catalogue.erase_old),
     Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
+    Sweep("catalogue: index texts", 1, catalogue.index_texts),
     Sweep("catalogue: keep lists quick", 20, catalogue.keep_lists_quick),
     Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
     Sweep("journal: count what is settled", 5, journal.count_settled),

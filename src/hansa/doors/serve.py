@@ -34,6 +34,8 @@ WORKER_PAUSE_SECONDS = 0.2
 BACKLOG = 2048
 CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
+# So long a thread that computes, over a page of mirrored cards, say, keeps everybody else waiting at each turn.
+SWITCH_SECONDS = 0.0005
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _log = structlog.get_logger()
@@ -82,6 +84,7 @@ async def serve_here(
         # What stands at the start stays.
         gc.collect()
         gc.freeze()
+        sys.setswitchinterval(SWITCH_SECONDS)
         if parent is not None:
             _when_closed(parent, lambda: server.handle_exit(signal.SIGTERM, None))
         async with app.state.searcher.following(), app.state.live_feed.following():

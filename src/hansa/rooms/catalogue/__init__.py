@@ -35,7 +35,7 @@ from .search import router as search_router
 from .signatures import AgentKey, ExportDesk
 from .signatures import router as signatures_router
 from .template import card_template
-from .upkeep import keep_lists_quick
+from .upkeep import index_texts, keep_lists_quick
 from .versions.records import Replaced
 from .versions.routes import router as versions_router
 
@@ -70,6 +70,7 @@ __all__ = [
     "card_template",
     "discover",
     "erase_old",
+    "index_texts",
     "keep_lists_quick",
     "leave_nothing",
     "list_cards",

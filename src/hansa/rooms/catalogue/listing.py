@@ -15,7 +15,7 @@ from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
 from .findings import Findings, older_than
 from .records import Card, Tombstone
-from .store import EVERY_CARD, LISTED_TEXT, READ_MAX, TEXTS_END, Conditions
+from .store import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
 
 TOMBSTONE_DAYS = 30
 
@@ -97,7 +97,7 @@ def conditions_of(filters: Filters) -> Conditions:
         conditions = conditions.having("source_registry IS NULL", by_class=True)
     if filters.search:
         conditions = conditions.having(
-            f"{LISTED_TEXT} LIKE {{0}}", rules.like_pattern(filters.search), counted_max=READ_MAX
+            listed_text("LIKE {0}"), rules.like_pattern(filters.search), counted_max=READ_MAX
         )
         if TEXTS_END in filters.search:
             # No card holds it, but it stands between the texts of every card.

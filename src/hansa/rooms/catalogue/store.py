@@ -24,7 +24,7 @@ LOOKED_AT_MAX = 30_000
 READ_MAX = 10_000
 TEXTS_END = "\x1f"
 # An index serves this expression, word for word.
-LISTED_TEXT = "(name_text || chr(31) || description_text)"
+_LISTED_TEXT = "(name_text || chr(31) || description_text)"
 PAGE_MAX_BYTES = 32 * 1024 * 1024
 
 _COLUMNS = """
@@ -89,6 +89,12 @@ SELECT coalesce(array_agg(c.id ORDER BY c.id DESC), '{{}}')
 FROM (SELECT c.id FROM catalogue_card c WHERE {conditions} LIMIT {most} + 1) c
 """
 
+_INDEX_TEXTS = """
+UPDATE catalogue_card SET texts_sorted = true WHERE id IN (
+  SELECT id FROM catalogue_card WHERE NOT texts_sorted AND to_regclass('catalogue_card_listed_text') IS NOT NULL
+  ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
+"""
+
 _SUM_CLASSES = """
 WITH summed AS (DELETE FROM catalogue_card_class WHERE (SELECT count(*) FROM catalogue_card_class) > $1 RETURNING *)
 INSERT INTO catalogue_card_class
@@ -137,6 +143,15 @@ class Conditions:
 
 
 EVERY_CARD = Conditions(("true",), ())
+
+
+def listed_text(comparison: str) -> str:
+    """A condition on what lists search in.
+
+    Two indexes serve it: that of the texts, and the short one of the cards that are not in it yet.
+    """
+    compared = f"{_LISTED_TEXT} {comparison}"
+    return f"((texts_sorted AND {compared}) OR (NOT texts_sorted AND {compared}))"
 
 
 async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
@@ -223,6 +238,11 @@ async def find_cards(tx: Tx, conditions: Conditions) -> list[int]:
 async def sum_classes(tx: Tx, most: int) -> None:
     """Sum up the rows of each class where there are more than `most` of all."""
     await tx.execute(_SUM_CLASSES, most)
+
+
+async def index_texts(tx: Tx, most: int) -> None:
+    """Let the index of listed texts take in cards that it does not have yet, where there is one; nobody is waited for."""
+    await tx.execute(_INDEX_TEXTS, most)
 
 
 async def sort_in_texts(tx: Tx) -> None:

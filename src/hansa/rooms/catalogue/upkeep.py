@@ -5,9 +5,15 @@ from hansa.foundation.plumbing.database import Tx
 from . import store
 
 CLASS_ROWS_MAX = 256
+TEXTS_AT_ONCE = 1000
+
+
+async def index_texts(tx: Tx) -> None:
+    """Let lists find by their texts, without looking at each, some of the cards that were written lately."""
+    await store.index_texts(tx, TEXTS_AT_ONCE)
 
 
 async def keep_lists_quick(tx: Tx) -> None:
-    """Sort in the texts of cards that were just written, and sum up how many cards there are of each class."""
+    """Sort in the texts that were taken in, and sum up how many cards there are of each class."""
     await store.sort_in_texts(tx)
     await store.sum_classes(tx, CLASS_ROWS_MAX)

@@ -13,7 +13,7 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.rules import like_pattern
 from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
-from hansa.rooms.catalogue.store import EVERY_CARD, LISTED_TEXT, Conditions
+from hansa.rooms.catalogue.store import EVERY_CARD, Conditions, listed_text
 
 from .expression import ListFilter, Order
 from .records import ListedAgent
@@ -99,9 +99,8 @@ def conditions_of(wanted: ListFilter) -> Conditions:
     if wanted.names:
         patterns = [like_pattern(name) for name in wanted.names]
         # The first condition is for the index, the second for the truth.
-        conditions = conditions.having(
-            f"{LISTED_TEXT} LIKE ANY({{0}}::text[]) AND name_text LIKE ANY({{0}}::text[])", patterns
-        )
+        held = listed_text("LIKE ANY({0}::text[])")
+        conditions = conditions.having(f"{held} AND name_text LIKE ANY({{0}}::text[])", patterns)
     if wanted.created_after is not None:
         # A card changes when it is created: the second condition, which has an index, follows from the first.
         conditions = conditions.having("created_at > {0} AND updated_at > {0}", wanted.created_after)
