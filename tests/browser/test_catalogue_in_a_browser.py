@@ -131,6 +131,6 @@ async def test_an_owner_draws_nothing_over_what_the_registry_says(registry: Test
     owner, registry_says = page.locator(".panel.theirs"), page.locator(".panel.vouched")
     assert await owner.evaluate("it => getComputedStyle(it).overflow") == "clip"
     await expect(registry_says).to_contain_text(agent.did)
-    assert await registry_says.locator("bdi").all_text_contents() == ["hansa.local"]
+    assert await registry_says.locator("bdi").all_text_contents() == ["hansa.local", "AVT"]
     head = await page.locator(".agent-head").bounding_box()
     assert head["height"] < 200

@@ -11,6 +11,7 @@ import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.proto_utils import validate_proto_required_fields
 
+from hansa.foundation.words.visible_text import seen
 from hansa.rooms.catalogue import agent_json_ld
 from hansa.rooms.catalogue.front_doors import crawling, descriptions
 from hansa.rooms.catalogue.reading import card_of_agent
@@ -210,7 +211,7 @@ async def test_hostile_texts_of_a_card_stay_data_in_every_document(registry):
         provider={"organization": HOSTILE, "url": "https://acme.example.org"},
     )
     told = await json_ld(registry, card.did)
-    assert (told["name"], told["description"]) == (HOSTILE, HOSTILE)
+    assert (told["name"], told["description"]) == (seen(HOSTILE), seen(HOSTILE))
     entry = (await registry.get("/ard/agents")).json()["items"][0]
     assert entry["displayName"] == HOSTILE
     items = (await fetch(registry, "/.well-known/agent-descriptions")).json()["items"]

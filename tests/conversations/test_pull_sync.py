@@ -124,6 +124,37 @@ async def test_an_unchanged_card_is_asked_for_by_its_tag_and_writes_no_document(
     assert (await observed(agent))["version"] == 2
 
 
+async def test_a_pull_that_changes_nothing_stands_in_no_owners_way_and_is_told_to_who_asks_for_news(
+    stage: Stage,
+):
+    agent = await pulled_agent(stage)
+    for outcome in ("unchanged", "attempted_failed"):
+        path = f"/agent-cards/{agent.did}"
+        read = await stage.registry.get(path)
+        if outcome == "attempted_failed":
+            stage.agents.raw = said(b"", status=500)
+        assert await stage.pull() == 1
+        news = await stage.registry.get(path, headers={"If-None-Match": read.headers["etag"]})
+        assert (news.status_code, news.json()["last_pull_status"]) == (200, outcome)
+        owner = {"Authorization": f"Bearer {agent.token}", "If-Match": read.headers["etag"]}
+        document = {**read.json()["card_data"], "description": f"Written after: {outcome}."}
+        written = await stage.registry.http.put("/api/v1" + path, json={"card_data": document}, headers=owner)
+        assert written.status_code == 200, written.text
+        assert (await card_of_agent(agent))["description"] == f"Written after: {outcome}."
+
+
+async def test_a_pull_that_changes_the_card_is_not_overwritten_by_who_has_not_seen_it(stage: Stage):
+    agent = await pulled_agent(stage)
+    path = f"/agent-cards/{agent.did}"
+    read = await stage.registry.get(path)
+    stage.agents.serve(description="Better than ever.")
+    assert await stage.pull() == 1
+    owner = {"Authorization": f"Bearer {agent.token}", "If-Match": read.headers["etag"]}
+    body = {"card_data": read.json()["card_data"]}
+    assert (await stage.registry.http.put("/api/v1" + path, json=body, headers=owner)).status_code == 412
+    assert (await card_of_agent(agent))["description"] == "Better than ever."
+
+
 async def test_a_card_without_a_tag_or_signed_anew_each_time_is_no_change(stage: Stage):
     stage.agents.sends_etags = False
     agent = await pulled_agent(stage)

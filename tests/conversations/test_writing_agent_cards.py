@@ -320,6 +320,46 @@ async def test_a_write_that_names_another_state_than_the_present_one_is_refused(
     assert (await read(registry, agent.did))["is_active"] is False
 
 
+async def test_every_change_that_a_write_could_lose_refuses_who_has_not_seen_it(registry: TestRegistry):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    document = (await read(registry, agent.did))["card_data"]
+    for change in (
+        lambda: put(developer, agent.did, {"card_data": {**document, "description": "Other."}}),
+        lambda: put(developer, agent.did, {"card_data": document}),
+        lambda: put(developer, agent.did, {"is_active": False}),
+        lambda: patch(developer, agent.did, unlisted=True),
+    ):
+        seen = (await registry.get(f"/agent-cards/{agent.did}")).headers["etag"]
+        changed = await change()
+        assert changed.status_code == 200, changed.text
+        late = await put(developer, agent.did, {"card_data": document}, **{"If-Match": seen})
+        assert code_of(late) == (412, "PRECONDITION_FAILED")
+        assert await read(registry, agent.did) == changed.json()
+
+
+async def test_a_suspension_cannot_be_overwritten_and_refuses_no_writer(registry: TestRegistry):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    before = await registry.get(f"/agent-cards/{agent.did}")
+    administrator = await registry.administrator("admin_enforcement")
+    body = {"agent_dids": [agent.did], "reason": "Test.", "soft_suspend": False}
+    await registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+    named = {"If-Match": before.headers["etag"]}
+    written = await put(developer, agent.did, {"card_data": before.json()["card_data"]}, **named)
+    assert (written.status_code, written.json()["status"]) == (200, "suspended")
+    news = await registry.get(f"/agent-cards/{agent.did}", headers={"If-None-Match": named["If-Match"]})
+    assert (news.status_code, news.json()["status"]) == (200, "suspended")
+
+
+async def test_a_tag_of_one_card_opens_no_other(registry: TestRegistry):
+    developer = await registry.developer()
+    one, other = await developer.agent(name="One"), await developer.agent(name="Other")
+    tag = (await registry.get(f"/agent-cards/{one.did}")).headers["etag"]
+    refused = await delete(developer, other.did, **{"If-Match": tag})
+    assert code_of(refused) == (412, "PRECONDITION_FAILED")
+
+
 async def test_of_many_writers_who_read_the_same_state_one_wins(registry: TestRegistry):
     developer = await registry.developer()
     agent = await developer.agent()

@@ -8,10 +8,11 @@ import shlex
 import shutil
 import sys
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 
-from hansa.doors.console.agent_shown import AgentPage, path_of
+from hansa.doors.console.agent_shown import AgentPage, export_path_of, path_of
 from hansa.doors.console.calling import interfaces_of, snippets_of
 from hansa.doors.console.prices import price_of
 from hansa.rooms import catalogue
@@ -147,6 +148,58 @@ async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: Te
     assert AgentPage.of(replace(card, card_data=odd), registry.settings).price.amount is None
 
 
+async def mirrored(registry: TestRegistry, **card) -> str:
+    """The DID of an agent that is at home in another registry."""
+    did = f"did:hansa:north.example.org:{uuid4()}"
+    result = await registry.database.act(
+        lambda tx: catalogue.mirror_cards(
+            tx,
+            source_registry="north",
+            trust_domain="north.example.org",
+            settlement_currency="NRD",
+            items=[{"did": did, "version": 1, "card_data": card_of("Wanderer", **card)}],
+        )
+    )
+    assert result.written == 1, result
+    return did
+
+
+@pytest.mark.parametrize("card", [{}, {"pricing": {"base_rate": 2}}], ids=["free", "paid"])
+async def test_whatever_the_page_of_an_agent_from_elsewhere_names_here_is_to_be_had_here(
+    registry: TestRegistry, card
+):
+    did = await mirrored(registry, **card)
+    await registry.indexed()
+    base = registry.settings.base_url
+    text = await page_of(registry, did)
+    page = ReadPage(text)
+    code = "\n".join(page.commands)
+    named = {
+        *page.addresses,
+        *re.findall(r"""https?://[^\s'"\\]+""", code),
+        *re.findall(r'"(/[^"]*)"', code),
+        *re.findall(r'data-(?:signed|keys)="([^"]*)"', text),
+    }
+    elsewhere = {address for address in named if not address.startswith(("/", "#", base))}
+    assert elsewhere == {"https://agent.example.org/a2a"}, "the agent's own"
+    for address in named - elsewhere:
+        answer = await registry.http.get(address.removeprefix(base) or "/")
+        assert answer.status_code == 200, address
+
+
+async def test_the_page_of_an_agent_from_elsewhere_says_who_hands_out_its_signed_card(
+    registry: TestRegistry,
+):
+    did = await mirrored(registry)
+    text = await page_of(registry, did)
+    signed = text[text.index("Signed card") :]
+    assert "<bdi>north</bdi>" in signed
+    assert f">/api/v1/agents/{did}/card-export</code>" in signed
+    assert "data-signed" not in text
+    (command,) = ReadPage(text).commands
+    assert command.startswith("curl ")
+
+
 @pytest.mark.parametrize(
     ("card", "told"),
     [
@@ -191,7 +244,7 @@ def listed_at(url):
 
 def test_an_address_of_a_card_stays_one_word_in_every_snippet():
     listed = listed_at('https://agent.example.org/$(touch+pwned)\'";`id`#"')
-    curl, python = snippets_of(listed, did="did:x:$(id)'\"", is_paid=True, base_url="https://r.example/'")
+    curl, python = snippets_of(listed, export_path="/$(id)'\"", is_paid=True, base_url="https://r.example/'")
     compile(python.code, "snippet", "exec")
     first = shlex.split(curl.code)
     assert first[:4] == ["curl", "-sSw", "\\n", "https://agent.example.org/$(touch+pwned)'%22;%60id%60#%22"]
@@ -199,7 +252,7 @@ def test_an_address_of_a_card_stays_one_word_in_every_snippet():
 
 def test_an_agent_that_nobody_can_dial_gets_no_snippet():
     for url in ("javascript:alert(1)", "https://agent.example.org/ a", "https://a:b@agent.example.org", 7):
-        assert list(snippets_of(listed_at(url), did=None, is_paid=False, base_url="")) == []
+        assert list(snippets_of(listed_at(url), export_path=None, is_paid=False, base_url="")) == []
 
 
 def test_the_page_of_a_card_without_an_agent_is_under_the_number_of_the_card():
@@ -246,7 +299,10 @@ async def test_the_snippets_call_the_agent_as_they_stand(version, price):
     interface = {"url": f"http://127.0.0.1:{port}/", "protocolBinding": "JSONRPC", "protocolVersion": version}
     card = card_of(supportedInterfaces=[interface])
     snippets = snippets_of(
-        interfaces_of(card), did="did:hansa:x", is_paid=price != "0", base_url=f"http://127.0.0.1:{port}"
+        interfaces_of(card),
+        export_path=export_path_of("did:hansa:x"),
+        is_paid=price != "0",
+        base_url=f"http://127.0.0.1:{port}",
     )
     environment = {**os.environ, "PAYMENT_TOKEN": "apt_for_once"}
     assert shutil.which("curl")
@@ -271,6 +327,9 @@ async def test_the_snippets_of_the_page_are_those_that_were_tried(registry: Test
     text = await page_of(registry, agent.did)
     card = (await registry.get(f"/agent-cards/{agent.did}")).json()["card_data"]
     expected = snippets_of(
-        interfaces_of(card), did=agent.did, is_paid=True, base_url=registry.settings.base_url
+        interfaces_of(card),
+        export_path=export_path_of(agent.did),
+        is_paid=True,
+        base_url=registry.settings.base_url,
     )
     assert ReadPage(text).commands == [snippet.code for snippet in expected]

@@ -68,10 +68,20 @@ class AgentPage:
             skills_left_out=max(0, len(skills) - SKILLS_SHOWN),
             interfaces=interfaces,
             snippets=list(
-                snippets_of(interfaces, did=card.did, is_paid=not price.is_free, base_url=settings.base_url)
+                snippets_of(
+                    interfaces,
+                    export_path=export_path_of(card.did) if card.did and not card.source_registry else None,
+                    is_paid=not price.is_free,
+                    base_url=settings.base_url,
+                )
             ),
             json_ld=catalogue.agent_json_ld(card, settings.base_url + path),
         )
+
+    @property
+    def export_path(self) -> str | None:
+        """Where its signed card is: here, or for a mirror under the address of its home; None without an agent."""
+        return export_path_of(self.card.did) if self.card.did else None
 
     @property
     def is_for_search_engines(self) -> bool:
@@ -82,6 +92,11 @@ class AgentPage:
 def path_of(did: str | None, card_id: int) -> str:
     """Where the page of a card is: under the DID of its agent, under the number of the card where it has none."""
     return f"/agents/{quote(did, safe=':') if did else card_id}"
+
+
+def export_path_of(did: str) -> str:
+    """Where the registry that an agent is at home in hands out its signed card."""
+    return f"/api/v1/agents/{quote(did, safe=':')}/card-export"
 
 
 def _skill(skill: dict[str, Any]) -> Skill:

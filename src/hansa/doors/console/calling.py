@@ -8,9 +8,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
-from hansa.doors.console.owners_words import dialled
+from hansa.foundation.words.web_address import dialled
 
 JSON_RPC, HTTP_JSON = "JSONRPC", "HTTP+JSON"
 CALLED_BY_CURL = (JSON_RPC, HTTP_JSON)
@@ -67,17 +66,22 @@ def interfaces_of(card: dict[str, Any]) -> list[Interface]:
 
 
 def snippets_of(
-    interfaces: list[Interface], *, did: str | None, is_paid: bool, base_url: str
+    interfaces: list[Interface], *, export_path: str | None, is_paid: bool, base_url: str
 ) -> Iterator[Snippet]:
-    """How to call the agent; nothing where no usual client can."""
+    """How to call the agent; nothing where no usual client can.
+
+    The Python client reads the card that this registry exports at `export_path`; None: it exports none.
+    """
     usable = [one for one in interfaces if one.is_called_by_curl]
     if not usable:
         return
     # A client that reads the card takes JSON-RPC where it is offered.
     best = min(usable, key=lambda one: CALLED_BY_CURL.index(one.binding.upper()))
     yield Snippet("curl", _curl(best, is_paid=is_paid, base_url=base_url))
-    if did is not None:
-        yield Snippet("Python", _python(did, best.binding.upper(), is_paid=is_paid, base_url=base_url))
+    if export_path is not None:
+        yield Snippet(
+            "Python", _python(export_path, best.binding.upper(), is_paid=is_paid, base_url=base_url)
+        )
 
 
 def _curl(interface: Interface, *, is_paid: bool, base_url: str) -> str:
@@ -99,15 +103,14 @@ def _curl(interface: Interface, *, is_paid: bool, base_url: str) -> str:
     return " \\\n".join(lines)
 
 
-def _python(did: str, binding: str, *, is_paid: bool, base_url: str) -> str:
+def _python(export_path: str, binding: str, *, is_paid: bool, base_url: str) -> str:
     # The card comes from this registry: what is called is what it lists.
-    card = f"/api/v1/agents/{quote(did, safe=':')}/card-export"
     return _PYTHON.format(
         imports=_PAID_IMPORTS if is_paid else _IMPORTS,
         payment=_PAYMENT.format(issuer=json.dumps(base_url)) if is_paid else "",
         registry=json.dumps(base_url),
         binding=json.dumps(binding),
-        card=json.dumps(card),
+        card=json.dumps(export_path),
         text=json.dumps(TEXT),
         context=", context=payment" if is_paid else "",
     )

@@ -15,8 +15,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import hansa
-from hansa.doors.console.owners_words import link, seen, theirs
+from hansa.doors.console.owners_words import link, theirs
 from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.words.visible_text import apart
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -81,12 +82,12 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(
+    apart=apart,
     coded=coded,
     day=_day,
     grouped=grouped,
     link=link,
     moment=_moment,
     phrase=_phrase,
-    seen=seen,
     theirs=theirs,
 )

@@ -1,6 +1,11 @@
 """Entity tags: who has the answer already gets a 304, and who would overwrite what it has not seen is refused.
 
-The tag is strong: it is a hash of the answer's bytes, so two answers with one tag are the same answer.
+- A tag is strong (RFC 9110, 8.8.1): it holds a hash of the answer's bytes, so two answers with one tag are the same
+  answer, and a 304 hides nothing.
+- The tag of what can be changed says before a point which state it shows, and after it which of the answers of that state
+  it is: an answer may also tell what the registry notes by the way. If-None-Match is judged by the whole tag. If-Match is
+  there against lost updates (RFC 9110, 13.1.1) and is judged by the state alone, since no write can lose the rest. A weak
+  tag matches no write, as the RFC wants it.
 """
 
 import re
@@ -14,6 +19,7 @@ from fastapi.responses import Response
 from hansa.foundation.words.errors import Refused
 
 HEX_DIGITS = 32
+STATE_ENDS = "."
 HEADERS: dict[str, Any] = {
     "ETag": {"description": "The strong tag of this answer.", "schema": {"type": "string"}}
 }
@@ -32,29 +38,30 @@ class PreconditionFailed(Refused):
     sentence = "It has changed since you read it: read it again, then decide."
 
 
-def tag_of(body: bytes) -> str:
-    """The tag of an answer, with its quotes."""
-    return f'"{sha256(body).hexdigest()[:HEX_DIGITS]}"'
-
-
 def tagged(
     request: Request,
     body: bytes,
     *,
+    state: str | None = None,
     media_type: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer with its tag, or a 304 for who has it. Caches keep it and ask each time."""
-    tag = tag_of(body)
+    """The answer with its tag, or a 304 for who has it. Caches keep it and ask each time.
+
+    `state` names whatever a write with If-Match could lose: another text for each other state.
+    """
+    tag = f'"{_hash(body)}"' if state is None else f'"{_hash(state.encode())}{STATE_ENDS}{_hash(body)}"'
     told = {"Cache-Control": "no-cache", **(headers or {}), "ETag": tag}
-    if request.method in {"GET", "HEAD"} and _names(_header(request, "if-none-match"), tag, weak=True):
+    if request.method in {"GET", "HEAD"} and _names(_header(request, "if-none-match"), tag):
         return Response(status_code=304, headers=told)
     return Response(body, media_type=media_type, headers=told)
 
 
-def require_match(if_match: str, tag: str) -> None:
-    """What is to be changed is what the caller has read. Raises: PreconditionFailed."""
-    if not _names(if_match, tag, weak=False):
+def require_match(if_match: str, state: str) -> None:
+    """What is to be changed is in the state that the caller has read. Raises: PreconditionFailed."""
+    present = f'"{_hash(state.encode())}{STATE_ENDS}'
+    named = (tag for mark, tag in _TAG.findall(if_match) if not mark)
+    if if_match.strip() != "*" and not any(tag.startswith(present) for tag in named):
         raise PreconditionFailed
 
 
@@ -76,9 +83,12 @@ def _header(request: Request, name: str) -> str | None:
     return ", ".join(values) if values else None
 
 
-def _names(header: str | None, tag: str, *, weak: bool) -> bool:
+def _names(header: str | None, tag: str) -> bool:
+    """Whether If-None-Match names the tag, weak or strong."""
     if header is None:
         return False
-    return header.strip() == "*" or any(
-        named == tag and (weak or not mark) for mark, named in _TAG.findall(header)
-    )
+    return header.strip() == "*" or any(named == tag for _, named in _TAG.findall(header))
+
+
+def _hash(content: bytes) -> str:
+    return sha256(content).hexdigest()[:HEX_DIGITS]

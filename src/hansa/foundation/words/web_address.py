@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from hansa.foundation.words.errors import HostRefused
 
@@ -129,6 +129,23 @@ def is_http_url(text: str) -> bool:
     except ValueError:
         return False
     return _has_the_shape(parts) and port_is_fine and not _CONTROL.search(text)
+
+
+def dialled(url: object) -> str | None:
+    """An http or https address as it goes over the wire, ASCII all through; None: it is nothing to dial."""
+    if not isinstance(url, str) or not is_http_url(url):
+        return None
+    parts = urlsplit(url)
+    try:
+        host = parts.netloc.encode("idna").decode() if not parts.netloc.isascii() else parts.netloc
+    except UnicodeError:
+        return None
+    rest = "".join(
+        sign + quote(part, safe="/?[]@!$&'()*+,;=:%~-._")
+        for sign, part in (("", parts.path), ("?", parts.query), ("#", parts.fragment))
+        if part
+    )
+    return f"{parts.scheme}://{host}{rest}"
 
 
 def is_public_host(host: str) -> bool:

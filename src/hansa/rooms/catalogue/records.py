@@ -50,6 +50,7 @@ class Card:
     status_since: date | None
     is_stub: bool
     unlisted: bool
+    version: int
     created_at: datetime
     updated_at: datetime
     last_pull_attempt_at: datetime | None
@@ -68,6 +69,11 @@ class Card:
     verified_jobs: int
     hidden_since: datetime | None
     card_data: dict[str, Any] | None = None
+
+    @property
+    def state(self) -> str:
+        """Names all that a write of the owner could lose: the document, the switch and the listing."""
+        return f"{self.id} {self.version} {self.is_active} {self.unlisted}"
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,8 @@ async def validate_card(_: Public, body: ValidateCardIn) -> CardVerdict:
 
 
 def _answer(request: Request, card: Card, settings: Config) -> Response:
-    return tagged(request, CardOut.of(shown(card, settings.extension_base)).body())
+    body = CardOut.of(shown(card, settings.extension_base)).body()
+    return tagged(request, body, state=card.state)
 
 
 def _administers_cards(developer: Developer | None, settings: Config) -> bool:

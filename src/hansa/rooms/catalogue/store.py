@@ -30,7 +30,7 @@ PAGE_MAX_BYTES = 32 * 1024 * 1024
 _COLUMNS = """
 c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
 status_since, is_stub,
-unlisted, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
+unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
 host_verified_at, signature_verified_at, encircled, bonded, verified_jobs, hidden_since
 """

@@ -1,6 +1,7 @@
 // Checks the signature of the shown agent's card in the browser, and says what it found or why it could not.
 
 import { Numeral } from "./canonical.js";
+import { legible } from "./seen.js";
 import { NotVerified, PROFILE, verified } from "./verify.js";
 
 const panel = document.querySelector("[data-signed]");
@@ -30,7 +31,7 @@ function tell(verdict, word, reason, findings) {
 function finding(name, value) {
   const [row, term, told, apart] = ["div", "dt", "dd", "bdi"].map((kind) => document.createElement(kind));
   term.textContent = name;
-  apart.textContent = value;
+  apart.textContent = legible(value);
   told.append(apart);
   row.append(term, told);
   return row;

@@ -9,7 +9,8 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hansa.foundation.words.web_address import is_http_url
+from hansa.foundation.words.visible_text import legible, seen
+from hansa.foundation.words.web_address import dialled
 from hansa.rooms.catalogue.payment import stated_price
 from hansa.rooms.catalogue.records import Card
 
@@ -21,7 +22,8 @@ _CURRENCY = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}", re.ASCII)
 def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
     """The agent of a card read with its document; `page_url` is the address of its page.
 
-    What an owner wrote is told as text; only http and https addresses become addresses.
+    What an owner wrote is told as text that can be seen; only http and https addresses become addresses, as they are
+    dialled.
     """
     document = card.card_data or {}
     told = {
@@ -29,8 +31,8 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
         "@type": "SoftwareApplication",
         "@id": card.did or page_url,
         "url": page_url,
-        "name": card.name,
-        "description": card.description or None,
+        "name": legible(card.name),
+        "description": _text(card.description),
         "applicationCategory": "AI agent",
         "identifier": card.did,
         "softwareVersion": _text(document.get("version")),
@@ -58,12 +60,12 @@ def _provider(provider: Any) -> dict[str, str] | None:
     name = _text(provider.get("organization")) if isinstance(provider, dict) else None
     if name is None:
         return None
-    url = _address(provider.get("url"))
+    url = dialled(provider.get("url"))
     return {"@type": "Organization", "name": name, **({"url": url} if url else {})}
 
 
 def _help(address: Any) -> dict[str, str] | None:
-    url = _address(address)
+    url = dialled(address)
     return {"@type": "CreativeWork", "url": url} if url else None
 
 
@@ -91,12 +93,8 @@ def _price(written: str) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return (seen(value).strip() or None) if isinstance(value, str) else None
 
 
 def _texts(values: Any) -> list[str] | None:
-    return [value for value in values if _text(value)] or None if isinstance(values, list) else None
-
-
-def _address(value: Any) -> str | None:
-    return value if isinstance(value, str) and is_http_url(value) else None
+    return [text for value in values if (text := _text(value))] or None if isinstance(values, list) else None

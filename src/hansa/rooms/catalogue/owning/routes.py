@@ -6,13 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import Developer, developer_holding
-from hansa.foundation.plumbing.entity_tags import (
-    IfMatch,
-    PreconditionFailed,
-    require_match,
-    tag_of,
-    tagged,
-)
+from hansa.foundation.plumbing.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import DeveloperSuspended, Unauthorized
@@ -68,7 +62,8 @@ async def create(
 ) -> Response:
     """Create the card of an own agent that has none, or a listing card, which belongs to no agent."""
     card = await db.act(lambda tx: create_card(tx, body.asked(), developer.id, settings, owners))
-    answer = tagged(request, _bytes(card, settings), headers={"Location": f"/api/v1/agent-cards/{card.id}"})
+    answer = _answer(request, card, settings)
+    answer.headers["Location"] = f"/api/v1/agent-cards/{card.id}"
     answer.status_code = 201
     return answer
 
@@ -104,7 +99,7 @@ async def edit(
     """Replace the document of an own card, or switch the card on or off. Other members of the body have no effect."""
     editor = _editor(developer, card_id, if_match, settings)
     card = await db.act(lambda tx: edit_card(tx, editor, body.edit(), owners))
-    return tagged(request, _bytes(card, settings))
+    return _answer(request, card, settings)
 
 
 @router.patch(
@@ -134,7 +129,7 @@ async def set_listing(
     """Take an own card out of discovery, search and counts, or put it back. Who has the DID can still read it."""
     editor = _editor(developer, card_id, if_match, settings)
     card = await db.act(lambda tx: list_or_unlist(tx, editor, owners, unlisted=body.unlisted))
-    return tagged(request, _bytes(card, settings))
+    return _answer(request, card, settings)
 
 
 @router.delete(
@@ -153,10 +148,11 @@ async def delete(
 def _editor(developer: Developer, card_id: str, if_match: str | None, settings: Config) -> Editor:
     def precondition(card: Card) -> None:
         if if_match is not None:
-            require_match(if_match, tag_of(_bytes(card, settings)))
+            require_match(if_match, card.state)
 
     return Editor(developer.id, card_id, precondition, SignaturePolicy.of(settings))
 
 
-def _bytes(card: Card, settings: Config) -> bytes:
-    return CardOut.of(shown(card, settings.extension_base)).body()
+def _answer(request: Request, card: Card, settings: Config) -> Response:
+    body = CardOut.of(shown(card, settings.extension_base)).body()
+    return tagged(request, body, state=card.state)

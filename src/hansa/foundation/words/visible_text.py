@@ -1,0 +1,54 @@
+"""Text that a stranger wrote, made fit to be shown beside other text.
+
+What cannot be seen is left out: signs that turn the order of letters, joiners between plain letters, fillers.
+"""
+
+import unicodedata
+
+MARKS_ON_A_LETTER_MAX = 4
+NOTHING_TO_SEE = "(nothing that can be seen)"
+FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
+
+# Letters by their category, and yet blank.
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_JOINERS = frozenset("\u200c\u200d")
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_MARKS = frozenset({"Mn", "Me"})
+_LAID_OUT = frozenset("\n\t")
+_RUN_BACK = frozenset({"R", "AL", "AN"})
+
+
+def seen(text: str) -> str:
+    """The text without what hides, turns or piles up."""
+    kept: list[str] = []
+    marks = 0
+    for position, letter in enumerate(text):
+        if letter in _JOINERS:
+            # Persian, Indic scripts and emoji are joined; between plain letters a joiner only hides.
+            if _joins(text, position):
+                kept.append(letter)
+            continue
+        category = unicodedata.category(letter)
+        if letter in _FILLERS or (category in _UNSEEN and letter not in _LAID_OUT):
+            continue
+        marks = marks + 1 if category in _MARKS else 0
+        if marks <= MARKS_ON_A_LETTER_MAX:
+            kept.append(letter)
+    return "".join(kept)
+
+
+def legible(text: str) -> str:
+    """The text as it is seen, or a word for one of which nothing is."""
+    return seen(text).strip() or NOTHING_TO_SEE
+
+
+def apart(text: str) -> str:
+    """The text as it is seen, for a place without markup: what runs the other way turns nothing around it."""
+    shown = legible(text)
+    runs_back = any(unicodedata.bidirectional(letter) in _RUN_BACK for letter in shown)
+    return f"{FIRST_STRONG_ISOLATE}{shown}{POP_ISOLATE}" if runs_back else shown
+
+
+def _joins(text: str, position: int) -> bool:
+    around = text[max(0, position - 1) : position] + text[position + 1 : position + 2]
+    return len(around) == 2 and not any(letter.isascii() or letter in _JOINERS for letter in around)  # noqa: PLR2004
