@@ -191,3 +191,23 @@ async def test_the_same_search_is_answered_from_the_database_as_it_is_now(regist
     assert again["results"][0]["liveness"]["checked_at"] is not None
     await change(registry, card, status="suspended")
     assert (await registry.get("/discover?query=same")).json()["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sort"), [("teapot", "relevance"), ("", "relevance"), ("teapot", "proven")]
+)
+async def test_equals_stand_in_the_order_of_their_publication_in_every_index_and_on_every_page(
+    registry: TestRegistry, open_search: Open, words: str, sort: str
+):
+    cards = [
+        await publish(registry, f"Teapot {number:02}", description="Keeps tea hot.") for number in range(12)
+    ]
+    expected = [card.name for card in cards]
+    grown = await open_search(registry.settings.data_dir / "grown")
+    for card in reversed(cards):
+        # Told one by one, the last first: the pieces of this index lie the other way round.
+        await change(registry, card, bonded=False)
+        await grown.catch_up()
+    for searcher in (grown, await open_search()):
+        pages = [await names(registry, searcher, q=words, sort=sort, limit=5, offset=at) for at in (0, 5, 10)]
+        assert [name for page in pages for name in page] == expected

@@ -17,11 +17,17 @@ from hansa.rooms.catalogue.marks import standing_of
 from .text import analyzer, key_of, runs_of, words_of
 from .wanted import LOCAL_ORIGIN
 
-FORM = 1
+FORM = 2
 STEMMED = "stemmed"
 PLAIN = "plain"
 # Prices of different currencies cannot be compared: in both directions those of this registry's come first.
 ANOTHER_CURRENCY = 1e15
+# Among equals the card that was here first comes first, on every page and in every process: a count has the number of the
+# card in its last bits, a weight a share of it that no other difference is as small as.
+NUMBER_BITS = 40
+COUNT_MAX = 1 << 62 - NUMBER_BITS
+FIRST_OF_EQUALS = 0.001
+EQUALS_TOLD_APART = 4096
 FULL_GRADE = 7
 WEIGHT_OF_GRADE = 0.12
 WEIGHT_OF_ALIVE = 0.05
@@ -102,11 +108,11 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
         "pricing": "paid" if price else "free",
         "tag": card.tags,
         "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
-        "jobs": card.verified_jobs if card.source_registry is None else 0,
-        "standing": _standing(card),
+        "jobs": _ranked(card, _jobs(card)),
+        "standing": _ranked(card, _standing(card)),
         "price_low": price + (ANOTHER_CURRENCY if is_foreign else 0.0),
         "price_high": price - (ANOTHER_CURRENCY if is_foreign else 0.0),
-        "weight": _weight(card, grade),
+        "weight": _weight(card, grade) + _earliness(card),
     }
     name_runs, text_runs = runs_of([card.name, *card.tags]), runs_of([card.skills_text, card.description])
     members |= {"name_runs": name_runs} if name_runs else {}
@@ -143,8 +149,19 @@ def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:
 
 def _standing(card: CardRow) -> int:
     """Verified jobs first; among equals who answers, then who is verified, then who put up a bond."""
-    jobs = card.verified_jobs if card.source_registry is None else 0
-    return jobs * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded
+    return _jobs(card) * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded
+
+
+def _jobs(card: CardRow) -> int:
+    return card.verified_jobs if card.source_registry is None else 0
+
+
+def _ranked(card: CardRow, count: int) -> int:
+    return (min(count, COUNT_MAX) << NUMBER_BITS) - card.id
+
+
+def _earliness(card: CardRow) -> float:
+    return FIRST_OF_EQUALS * (1 - card.id % EQUALS_TOLD_APART / EQUALS_TOLD_APART)
 
 
 def _weight(card: CardRow, grade: int) -> float:
