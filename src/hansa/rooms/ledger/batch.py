@@ -176,19 +176,21 @@ class GroupCommit:
 
     def _tell(self, decided: Decided) -> None:
         for ticket, found in decided:
-            if self._is_awaited(ticket):
+            self._release(ticket)
+            # A client that went away did not undo its transfer, and is not told.
+            if not ticket.outcome.cancelled():
                 ticket.outcome.set_result(found)
 
     def _fail(self, tickets: list[Ticket], trouble: Exception) -> None:
         for ticket in tickets:
-            if self._is_awaited(ticket):
+            self._release(ticket)
+            if not ticket.outcome.cancelled():
                 ticket.outcome.set_exception(trouble)
 
-    def _is_awaited(self, ticket: Ticket) -> bool:
-        """The transfer has come to its end; a client that went away did not undo it, and is not told."""
+    def _release(self, ticket: Ticket) -> None:
+        """Its transfer has come to an end: the key may be used again."""
         if ticket.scope:
             self._scopes.discard(ticket.scope)
-        return not ticket.outcome.cancelled()
 
 
 async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy) -> Told:
