@@ -7,11 +7,12 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import default as mail_policy
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 from uuid import uuid4
 
 import asyncpg
@@ -22,11 +23,12 @@ from hansa.doors import assembly
 from hansa.doors.http.app import build_app
 from hansa.doors.opening import open_ground, open_runtime
 from hansa.doors.serve import listen, server_of
+from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, read_settings
-from hansa.rooms import people
+from hansa.rooms import federation, people
 
 PASSWORD = "Correct-Horse-7-Battery"
 TEMPLATE = "hansa_test_template"
@@ -232,6 +234,29 @@ class TestRegistry:
     def internal(self) -> dict[str, str]:
         """The header of a service of the operator's own."""
         return {"X-Internal-Key": self.runtime.internal_key}
+
+    async def admitted(self, trust_domain: str, **more: Any) -> dict[str, str]:
+        """The header of another registry, which an administrator admitted."""
+        administrator = await self.administrator("admin_federation")
+        body = {"trust_domain": trust_domain, **more}
+        answer = await self.post("/admin/federation/licence-keys", json=body, headers=administrator.headers)
+        assert answer.status_code == 201, answer.text
+        return {"X-Federation-License": answer.json()["licence_key"]}
+
+    async def service(self, name: str, lifetime: timedelta = timedelta(days=1)) -> Svid:
+        """The certificate of a service that the operator enrolled."""
+        authority, trust_domain = self.runtime.authority, self.settings.trust_domain
+        assert authority
+        enrolled = await self.database.act(
+            lambda tx: federation.enrol_service(
+                tx, authority, name=name, trust_domain=trust_domain, lifetime=lifetime
+            )
+        )
+        return enrolled.svid
+
+    def forwarding(self, svid: Svid) -> dict[str, str]:
+        """The header of a proxy that forwards this certificate as nginx does; tests come from a named proxy."""
+        return {"X-SSL-Client-Cert": quote(svid.certificate_pem, safe="")}
 
     async def agent(self, **card: Any) -> TestAgent:
         """An agent of a developer of its own: it holds the genesis grant."""

@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.rooms import federation
 from tests.hostile.well_formed import Stage
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, text_of
 
@@ -35,6 +37,8 @@ async def every_credential(stage: Stage) -> Credentials:
         await _let_it_stake(stage, agent)
     await _act(registry, "UPDATE agents_agent SET roles = '{staker}' WHERE did = $1", staker.did)
     await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
+    revoked_service = await registry.service("revoked")
+    await registry.database.act(lambda tx: federation.revoke_service(tx, "revoked"))
     bootstrap, spare = await owner.bootstrap_token(), await owner.bootstrap_token()
     return Credentials(
         {
@@ -72,8 +76,28 @@ async def every_credential(stage: Stage) -> Credentials:
                 (await stage.administrator.api_key("admin:admin_treasury")).token
             ),
             "internal": registry.internal,
+            "service_certificate": registry.forwarding(await registry.service("reader")),
+            "revoked_service_certificate": registry.forwarding(revoked_service),
+            "agent_certificate": registry.forwarding(_certificate_of(stage.agent)),
+            "licence": await registry.admitted("licensed.example"),
+            "suspended_licence": await _licence_that_is(registry, "suspended"),
+            "revoked_licence": await _licence_that_is(registry, "revoked"),
         }
     )
+
+
+def _certificate_of(agent: TestAgent) -> Svid:
+    authority = agent.registry.runtime.authority
+    assert authority
+    spiffe_id = f"spiffe://{agent.registry.settings.trust_domain}/agent/{agent.did.replace(':', '-')}"
+    return authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=timedelta(minutes=30))
+
+
+async def _licence_that_is(registry: TestRegistry, status: str) -> dict[str, str]:
+    headers = await registry.admitted(f"{status}.example")
+    statement = "UPDATE federation_licence_key SET status = $1 WHERE trust_domain = $2"
+    await _act(registry, statement, status, f"{status}.example")
+    return headers
 
 
 async def _let_it_stake(stage: Stage, agent: TestAgent) -> None:

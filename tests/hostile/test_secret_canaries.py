@@ -62,6 +62,7 @@ async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process
             await get_back_into_an_account(talk)
             await make_an_agent(talk)
             await subscribe(talk)
+            await be_admitted(talk)
             await send_secrets_to_wrong_places(talk)
             await crash_with_secrets_in_hand(talk)
             metrics = (await http.get("/metrics")).text
@@ -121,6 +122,20 @@ async def be_invited(talk: Conversation) -> None:
     used, revoked = [invite["code"] for invite in made]
     talk.keep(**{"invitation": used, "revoked invitation": revoked})
     await talk.say("DELETE", f"/admin/invite-codes/{revoked}", headers=admin.headers)
+
+
+async def be_admitted(talk: Conversation) -> None:
+    """Licence keys: one that reads the log, one that is suspended and refused."""
+    admin, keys = await talk.registry.administrator("admin_federation"), "/admin/federation/licence-keys"
+    for number, name in enumerate(("reading", "suspended")):
+        asked = {"trust_domain": f"canary{number}.example"}
+        made = await talk.say("POST", keys, json=asked, headers=admin.headers)
+        talk.keep(**{f"{name} licence key": made["licence_key"]})
+    suspend = {"reason": "For the canary"}
+    await talk.say("POST", f"{keys}/{made['id']}/suspend", json=suspend, headers=admin.headers)
+    for name in ("reading", "suspended"):
+        shown = {"X-Federation-License": talk.secrets[f"{name} licence key"]}
+        await talk.say("GET", "/events/", headers=shown)
 
 
 async def become_a_developer(talk: Conversation) -> None:

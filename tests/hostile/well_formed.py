@@ -158,6 +158,26 @@ async def _invitation_to_revoke(stage: Stage) -> str:
     return made.json()[0]["code"]
 
 
+async def _admitted_registry(stage: Stage) -> str:
+    """The id of a new licence that is active."""
+    number = next(_numbers)
+    made = await stage.registry.database.act(
+        lambda tx: tx.fetchval(
+            "INSERT INTO federation_licence_key (key_hash, trust_domain, issued_by) VALUES ($1, $2, 1) RETURNING id",
+            fingerprint(f"licence {number}"),
+            f"admitted{number}.example",
+        )
+    )
+    return str(made)
+
+
+async def _suspended_registry(stage: Stage) -> str:
+    made = await _admitted_registry(stage)
+    suspended = "UPDATE federation_licence_key SET status = 'suspended' WHERE id = $1"
+    await stage.registry.database.act(lambda tx: tx.execute(suspended, made))
+    return f"{made}/reinstate"
+
+
 async def _webhook(stage: Stage) -> str:
     """The id of a new webhook, the only one that its owner has."""
     body = {"url": "https://receiver.example.com/hook", "event_types": ["*"]}
@@ -212,6 +232,8 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
+    "{licence_id:uuid}/reinstate": _suspended_registry,
+    "{licence_id:uuid}": _admitted_registry,
     "{webhook_id}": _webhook,
     "{delivery_id}": _delivery,
     "{session_id}": _session_to_end,
@@ -418,6 +440,10 @@ async def _invitations(stage: Stage) -> WellFormed:
     return _json(count=2, max_uses=1, expires_days=30, note="For a friend", grants_admin=False)
 
 
+async def _admission(stage: Stage) -> WellFormed:
+    return _json(trust_domain=f"newcomer{next(_numbers)}.example", note="For a friend", expires_in_days=30)
+
+
 async def _suspension(stage: Stage) -> WellFormed:
     agent = await stage.developer.agent(name=f"Stopped {next(_numbers)}")
     return _json(agent_dids=[agent.did], reason="For a test.")
@@ -496,6 +522,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/agent/token": _agent_token,
     "POST /api/v1/auth/api-keys": _api_key,
     "POST /api/v1/admin/invite-codes/generate": _invitations,
+    "POST /api/v1/admin/federation/licence-keys": _admission,
+    "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/suspend": _reason,
+    "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/reinstate": _reason,
+    "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/revoke": _reason,
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,

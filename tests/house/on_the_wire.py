@@ -214,6 +214,8 @@ _.is_last
 _.is_seed
 _.is_valid
 _.is_verified
+_.issued_at
+_.issued_by
 _.issuer
 _.issuer_did
 _.items
@@ -235,6 +237,8 @@ _.last_sequence
 _.last_timestamp
 _.last_tried_at
 _.last_used_at
+_.licence_id
+_.licence_key
 _.limit
 _.liquid_balance
 _.listing

@@ -9,6 +9,7 @@ _.capture_signals  # uvicorn
 _._body  # Starlette
 _._json  # Starlette
 _.regex  # Starlette
+_.num_tickets  # ssl
 
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy

@@ -29,6 +29,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     catalogue.pulls_router,
     catalogue.signatures_router,
     federation.router,
+    federation.admission_router,
     catalogue.resource_discovery_router,
     ledger.router,
     standing.router,
@@ -49,6 +50,8 @@ GATE = Gate(
     developer=people.check_developer,
     agent=agents.check_agent,
     password_setter=people.check_password_setter,
+    licence=federation.check_licence,
+    service=federation.check_service,
 )
 
 LEDGER_READINGS = journal.LedgerReadings(

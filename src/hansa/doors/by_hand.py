@@ -2,15 +2,18 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.opening import join_ground
+from hansa.doors.opening import identity_authority, join_ground
 from hansa.foundation.plumbing.admin_acts import record_operator_act
+from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import Minor, parse_amount
 from hansa.rooms import federation, ledger, people
 
@@ -65,6 +68,58 @@ async def rotate_key(
 
     async with _database(settings) as database:
         return await database.act(rotate)
+
+
+def trust_bundle(settings: Settings) -> str:
+    """The certificates to trust in this trust domain, in PEM. Raises: Unavailable, BadKey."""
+    return _authority(settings).bundle_pem
+
+
+async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> federation.EnrolledService:
+    """Give a service of the operator's own a certificate for mutual TLS.
+
+    Raises: Refused, BadKey, and what joining the ground raises.
+    """
+    authority = _authority(settings)
+
+    async def enrol(tx: Tx) -> federation.EnrolledService:
+        enrolled = await federation.enrol_service(
+            tx, authority, name=name, trust_domain=settings.trust_domain, lifetime=lifetime
+        )
+        await record_operator_act(tx, act="service.enrol", subject=enrolled.svid.spiffe_id)
+        return enrolled
+
+    async with _database(settings) as database:
+        return await database.act(enrol)
+
+
+async def revoke_service(settings: Settings, name: str, reason: str | None) -> int:
+    """Let every certificate of a service open nothing from the next request on; returns how many there were.
+
+    Raises: Refused, and what joining the ground raises.
+    """
+
+    async def revoke(tx: Tx) -> int:
+        revoked = await federation.revoke_service(tx, name)
+        spiffe_id = federation.service_id_of(settings.trust_domain, name)
+        await record_operator_act(tx, act="service.revoke", subject=spiffe_id, reason=reason)
+        return revoked
+
+    async with _database(settings) as database:
+        return await database.act(revoke)
+
+
+async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:
+    """Every certificate that a service ever got. Raises: what joining the ground raises."""
+    async with _database(settings) as database:
+        return await database.look(federation.list_certificates)
+
+
+def _authority(settings: Settings) -> IdentityAuthority:
+    authority = identity_authority(settings)
+    if authority is None:
+        raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")
+    return authority
 
 
 @asynccontextmanager

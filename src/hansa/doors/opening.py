@@ -102,7 +102,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
             outgoing=Outgoing(settings.outgoing_allow_hosts),
             internal_key=_internal_key(settings),
             seal=Seal(Keyring(settings.data_dir)),
-            authority=_authority(settings),
+            authority=identity_authority(settings),
         )
     finally:
         await database.close()
@@ -130,7 +130,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
     _internal_key(settings)
     Seal(Keyring(settings.data_dir))
-    _authority(settings)
+    identity_authority(settings)
     await bring_up_to_date(dsn)
     database = Database(dsn, pool_size=2)
     await database.open()
@@ -151,7 +151,8 @@ def _internal_key(settings: Settings) -> str:
     return settings.internal_api_key or Keyring(settings.data_dir).secret("internal-api-key")
 
 
-def _authority(settings: Settings) -> IdentityAuthority | None:
+def identity_authority(settings: Settings) -> IdentityAuthority | None:
+    """Who issues workload identities, or None where nobody does. Raises: BadKey."""
     if settings.agent_identity_issuer == "none":
         return None
     return IdentityAuthority(Keyring(settings.data_dir), settings.trust_domain)

@@ -27,6 +27,10 @@ admin_app = typer.Typer(help="Those who administer the registry.", no_args_is_he
 app.add_typer(admin_app, name="admin")
 keys_app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
 app.add_typer(keys_app, name="keys")
+service_app = typer.Typer(
+    help="The operator's own services, known by their certificates.", no_args_is_help=True
+)
+app.add_typer(service_app, name="service")
 verify_app = typer.Typer(
     help="Whether a registry stands behind what it is said to have signed.", no_args_is_help=True
 )
@@ -141,10 +145,12 @@ def event_schemas(
 
 @app.command(hidden=True)
 def serve_worker(
+    *,
     listener: Annotated[int, typer.Option()],
     host: Annotated[str, typer.Option()],
     port: Annotated[int, typer.Option()],
     parent: Annotated[int, typer.Option()],
+    federation_listener: Annotated[int | None, typer.Option()] = None,
     data_dir: DataDir = None,
 ) -> None:
     """One serving process of several, on a socket and a database that its parent opened."""
@@ -155,7 +161,10 @@ def serve_worker(
     settings = _settings(host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
     assert settings.database_url
-    shared = socket.socket(fileno=listener)
+    shared = serving.Listeners(
+        public=socket.socket(fileno=listener),
+        federation=None if federation_listener is None else socket.socket(fileno=federation_listener),
+    )
     try:
         _run(serving.serve_here(settings, settings.database_url, shared, announce=False, parent=parent))
     except Unavailable as trouble:
@@ -261,11 +270,93 @@ def rotate_key(
         _fail(f"{key_file} cannot be read: {trouble.strerror}", USAGE_ERROR)
     except BadKey as trouble:
         _fail(str(trouble), USAGE_ERROR)
-    if len(reason) > REASON_MAX_CHARACTERS:
-        _fail(f"--reason is refused: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
+    _require_short(reason)
     key = _by_hand(by_hand.rotate_key(settings, brought, reason or None))
     told = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
     _tell("the registry signs with {kid} since {valid_from}".format(**told), told, as_json=as_json)
+
+
+@app.command()
+def bundle(data_dir: DataDir = None) -> None:
+    """Print the certificates to trust in this registry's trust domain, in PEM."""
+    from hansa.doors import by_hand
+    from hansa.foundation.plumbing.keys import BadKey
+    from hansa.foundation.words.errors import Refused
+
+    try:
+        typer.echo(by_hand.trust_bundle(_settings(data_dir=data_dir)), nl=False)
+    except Refused as trouble:
+        _fail(trouble.detail)
+    except BadKey as trouble:
+        _fail(str(trouble))
+
+
+@service_app.command("enrol")
+def enrol_service(
+    name: Annotated[str, typer.Argument(help="1 to 63 lower-case letters, digits and hyphens.")],
+    out: Annotated[Path, typer.Option(help="Directory for NAME.pem, NAME-key.pem and bundle.pem.")],
+    days: Annotated[int, typer.Option(help="How long the certificate lasts.", min=1, max=365)] = 90,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a service a certificate for mutual TLS, also while the registry runs; an older one lasts until its end."""
+    from datetime import timedelta
+
+    from hansa.doors import by_hand
+    from hansa.doors.handing_over import hand_over, require_writable
+
+    settings = _settings(data_dir=data_dir)
+    try:
+        require_writable(out)
+        enrolled = _by_hand(by_hand.enrol_service(settings, name, timedelta(days=days)))
+        files = hand_over(enrolled, out)
+    except OSError as trouble:
+        _fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
+    told = {
+        "spiffe_id": enrolled.svid.spiffe_id,
+        "expires_at": enrolled.svid.expires_at.isoformat(),
+        **{member: str(file) for member, file in files.items()},
+    }
+    _tell(
+        "{spiffe_id} until {expires_at}: {certificate}, {key}, {bundle}".format(**told), told, as_json=as_json
+    )
+
+
+@service_app.command("list")
+def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the certificates of services, in force or not."""
+    from hansa.doors import by_hand
+
+    found = _by_hand(by_hand.list_services(_settings(data_dir=data_dir)))
+    told = [
+        {
+            "name": one.name,
+            "spiffe_id": one.spiffe_id,
+            "status": one.status,
+            "issued_at": one.issued_at.isoformat(),
+            "expires_at": one.expires_at.isoformat(),
+            "revoked_at": one.revoked_at.isoformat() if one.revoked_at else None,
+        }
+        for one in found
+    ]
+    lines = ["{name}: {status}, issued {issued_at}, until {expires_at}".format(**one) for one in told]
+    _tell("\n".join(lines) or "no service has a certificate", {"certificates": told}, as_json=as_json)
+
+
+@service_app.command("revoke")
+def revoke_service(
+    name: Annotated[str, typer.Argument(help="The service.")],
+    reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let every certificate of a service open nothing from the next request on."""
+    from hansa.doors import by_hand
+
+    settings = _settings(data_dir=data_dir)
+    _require_short(reason)
+    revoked = _by_hand(by_hand.revoke_service(settings, name, reason or None))
+    _tell(f"{name}: {revoked} revoked", {"name": name, "revoked": revoked}, as_json=as_json)
 
 
 @verify_app.command("card")
@@ -328,6 +419,11 @@ def _moment(text: str | None) -> datetime | None:
     if moment is None or moment.tzinfo is None:
         _fail(f"--at {text!r} is refused: allowed is a time such as 2026-01-31T12:00:00Z.", USAGE_ERROR)
     return moment
+
+
+def _require_short(reason: str) -> None:
+    if len(reason) > REASON_MAX_CHARACTERS:
+        _fail(f"--reason is refused: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
 
 
 def _areas(text: str) -> list[str]:

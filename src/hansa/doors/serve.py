@@ -7,15 +7,18 @@ import os
 import resource
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
 
 from hansa.doors import assembly
+from hansa.doors.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.http.sockets import SocketProtocol
@@ -45,22 +48,38 @@ class CannotListen(Exception):
     """The address cannot be listened on; the message is one line."""
 
 
+@dataclass(frozen=True)
+class Listeners:
+    """The sockets of a registry: the public one, and that of mutual TLS where there is one."""
+
+    public: socket.socket
+    federation: socket.socket | None
+
+    def descriptors(self) -> list[int]:
+        """For a process that shares them."""
+        return [listener.fileno() for listener in (self.public, self.federation) if listener is not None]
+
+
 async def serve(settings: Settings, workers: int) -> None:
     """Run the registry until SIGTERM or SIGINT, then drain.
 
     Raises: CannotListen, and what opening the ground raises.
     """
     _allow_connections()
-    listener = listen(settings.host, settings.port)
-    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    federation_port = settings.federation_port
+    listeners = Listeners(
+        public=listen(settings.host, settings.port),
+        federation=None if federation_port is None else listen(settings.host, federation_port),
+    )
+    settings = settings.model_copy(update={"port": listeners.public.getsockname()[1]})
     try:
         _cancel_when_told_to_stop()
         async with open_ground(settings) as dsn:
             await require_signing_key(settings, dsn)
             if workers == 1:
-                await serve_here(settings, dsn, listener, announce=True)
+                await serve_here(settings, dsn, listeners, announce=True)
             else:
-                await _serve_with_workers(settings, dsn, listener, workers)
+                await _serve_with_workers(settings, dsn, listeners, workers)
     except asyncio.CancelledError:
         _log.info("stopped before it was ready")
 
@@ -73,43 +92,68 @@ def _allow_connections() -> None:
 
 
 async def serve_here(
-    settings: Settings, dsn: str, listener: socket.socket, *, announce: bool, parent: int | None = None
+    settings: Settings, dsn: str, listeners: Listeners, *, announce: bool, parent: int | None = None
 ) -> None:
     """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
-    async with open_runtime(settings, dsn) as runtime, in_the_background(runtime):
+    async with (
+        open_runtime(settings, dsn) as runtime,
+        in_the_background(runtime),
+        AsyncExitStack() as meanwhile,
+    ):
         app = build_app(runtime)
-        server = server_of(app, ready_line(settings) if announce else None)
-        _when_told_to_stop(lambda: server.handle_exit(signal.SIGTERM, None))
+        serving = [(server_of(app, ready_line(settings) if announce else None), listeners.public)]
+        if listeners.federation is not None:
+            assert runtime.authority is not None
+            context = await meanwhile.enter_async_context(mutual_tls(settings, runtime.authority))
+            serving.append((federation_server_of(app, context), listeners.federation))
+
+        def stop() -> None:
+            for server, _ in serving:
+                server.handle_exit(signal.SIGTERM, None)
+
+        _when_told_to_stop(stop)
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
         # What stands at the start stays.
         gc.collect()
         gc.freeze()
         sys.setswitchinterval(SWITCH_SECONDS)
         if parent is not None:
-            _when_closed(parent, lambda: server.handle_exit(signal.SIGTERM, None))
-        async with app.state.searcher.following(), app.state.live_feed.following():
-            await server.serve(sockets=[listener])
+            _when_closed(parent, stop)
+        await meanwhile.enter_async_context(app.state.searcher.following())
+        await meanwhile.enter_async_context(app.state.live_feed.following())
+        async with asyncio.TaskGroup() as group:
+            for server, listener in serving:
+                group.create_task(server.serve(sockets=[listener]))
 
 
 def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
-    """The server of one process, not yet serving."""
-    return _Server(
-        uvicorn.Config(
-            app,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            http=ConnectionProtocol,
-            ws=SocketProtocol,
-            ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
-            # Each event is framed once for all sockets; compression is done for each of them.
-            ws_per_message_deflate=False,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=DRAIN_SECONDS,
-        ),
-        ready_line,
+    """The public server of one process, not yet serving."""
+    return _Server(_configured(app, ConnectionProtocol), ready_line)
+
+
+def federation_server_of(app: FastAPI, context: ssl.SSLContext) -> uvicorn.Server:
+    """The server of mutual TLS of one process, not yet serving."""
+    return _Server(_configured(app, FederationProtocol, context), None)
+
+
+def _configured(
+    app: FastAPI, protocol: type[ConnectionProtocol], context: ssl.SSLContext | None = None
+) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        http=protocol,
+        ws=SocketProtocol,
+        ws_max_size=SOCKET_MESSAGE_MAX_BYTES,
+        # Each event is framed once for all sockets; compression is done for each of them.
+        ws_per_message_deflate=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        ssl_context_factory=None if context is None else lambda _, __: context,
     )
 
 
@@ -192,7 +236,7 @@ def _when_closed(pipe: int, act: Callable[[], object]) -> None:
     loop.add_reader(pipe, closed)
 
 
-async def _serve_with_workers(settings: Settings, dsn: str, listener: socket.socket, count: int) -> None:
+async def _serve_with_workers(settings: Settings, dsn: str, listeners: Listeners, count: int) -> None:
     stopping = asyncio.Event()
     _when_told_to_stop(stopping.set)
     # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
@@ -200,7 +244,7 @@ async def _serve_with_workers(settings: Settings, dsn: str, listener: socket.soc
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(count):
-                group.create_task(_keep_worker(settings, dsn, listener, reading, stopping))
+                group.create_task(_keep_worker(settings, dsn, listeners, reading, stopping))
             announcing = group.create_task(_announce(settings))
             await stopping.wait()
             announcing.cancel()
@@ -210,13 +254,13 @@ async def _serve_with_workers(settings: Settings, dsn: str, listener: socket.soc
 
 
 async def _keep_worker(
-    settings: Settings, dsn: str, listener: socket.socket, parent: int, stopping: asyncio.Event
+    settings: Settings, dsn: str, listeners: Listeners, parent: int, stopping: asyncio.Event
 ) -> None:
     """Run one worker, and another one when it dies."""
     while not stopping.is_set():
         worker = await asyncio.create_subprocess_exec(
-            *_worker_command(settings, listener, parent),
-            pass_fds=[listener.fileno(), parent],
+            *_worker_command(settings, listeners, parent),
+            pass_fds=[*listeners.descriptors(), parent],
             env={**os.environ, "DATABASE_URL": dsn},
         )
         ended, told = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
@@ -241,13 +285,15 @@ async def _stop_worker(worker: asyncio.subprocess.Process) -> None:
         await worker.wait()
 
 
-def _worker_command(settings: Settings, listener: socket.socket, parent: int) -> Sequence[str]:
+def _worker_command(settings: Settings, listeners: Listeners, parent: int) -> Sequence[str]:
+    federation = listeners.federation
     return [
         sys.executable,
         "-m",
         "hansa.doors.operate",
         "serve-worker",
-        f"--listener={listener.fileno()}",
+        f"--listener={listeners.public.fileno()}",
+        *([] if federation is None else [f"--federation-listener={federation.fileno()}"]),
         f"--parent={parent}",
         f"--host={settings.host}",
         f"--port={settings.port}",

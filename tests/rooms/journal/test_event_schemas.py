@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
-from tests.registry import StartRegistry, TestAgent, TestDeveloper
+from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
@@ -74,6 +74,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     }
     for path, headers in acts.items():
         assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
+    await _admit_and_end(registry)
     rows = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
     held = {kind.__name__: event_schema(kind) for kind in event_types()}
     for row in rows:
@@ -82,6 +83,16 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         assert data.keys() == schema["properties"].keys(), row["event_type"]
     seen = {row["event_type"] for row in rows}
     assert held.keys() - seen <= {"SupplyInvariantBreach"}
+
+
+async def _admit_and_end(registry: TestRegistry) -> None:
+    """Admit another registry, suspend and reinstate its licence, and revoke it."""
+    administrator, keys = await registry.administrator("admin_federation"), "/admin/federation/licence-keys"
+    made = await registry.post(keys, json={"trust_domain": "there.example"}, headers=administrator.headers)
+    for act in ("suspend", "reinstate", "revoke"):
+        path = f"{keys}/{made.json()['id']}/{act}"
+        answer = await registry.post(path, json={"reason": "For a test."}, headers=administrator.headers)
+        assert answer.status_code == 200, answer.text
 
 
 async def _suspend_and_revoke(agent: TestAgent, administrator: TestDeveloper) -> None:

@@ -16,6 +16,12 @@ from hansa.foundation.events.agents import (
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import Event, event_json, event_types
 from hansa.foundation.events.catalogue import AgentCardPulled
+from hansa.foundation.events.federation import (
+    FederationLicenseIssued,
+    FederationLicenseReinstated,
+    FederationLicenseRevoked,
+    FederationLicenseSuspended,
+)
 from hansa.foundation.events.journal import (
     EmissionRule,
     EventEmissionPolicyUpdated,
@@ -58,6 +64,10 @@ __all__ = [
     "Entry",
     "Event",
     "EventEmissionPolicyUpdated",
+    "FederationLicenseIssued",
+    "FederationLicenseReinstated",
+    "FederationLicenseRevoked",
+    "FederationLicenseSuspended",
     "HeldBalance",
     "LedgerBalanceChanged",
     "PositionDrawn",

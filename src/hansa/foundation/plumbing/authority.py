@@ -1,12 +1,14 @@
 """The embedded certificate authority: workload identities (X.509-SVIDs) for one trust domain.
 
 - Its key and its certificate are one file, DIR/keys/identity-authority.pem, made on the first start.
-- A certificate carries exactly one URI, its SPIFFE id, and may neither sign others nor live for long.
+- A certificate carries exactly one URI, its SPIFFE id, and may sign no others.
 - The private key of a certificate is made here, handed over once and never kept.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -18,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from hansa.foundation.plumbing.keys import BadKey, Keyring
 
@@ -36,6 +39,10 @@ class Svid:
     key_pem: str = field(repr=False)
     bundle_pem: str
     expires_at: datetime
+
+
+class NotRecognised(Exception):
+    """The certificate is not one of this authority's, or it is not in force."""
 
 
 class IdentityAuthority:
@@ -58,15 +65,29 @@ class IdentityAuthority:
         self._trust_domain = trust_domain
         self.bundle_pem = certificate.public_bytes(Encoding.PEM).decode()
 
-    def issue(self, spiffe_id: str, *, now: datetime, lifetime: timedelta) -> Svid:
-        """A certificate for `spiffe_id` that ends `lifetime` after `now`, with a new key."""
+    def recognise(self, certificate: x509.Certificate, *, now: datetime) -> str:
+        """The SPIFFE id that this authority certified, if the certificate is in force. Raises: NotRecognised."""
+        verifier = PolicyBuilder().store(Store([self._certificate])).time(now).build_client_verifier()
+        try:
+            names = verifier.verify(certificate, []).subjects
+        except VerificationError:
+            names = None
+        if names is None or len(names) != 1 or not isinstance(names[0], x509.UniformResourceIdentifier):
+            raise NotRecognised
+        return names[0].value
+
+    def issue(self, spiffe_id: str, *, now: datetime, lifetime: timedelta, hosts: Sequence[str] = ()) -> Svid:
+        """A certificate for `spiffe_id` that ends `lifetime` after `now`, with a new key.
+
+        One for a server names the `hosts` too by which it is dialled, for clients that know nothing of SPIFFE.
+        """
         assert spiffe_id.startswith(f"spiffe://{self._trust_domain}/")
         key = ec.generate_private_key(ec.SECP256R1())
         expires_at = now.replace(microsecond=0) + lifetime
         certificate = (
             _begun(self._trust_domain, key.public_key(), now - CLOCK_LAG, expires_at)
             .issuer_name(self._certificate.subject)
-            .add_extension(x509.SubjectAlternativeName([_uri(spiffe_id)]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([_uri(spiffe_id), *map(_host, hosts)]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
             .add_extension(
@@ -121,6 +142,13 @@ def _name(trust_domain: str) -> x509.Name:
 
 def _uri(text: str) -> x509.UniformResourceIdentifier:
     return x509.UniformResourceIdentifier(text)
+
+
+def _host(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def _uris(certificate: x509.Certificate) -> list[str]:

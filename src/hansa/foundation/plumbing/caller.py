@@ -7,8 +7,9 @@
 - A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
   decides whether a missing one is refused, or only told.
 - `CurrentPasswordSetter`: whoever recovered an account, by the token that sets its password and does nothing else.
-- `InternalCaller`: a service of the operator's own, by the internal key.
-- How a token is judged is supplied at assembly by the rooms that own developers and agents (`Gate`).
+- `InternalCaller`: a service of the operator's own, by the internal key or by its certificate, or an admitted registry,
+  by its licence key.
+- How a credential is judged is supplied at assembly by the rooms that own developers, agents and federation (`Gate`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,9 +20,11 @@ from uuid import UUID
 
 import msgspec
 import structlog
+from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
+from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
@@ -88,6 +91,8 @@ class Gate:
     developer: Callable[[Runtime, str], Awaitable[Developer]]
     agent: Callable[[Runtime, str], Awaitable[Agent]]
     password_setter: Callable[[Runtime, str], Awaitable[PasswordSetter]]
+    licence: Callable[[Runtime, str], Awaitable[None]]
+    service: Callable[[Runtime, Certificate], Awaitable[None]]
 
     async def either(self, runtime: Runtime, token: str) -> Developer | Agent:
         """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
@@ -129,16 +134,25 @@ class ScopeMissing(Forbidden):
     sentence = "The API key does not have the scope that this route needs."
 
 
+class LicenceSuspended(Forbidden):
+    """The federation licence key is suspended."""
+
+    code = "FEDERATION_LICENCE_SUSPENDED"
+    sentence = "This federation licence is suspended."
+
+
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
 CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
 INTERNAL_KEY_HEADER = "X-Internal-Key"
+LICENCE_HEADER = "X-Federation-License"
 CAPABILITY_HEADER = "X-Capability-Token"
 
 _DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
 _AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
 _PASSWORD_SCHEME = HTTPBearer(scheme_name="PasswordToken", auto_error=False)
 _INTERNAL_SCHEME = APIKeyHeader(name=INTERNAL_KEY_HEADER, scheme_name="InternalKey", auto_error=False)
+_LICENCE_SCHEME = APIKeyHeader(name=LICENCE_HEADER, scheme_name="FederationLicence", auto_error=False)
 
 
 async def anyone() -> None:
@@ -147,8 +161,7 @@ async def anyone() -> None:
 
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
-    gate: Gate = request.app.state.gate
-    return await gate.developer(runtime_of(request), bearer_token(request))
+    return await _gate_of(request).developer(runtime_of(request), bearer_token(request))
 
 
 async def developer_caller(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
@@ -163,8 +176,7 @@ async def any_developer_if_any(
     """The person asking, however narrow the API key; None without an Authorization header. Raises: Unauthorized."""
     if "authorization" not in request.headers:
         return None
-    gate: Gate = request.app.state.gate
-    return await gate.developer(runtime_of(request), bearer_token(request))
+    return await _gate_of(request).developer(runtime_of(request), bearer_token(request))
 
 
 async def developer_caller_if_any(
@@ -178,8 +190,7 @@ async def developer_caller_if_any(
 
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
-    gate: Gate = request.app.state.gate
-    return await gate.agent(runtime_of(request), bearer_token(request))
+    return await _gate_of(request).agent(runtime_of(request), bearer_token(request))
 
 
 async def developer_or_agent_caller(
@@ -188,24 +199,41 @@ async def developer_or_agent_caller(
     __: Annotated[Any, Depends(_AGENT_SCHEME)],
 ) -> Developer | Agent:
     """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
-    gate: Gate = request.app.state.gate
-    return await gate.either(runtime_of(request), bearer_token(request))
+    return await _gate_of(request).either(runtime_of(request), bearer_token(request))
 
 
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
 ) -> PasswordSetter:
     """Who may set a new password. Raises: Unauthorized."""
-    gate: Gate = request.app.state.gate
-    return await gate.password_setter(runtime_of(request), bearer_token(request))
+    return await _gate_of(request).password_setter(runtime_of(request), bearer_token(request))
 
 
-async def internal_caller(request: Request, _: Annotated[Any, Depends(_INTERNAL_SCHEME)]) -> None:
-    """A service of the operator, by INTERNAL_API_KEY; no token of a person or an agent passes. Raises: Unauthorized."""
-    shown = request.headers.getlist(INTERNAL_KEY_HEADER)
-    wanted = runtime_of(request).internal_key.encode()
-    if len(shown) != 1 or not compare_digest(shown[0].encode("latin-1"), wanted):
-        raise Unauthorized(f"A valid {INTERNAL_KEY_HEADER} is required.")
+async def internal_caller(
+    request: Request,
+    _: Annotated[Any, Depends(_INTERNAL_SCHEME)],
+    __: Annotated[Any, Depends(_LICENCE_SCHEME)],
+) -> None:
+    """A service or an admitted registry; no token of a person or an agent passes.
+
+    Whoever shows several credentials is judged by the key before the licence, and by the licence before the certificate.
+
+    Raises: Unauthorized, LicenceSuspended.
+    """
+    runtime, gate = runtime_of(request), _gate_of(request)
+    if keys := request.headers.getlist(INTERNAL_KEY_HEADER):
+        if len(keys) != 1 or not compare_digest(keys[0].encode("latin-1"), runtime.internal_key.encode()):
+            raise Unauthorized(f"This {INTERNAL_KEY_HEADER} is not the registry's.")
+    elif licences := request.headers.getlist(LICENCE_HEADER):
+        if len(licences) != 1:
+            raise Unauthorized(f"One {LICENCE_HEADER} is taken.")
+        await gate.licence(runtime, licences[0])
+    elif certificate := shown_certificate(request):
+        await gate.service(runtime, certificate)
+    else:
+        raise Unauthorized(
+            f"A valid {INTERNAL_KEY_HEADER}, {LICENCE_HEADER} or client certificate of a service is required."
+        )
 
 
 def admin_holding(area: str) -> Any:
@@ -294,6 +322,11 @@ def require_permission(
         permission=permission,
         agent=agent.did,
     )
+
+
+def _gate_of(request: Request) -> Gate:
+    gate: Gate = request.app.state.gate
+    return gate
 
 
 def bearer_token(request: Request) -> str:

@@ -50,6 +50,21 @@ def _base_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _federation_url(value: str) -> str:
+    parts = _parts(value)
+    if (
+        parts.scheme != "https"
+        or not _HOST.fullmatch(_bracketed(parts.hostname or ""))
+        or parts.path.strip("/")
+    ):
+        raise ValueError("https://host:port, the host in ASCII")
+    return value.rstrip("/")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 def _database_url(value: str) -> str:
     if _parts(value).scheme not in {"postgresql", "postgres"}:
         raise ValueError("postgresql://user:password@host:port/name")
@@ -135,6 +150,7 @@ def _secret(value: str) -> str:
 
 Domain = Annotated[str, AfterValidator(_domain)]
 Url = Annotated[str, AfterValidator(_base_url)]
+FederationUrl = Annotated[str, AfterValidator(_federation_url)]
 Decimals = Annotated[str, AfterValidator(_decimal)]
 Words = Annotated[list[str], BeforeValidator(_words)]
 
@@ -194,6 +210,8 @@ class Settings(BaseSettings):
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
 
     trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
+    federation_port: int | None = Field(default=None, ge=1, le=65535)
+    federation_base_url: FederationUrl | None = None
     outgoing_allow_hosts: Annotated[Words, AfterValidator(_places)] = []
     rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
@@ -214,6 +232,15 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _federation_has_an_identity(self) -> "Settings":
+        if self.federation_port is not None and self.agent_identity_issuer == "none":
+            raise ValueError(
+                f"FEDERATION_PORT={self.federation_port!r} is refused: its listener needs an identity,"
+                " and AGENT_IDENTITY_ISSUER is none"
+            )
+        return self
+
     @property
     def issuer(self) -> str:
         """The issuer part of new DIDs; empty where the registry mints without one."""
@@ -223,6 +250,11 @@ class Settings(BaseSettings):
     def base_url(self) -> str:
         """What the registry calls itself, without a trailing slash."""
         return self.public_base_url or f"http://{self.host}:{self.port}"
+
+    @property
+    def federation_url(self) -> str:
+        """What other registries and services dial over mutual TLS, without a trailing slash."""
+        return self.federation_base_url or f"https://{_bracketed(self.host)}:{self.federation_port}"
 
 
 def read_settings(**overrides: object) -> Settings:

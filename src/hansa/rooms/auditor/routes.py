@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Header, Query
 from fastapi.responses import JSONResponse, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import InternalCaller, Public
+from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -55,7 +55,9 @@ async def read_supply_badge(
     return Response(draw(badge), media_type="image/svg+xml", headers=BADGE_HEADERS)
 
 
-@router.get("/projections/supply-audit", responses=problems(Invalid, Unauthorized, Unavailable))
+@router.get(
+    "/projections/supply-audit", responses=problems(Invalid, Unauthorized, LicenceSuspended, Unavailable)
+)
 async def read_supply_audit(
     _: InternalCaller,
     db: Db,

@@ -1,5 +1,7 @@
-"""Federation: what this registry says under its own name, and to whom."""
+"""Federation: what this registry says under its own name, and whom it admits."""
 
+from hansa.rooms.federation.admission import check_licence
+from hansa.rooms.federation.admission import router as admission_router
 from hansa.rooms.federation.charter import (
     KeyDoesNotOpen,
     KeyUnusable,
@@ -8,22 +10,42 @@ from hansa.rooms.federation.charter import (
     SigningKey,
     detached_signature,
     found_keys,
+    registry_id_of,
     require_present_key,
     root_router,
     rotate_key,
     router,
 )
+from hansa.rooms.federation.workloads import (
+    EnrolledService,
+    ServiceCertificate,
+    check_service,
+    enrol_service,
+    list_certificates,
+    revoke_service,
+    service_id_of,
+)
 
 __all__ = [
+    "EnrolledService",
     "KeyDoesNotOpen",
     "KeyUnusable",
     "RegistryKey",
+    "ServiceCertificate",
     "Signatory",
     "SigningKey",
+    "admission_router",
+    "check_licence",
+    "check_service",
     "detached_signature",
+    "enrol_service",
     "found_keys",
+    "list_certificates",
+    "registry_id_of",
     "require_present_key",
+    "revoke_service",
     "root_router",
     "rotate_key",
     "router",
+    "service_id_of",
 ]

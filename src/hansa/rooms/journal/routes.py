@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import InternalCaller, Public
+from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -66,7 +66,7 @@ async def read_event_stats(_: Public, request: Request, settings: Config) -> Eve
     return EventStats.of(await counts.now(), scope=settings.trust_domain)
 
 
-@router.get("/events/", responses=problems(Unauthorized, CursorInvalid))
+@router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
 async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
     """The log, in its order or against it; forward up to the oldest open transaction."""
     wanted = query.wanted()
@@ -74,7 +74,7 @@ async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Q
     return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)
 
 
-@router.get("/events/aggregate/{did}", responses=problems(Unauthorized, CursorInvalid))
+@router.get("/events/aggregate/{did}", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
 async def read_events_of(
     _: InternalCaller,
     db: Db,

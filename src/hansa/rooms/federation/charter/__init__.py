@@ -5,6 +5,7 @@ from .found import found_keys, require_present_key
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import root_router, router
+from .rules import registry_id_of
 from .signatory import Signatory
 from .signing import detached_signature
 
@@ -16,6 +17,7 @@ __all__ = [
     "SigningKey",
     "detached_signature",
     "found_keys",
+    "registry_id_of",
     "require_present_key",
     "root_router",
     "rotate_key",

@@ -1,0 +1,56 @@
+"""The certificate that a client shows: that of its own TLS connection, or the one that a named proxy forwards.
+
+- A connection to the federation listener carries it in the ASGI extension `tls`.
+- A proxy of TRUSTED_PROXIES that ends TLS itself forwards it in `Client-Cert` (RFC 9440) or, as nginx has it, in
+  `X-SSL-Client-Cert` (percent-encoded PEM). Nobody else's header is believed.
+- Nothing is trusted here: who issued the certificate, and whether it counts now, is judged by whoever asks.
+"""
+
+import re
+from base64 import b64decode
+from urllib.parse import unquote_to_bytes
+
+from cryptography import x509
+from fastapi import Request
+
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.words.errors import Unauthorized
+
+RFC_9440_HEADER = "Client-Cert"
+NGINX_HEADER = "X-SSL-Client-Cert"
+FORWARDED_MAX_CHARACTERS = 16_384
+
+_BYTE_SEQUENCE = re.compile(r":([A-Za-z0-9+/]+={0,2}):", re.ASCII)
+
+
+def shown_certificate(request: Request) -> x509.Certificate | None:
+    """The client's certificate, not judged, or None. Raises: Unauthorized when what is forwarded is none."""
+    tls = request.scope.get("extensions", {}).get("tls")
+    if tls is not None:
+        return x509.load_pem_x509_certificate(tls["client_cert_chain"][0].encode())
+    if request.client is None or request.client.host not in runtime_of(request).settings.trusted_proxies:
+        return None
+    standard, nginx = request.headers.getlist(RFC_9440_HEADER), request.headers.getlist(NGINX_HEADER)
+    # nginx sends the header empty where a client showed nothing.
+    shown = [value for value in (*standard, *nginx) if value]
+    if not shown:
+        return None
+    if len(shown) > 1 or len(shown[0]) > FORWARDED_MAX_CHARACTERS:
+        raise Unauthorized("One forwarded client certificate of an ordinary size is taken.")
+    try:
+        return _of_rfc_9440(shown[0]) if standard and standard[0] else _of_nginx(shown[0])
+    except ValueError:
+        raise Unauthorized("The forwarded client certificate cannot be read.") from None
+
+
+def _of_rfc_9440(value: str) -> x509.Certificate:
+    """Raises: ValueError."""
+    wrapped = _BYTE_SEQUENCE.fullmatch(value)
+    if wrapped is None:
+        raise ValueError("no byte sequence")
+    return x509.load_der_x509_certificate(b64decode(wrapped[1], validate=True))
+
+
+def _of_nginx(value: str) -> x509.Certificate:
+    """Raises: ValueError."""
+    return x509.load_pem_x509_certificate(unquote_to_bytes(value))

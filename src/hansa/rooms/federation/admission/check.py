@@ -1,0 +1,27 @@
+"""Whether a licence key that somebody shows is good, asked for every request that shows one."""
+
+import re
+
+from hansa.foundation.plumbing.caller import LicenceSuspended
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.words.secrets import fingerprint
+
+from . import store
+
+KEY_PREFIX = "hfl_v1_"
+
+_KEY = re.compile(KEY_PREFIX + "[0-9a-f]{64}", re.ASCII)
+
+
+async def check_licence(runtime: Runtime, key: str) -> None:
+    """The key is that of a registry which is admitted now. Raises: Unauthorized, LicenceSuspended."""
+    if not _KEY.fullmatch(key):
+        raise Unauthorized("This is no federation licence key.")
+    shown = await runtime.database.look(lambda tx: store.find_shown(tx, fingerprint(key)))
+    if shown is not None and shown.status == "suspended":
+        raise LicenceSuspended
+    if shown is None or shown.status != "active":
+        raise Unauthorized("This federation licence key is unknown, revoked or expired.")
+    if shown.is_use_due:
+        await runtime.database.act(lambda tx: store.note_use(tx, shown.id))

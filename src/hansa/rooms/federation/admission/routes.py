@@ -1,0 +1,84 @@
+"""HTTP doors of admission."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+
+from . import admit
+from .errors import LicenceAlreadyHeld, LicenceState, LicenceUnknown
+from .schemas import IssuedLicenceOut, LicenceChange, LicenceIn, LicenceOut, LicencesPage, LicencesQuery
+
+router = APIRouter(prefix="/admin/federation/licence-keys", tags=["administrators"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_federation")]
+
+CHANGES = problems(
+    Unauthorized, AreaMissing, ScopeMissing, LicenceUnknown, LicenceState, Invalid, BodyInvalid
+)
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=problems(Unauthorized, AreaMissing, ScopeMissing, LicenceAlreadyHeld, Invalid, BodyInvalid),
+)
+async def issue_licence_key(body: LicenceIn, administrator: Administrator, db: Db) -> IssuedLicenceOut:
+    """Admit another registry to the internal routes. Its licence key is shown this once."""
+    issued = await db.act(
+        lambda tx: admit.issue_licence(
+            tx,
+            administrator,
+            trust_domain=body.trust_domain,
+            note=body.note,
+            ttl_days=body.expires_in_days,
+        )
+    )
+    return IssuedLicenceOut.issued(issued)
+
+
+@router.get("", responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid))
+async def list_licence_keys(
+    _: Administrator, query: Annotated[LicencesQuery, Query()], db: Db
+) -> LicencesPage:
+    """Every admission, newest first."""
+    licences, total = await db.read(
+        lambda tx: admit.list_licences(tx, limit=query.limit, offset=query.offset)
+    )
+    return LicencesPage.of(licences, total, query)
+
+
+@router.post("/{licence_id:uuid}/suspend", responses=CHANGES)
+async def suspend_licence_key(
+    licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
+) -> LicenceOut:
+    """Suspend an active licence: from the next request on its key is refused with 403."""
+    return LicenceOut.of(
+        await db.act(lambda tx: admit.suspend_licence(tx, administrator, licence_id, body.reason))
+    )
+
+
+@router.post("/{licence_id:uuid}/reinstate", responses=CHANGES)
+async def reinstate_licence_key(
+    licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
+) -> LicenceOut:
+    """Reinstate a suspended licence."""
+    return LicenceOut.of(
+        await db.act(lambda tx: admit.reinstate_licence(tx, administrator, licence_id, body.reason))
+    )
+
+
+@router.post("/{licence_id:uuid}/revoke", responses=CHANGES)
+async def revoke_licence_key(
+    licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
+) -> LicenceOut:
+    """Revoke a licence for good."""
+    return LicenceOut.of(
+        await db.act(lambda tx: admit.revoke_licence(tx, administrator, licence_id, body.reason))
+    )

@@ -1,0 +1,15 @@
+"""The operator's own services: the certificates by which they are known over mutual TLS."""
+
+from .check import check_service
+from .enrol import EnrolledService, enrol_service, list_certificates, revoke_service, service_id_of
+from .records import ServiceCertificate
+
+__all__ = [
+    "EnrolledService",
+    "ServiceCertificate",
+    "check_service",
+    "enrol_service",
+    "list_certificates",
+    "revoke_service",
+    "service_id_of",
+]

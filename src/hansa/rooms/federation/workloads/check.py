@@ -1,0 +1,26 @@
+"""Whether a certificate that somebody shows is that of a service, asked for every request that shows one."""
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.x509 import Certificate
+
+from hansa.foundation.plumbing.authority import NotRecognised
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.words.errors import Unauthorized
+
+from . import store
+
+
+async def check_service(runtime: Runtime, certificate: Certificate) -> None:
+    """The certificate is one that this registry gave to a service, and it is in force. Raises: Unauthorized.
+
+    A proxy that forwards a certificate may have looked at it or not: it is verified here in any case.
+    """
+    shown = await runtime.database.look(lambda tx: store.find_shown(tx, certificate.fingerprint(SHA256())))
+    if runtime.authority is None or shown.spiffe_id is None:
+        raise Unauthorized("This client certificate is not that of a service, or it has ended.")
+    try:
+        proved = runtime.authority.recognise(certificate, now=shown.now)
+    except NotRecognised:
+        raise Unauthorized("This client certificate is not one of this registry's authority.") from None
+    if proved != shown.spiffe_id:
+        raise Unauthorized("This client certificate names another service.")

@@ -1,0 +1,63 @@
+"""Give a service a certificate, and take it back."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.database import Tx
+
+from . import store
+from .errors import ServiceNameRefused, ServiceUnknown
+from .records import ServiceCertificate
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class EnrolledService:
+    """A service with its new certificate."""
+
+    name: str
+    svid: Svid
+
+
+def service_id_of(trust_domain: str, name: str) -> str:
+    """The SPIFFE id of a service."""
+    return f"spiffe://{trust_domain}/service/{name}"
+
+
+async def enrol_service(
+    tx: Tx, authority: IdentityAuthority, *, name: str, trust_domain: str, lifetime: timedelta
+) -> EnrolledService:
+    """Certify a service. Certificates that it has stay in force until they end. Raises: ServiceNameRefused."""
+    if not _NAME.fullmatch(name):
+        raise ServiceNameRefused
+    spiffe_id, now = service_id_of(trust_domain, name), await store.now(tx)
+    svid = authority.issue(spiffe_id, now=now, lifetime=lifetime)
+    certificate = x509.load_pem_x509_certificate(svid.certificate_pem.encode())
+    await store.add(
+        tx,
+        certificate.fingerprint(SHA256()),
+        name=name,
+        spiffe_id=spiffe_id,
+        issued_at=now,
+        lifetime=lifetime,
+    )
+    return EnrolledService(name, svid)
+
+
+async def revoke_service(tx: Tx, name: str) -> int:
+    """Trust no certificate of a service any more; returns how many were in force. Raises: ServiceUnknown."""
+    revoked = await store.revoke(tx, name)
+    if revoked == 0:
+        raise ServiceUnknown(f"No certificate of a service {name!r} is in force.")
+    return revoked
+
+
+async def list_certificates(tx: Tx) -> list[ServiceCertificate]:
+    """Every certificate that a service ever got, by name and then by age."""
+    return await store.certificates(tx)
