@@ -33,14 +33,14 @@ async def create_administrator(
         return await database.act(create)
 
 
-async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.Minted:
+async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
     """Issue units to the treasury, once for each `ref`.
 
     Raises: Refused, and what joining the ground raises.
     """
     amount_max, book = parse_amount(settings.teg_mint_max_avt), ledger.Book.of(settings)
 
-    async def issue(tx: Tx) -> ledger.Minted:
+    async def issue(tx: Tx) -> ledger.SupplyChange:
         minted = await ledger.mint(tx, amount=amount, ref=ref, amount_max=amount_max, book=book)
         await record_operator_act(tx, act="units.mint", subject=f"tx-{minted.tx_id}")
         return minted
