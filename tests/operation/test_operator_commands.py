@@ -23,6 +23,7 @@ from tests.operation.registry_process import (
     RegistryProcess,
     children_of,
     command_of,
+    environment,
     postgres_pid,
     run,
     until,
@@ -58,7 +59,7 @@ async def created_at_rest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
         *(COMMAND, "admin", "create", "--name=ada", "--email=ada@example.org"),
         stdout=PIPE,
         stderr=STDOUT,
-        env={**environment(registry.data_dir), "HANSA_ADMIN_PASSWORD": PASSWORD},
+        env=environment(registry.data_dir, HANSA_ADMIN_PASSWORD=PASSWORD),
     )
     ending = asyncio.create_task(process.communicate())
     commands = set()
@@ -70,10 +71,6 @@ async def created_at_rest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
     yield CreatedAtRest(registry, commands, output)
     await registry.kill()
     await end_postgres(registry.data_dir)
-
-
-def environment(data_dir: Path) -> dict[str, str]:
-    return {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
 
 
 async def create(data_dir: Path, name: str, *more: str, password: str = PASSWORD, **settings: str) -> Ended:
@@ -201,14 +198,13 @@ async def test_the_password_is_asked_for_twice_at_a_terminal_and_not_shown(servi
 async def at_a_terminal(*arguments: str, answers: list[str], at: Path) -> str:
     """Run a command at a terminal, answer its prompts and return what the screen shows."""
     ours, theirs = pty.openpty()
-    environment = {"PATH": os.defpath, "HOME": str(at.parent), "HANSA_DATA_DIR": str(at)}
     process = await asyncio.create_subprocess_exec(
         COMMAND,
         *arguments,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment,
+        env=environment(at),
         start_new_session=True,
     )
     os.close(theirs)
