@@ -19,20 +19,22 @@ CREATE TABLE ledger_account (
 
 CREATE TABLE ledger_transaction (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  tx_type text NOT NULL CHECK (tx_type IN ('issue', 'grant', 'transfer')),
+  tx_type text NOT NULL CHECK (tx_type IN ('issue', 'destroy', 'grant', 'transfer')),
   payer_id bigint CHECK (payer_id <> payee_id),
-  payee_id bigint NOT NULL,
+  payee_id bigint,
   amount bigint NOT NULL CHECK (amount > 0),
   fee bigint NOT NULL DEFAULT 0 CHECK (fee >= 0),
   message text CHECK (length(message) <= 256),
   ref text,
   recorded_at timestamptz NOT NULL DEFAULT now(),
-  CHECK ((payer_id IS NULL) = (tx_type = 'issue'))
+  CHECK ((payer_id IS NULL) = (tx_type = 'issue')),
+  CHECK ((payee_id IS NULL) = (tx_type = 'destroy'))
 );
 CREATE INDEX ledger_transaction_payer ON ledger_transaction (payer_id, id);
 CREATE INDEX ledger_transaction_payee ON ledger_transaction (payee_id, id);
--- Units are issued once for each reference, the genesis supply included.
-CREATE UNIQUE INDEX ledger_transaction_issue ON ledger_transaction (ref) WHERE tx_type = 'issue';
+-- Units are issued once for each reference, the genesis supply included, and destroyed once for each.
+CREATE UNIQUE INDEX ledger_transaction_supply ON ledger_transaction (tx_type, ref)
+  WHERE tx_type IN ('issue', 'destroy');
 
 CREATE TABLE ledger_posting (
   tx_id bigint NOT NULL,
@@ -43,15 +45,17 @@ CREATE TABLE ledger_posting (
   PRIMARY KEY (account_id, tx_id, bucket)
 );
 
--- The last guard of double entry: postings written by one statement sum to zero for each transaction that
--- neither issues nor destroys.
+-- The last guard of double entry: postings written by one statement sum to zero for each transaction, unless they sum
+-- to what it issues or destroys.
 CREATE FUNCTION ledger_require_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
-    SELECT 1 FROM (SELECT tx_id FROM written GROUP BY tx_id HAVING sum(delta) <> 0) unbalanced
-    JOIN ledger_transaction t ON t.id = unbalanced.tx_id WHERE t.tx_type <> 'issue'
+    SELECT 1 FROM (SELECT tx_id, sum(delta) AS net FROM written GROUP BY tx_id HAVING sum(delta) <> 0) unbalanced
+    JOIN ledger_transaction t ON t.id = unbalanced.tx_id
+    WHERE unbalanced.net <> CASE t.tx_type WHEN 'issue' THEN t.amount WHEN 'destroy' THEN -t.amount ELSE 0 END
   ) THEN
-    RAISE EXCEPTION 'postings do not sum to zero' USING ERRCODE = 'integrity_constraint_violation';
+    RAISE EXCEPTION 'postings do not sum to zero, or to what is issued or destroyed'
+      USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NULL;
 END $$;

@@ -13,7 +13,7 @@ ALTER TABLE ledger_account ADD COLUMN staked bigint NOT NULL DEFAULT 0 CHECK (st
 ALTER TABLE ledger_transaction
   DROP CONSTRAINT ledger_transaction_tx_type_check,
   ADD CONSTRAINT ledger_transaction_tx_type_check
-    CHECK (tx_type IN ('issue', 'grant', 'transfer', 'stake', 'unstake', 'reward')),
+    CHECK (tx_type IN ('issue', 'destroy', 'grant', 'transfer', 'stake', 'unstake', 'reward')),
   DROP CONSTRAINT ledger_transaction_check,
   ADD CONSTRAINT ledger_transaction_parties
     CHECK ((payer_id = payee_id) = (tx_type IN ('stake', 'unstake')));

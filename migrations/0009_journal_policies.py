@@ -97,6 +97,7 @@ INSERT INTO journal_emission_policy (event_type, emit_from_teg, emit_from_regist
   ('*', NULL, true, false),
   ('LedgerBalanceChanged', true, false, false),
   ('TokensIssued', true, false, true),
+  ('TokensDestroyed', true, false, true),
   ('TokensTransferred', true, false, true),
   ('TransactionFeeCollected', true, false, true),
   ('TokensStaked', true, false, true),

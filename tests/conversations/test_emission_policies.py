@@ -148,11 +148,13 @@ async def test_a_registry_that_fails_closed_still_does_all_it_knows(start_regist
         ("LedgerBalanceChanged", {"emit_from_teg": None}),
         ("LedgerBalanceChanged", {"skip_in_projection": True}),
         ("TokensIssued", {"emit_from_teg": False}),
+        ("TokensDestroyed", {"emit_from_teg": False}),
+        ("TokensDestroyed", {"emit_from_teg": None}),
         ("EventEmissionPolicyUpdated", {"emit_from_registry": False}),
         ("EventEmissionPolicyUpdated", {"emit_from_registry": None}),
     ],
 )
-async def test_what_moves_or_makes_units_cannot_be_switched_off(
+async def test_what_moves_makes_or_destroys_units_cannot_be_switched_off(
     refused: TestDeveloper, event_type: str, change: dict[str, Any]
 ):
     registry = refused.registry

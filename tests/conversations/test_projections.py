@@ -12,6 +12,7 @@ from hansa.rooms import ledger
 from hansa.rooms.journal.projection import snapshot
 from hansa.rooms.journal.projection.fold import projected_balances
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
+from tests.rooms.ledger.treasury import destroy
 
 PATH = "/admin/projection-snapshot"
 
@@ -80,6 +81,18 @@ async def test_balances_are_the_same_from_zero_from_the_newest_baseline_and_in_t
         await prove(registry)
     await act_at_random(agents, chance)
     await prove(registry)
+
+
+async def test_a_burn_before_and_after_a_baseline_is_folded_once(
+    registry: TestRegistry, administrator: TestDeveloper
+):
+    await registry.agent()
+    for number in range(2):
+        await destroy(registry, 5, f"before {number}")
+        await prove(registry)
+        await take(administrator)
+        await destroy(registry, 7, f"after {number}")
+        await prove(registry)
 
 
 async def test_a_baseline_holds_every_balance_of_one_moment(

@@ -1,4 +1,4 @@
-"""GET /public/supply-invariant: exact, and wrong at once when a unit is made or lost."""
+"""GET /public/supply-invariant: exact whatever is issued or destroyed, and wrong at once when a unit is made or lost."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -7,9 +7,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from hansa.foundation.words.money import UNIT, units
 from hansa.rooms import auditor
+from hansa.rooms.ledger.history import balance_then
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once
 from tests.rooms.ledger.purses import Purses, open_purses
+from tests.rooms.ledger.treasury import destroy, mint
+
+TREASURY = "did:hansa:system:treasury"
 
 
 @pytest.fixture
@@ -197,3 +202,90 @@ async def test_the_full_audit_finds_what_lies_before_the_checkpoint(purses: Purs
     answer = await purses.registry.get("/projections/supply-audit?full=true", headers=key)
     assert (answer.json()["status"], answer.json()["tokens_issued"]) == ("BREACH", "0")
     assert (await purses.registry.supply())["status"] == "BREACH"
+
+
+async def test_every_reading_of_the_supply_tells_a_burn(purses: Purses) -> None:
+    registry = purses.registry
+    alice, bob = await purses.agent("100"), await purses.agent()
+    await alice.transfer(bob, "10")
+    await destroy(registry, 250 * UNIT + 1, "winter")
+    supply = await registry.supply()
+    told = {
+        "tokens_issued": "1000000",
+        "tokens_destroyed": "250.00000001",
+        "tokens_fees_collected": "0.05",
+        "net_supply": "999749.99999999",
+        "total_circulating": "999749.99999999",
+        "delta": "0",
+        "status": "OK",
+        "agent_count": 2,
+    }
+    assert {name: supply[name] for name in told} == told
+    badge = (await registry.get("/public/badge/supply?format=json")).json()
+    assert (badge["message"], badge["delta"]) == ("in balance", "0")
+    key = {"X-Internal-Key": registry.runtime.internal_key}
+    for full in ("", "?full=true"):
+        assert (await registry.get(f"/projections/supply-audit{full}", headers=key)).json() == told
+    verdict = await registry.database.act(auditor.audit, one_snapshot=True)
+    assert set(verdict.checks.values()) == {"OK"}
+    await purses.prove()
+
+
+async def test_burns_on_either_side_of_a_checkpoint_count_once_each(purses: Purses) -> None:
+    registry = purses.registry
+    for number in range(3):
+        await destroy(registry, units(100), f"burn {number}")
+        await registry.database.act(auditor.audit, one_snapshot=True)
+        await mint(registry, units(10), f"mint {number}")
+    supply = await registry.supply()
+    assert (supply["status"], supply["tokens_issued"], supply["tokens_destroyed"]) == ("OK", "1000030", "300")
+    from_zero = await registry.database.act(auditor.audit_from_zero, one_snapshot=True)
+    assert (from_zero.status, from_zero.supply.terms.destroyed) == ("OK", units(300))
+
+
+async def test_a_burn_is_two_events_of_which_one_moves_the_balance(purses: Purses) -> None:
+    registry = purses.registry
+    destroyed = await destroy(registry, units(250), "winter")
+    page = await registry.get(f"/events/aggregate/{TREASURY}", headers=registry.internal)
+    mover, typed = page.json()["items"][-2:]
+    assert mover["event_type"] == "LedgerBalanceChanged"
+    assert (mover["data"]["tx_id"], mover["data"]["tx_type"]) == (destroyed.tx_id, "destroy")
+    assert mover["data"]["entries"] == [
+        {"account": TREASURY, "bucket": "liquid", "delta": "-250", "balance_after": "999750"}
+    ]
+    assert typed["event_type"] == "TokensDestroyed"
+    assert typed["data"] == {
+        "tx_id": destroyed.tx_id,
+        "from": TREASURY,
+        "amount": "250",
+        "currency": "AVT",
+        "ref": "winter",
+    }
+
+
+async def test_what_the_treasury_held_before_a_burn_stays_readable(purses: Purses) -> None:
+    registry = purses.registry
+    moments: list[tuple[str, str]] = []
+    for number in range(3):
+        await destroy(registry, units(100), f"burn {number}")
+        row = await registry.database.look(
+            lambda tx: tx.fetchrow("SELECT now() AS then, (SELECT max(seq) FROM journal_event) AS seq")
+        )
+        assert row is not None
+        moments.append((row["then"].isoformat(), str(row["seq"])))
+    for number, same_moment in enumerate(moments, start=1):
+        for as_of in same_moment:
+            then = await registry.database.read(
+                lambda tx, as_of=as_of: balance_then(tx, TREASURY, as_of, registry.settings.trust_domain)
+            )
+            assert then.liquid == units(10**6 - 100 * number)
+
+
+async def test_a_burn_lost_from_the_log_is_a_breach(purses: Purses) -> None:
+    destroyed = await destroy(purses.registry, units(250), "winter")
+    await purses.execute(
+        "SET LOCAL session_replication_role = replica;"
+        f" DELETE FROM journal_event WHERE (data ->> 'tx_id')::bigint = {destroyed.tx_id}"
+    )
+    verdict = await purses.registry.supply()
+    assert (verdict["status"], verdict["tokens_destroyed"], verdict["delta"]) == ("BREACH", "0", "250")

@@ -253,6 +253,17 @@ async def _mint(world: World) -> Asking:
     )
 
 
+async def _burn(world: World) -> Asking:
+    ref = world.new_key()
+    return lambda: _alone(
+        outcome_of(
+            world.registry.database.act(
+                lambda tx: ledger.destroy(tx, amount=Minor(UNIT), ref=ref, book=world.book)
+            )
+        )
+    )
+
+
 def ticket_of(world: World, order: ledger.TransferOrder, key: str) -> Ticket:
     return Ticket.of(order, request_of(order, key), tell)
 
@@ -279,10 +290,11 @@ OTHERS = (
     Act("stake", _stake),
     Act("unstake", _unstake),
     Act("claim of rewards", _claim, takes_key=False),
-    # Whoever repeats a creation whose answer was lost is told that the token is used up, and a mint likewise.
+    # Whoever repeats a creation whose answer was lost is told that the token is used up, and a mint or burn likewise.
     Act("creation of an agent with its grant", _create_agent, ({201, Conflict.status},)),
     Act("rotation of a key", _rotate_key, ({200, Conflict.status},), takes_key=False),
     Act("enrolment for mutual TLS", _enrol, takes_key=False),
     Act("end of an agent", _end_agent, ({200, Forbidden.status},), takes_key=False),
     Act("mint", _mint, ({200, Conflict.status},)),
+    Act("burn", _burn, ({200, Conflict.status},)),
 )

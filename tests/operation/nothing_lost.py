@@ -142,10 +142,11 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
     ),
     (
         4,
-        "the postings of a transaction do not sum to what it makes or moves",
+        "the postings of a transaction do not sum to what it makes, destroys or moves",
         """
         SELECT t.id, t.tx_type, sum(p.delta) FROM ledger_transaction t LEFT JOIN ledger_posting p ON p.tx_id = t.id
-        GROUP BY t.id HAVING coalesce(sum(p.delta), -1) <> CASE t.tx_type WHEN 'issue' THEN t.amount ELSE 0 END
+        GROUP BY t.id HAVING coalesce(sum(p.delta), -1)
+          <> CASE t.tx_type WHEN 'issue' THEN t.amount WHEN 'destroy' THEN -t.amount ELSE 0 END
         """,
     ),
     (
@@ -158,11 +159,12 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
     ),
     (
         4,
-        "the accounts hold another sum than was issued",
+        "the accounts hold another sum than was issued and not destroyed",
         """
-        SELECT held, issued FROM (SELECT sum(units) AS held FROM held) h,
-          (SELECT sum(amount) AS issued FROM ledger_transaction WHERE tx_type = 'issue') i
-        WHERE held IS DISTINCT FROM issued
+        SELECT held, supply FROM (SELECT sum(units) AS held FROM held) h,
+          (SELECT sum(CASE tx_type WHEN 'issue' THEN amount ELSE -amount END) AS supply FROM ledger_transaction
+            WHERE tx_type IN ('issue', 'destroy')) s
+        WHERE held IS DISTINCT FROM supply
         """,
     ),
     (

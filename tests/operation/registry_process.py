@@ -91,7 +91,7 @@ class RegistryProcess:
                 stdin=DEVNULL,
                 stdout=PIPE,
                 stderr=log,
-                env=_environment(self.data_dir, self._settings),
+                env=environment(self.data_dir, **self._settings),
             )
 
     def tell(self, number: signal.Signals) -> None:
@@ -124,14 +124,15 @@ class RegistryProcess:
 async def run(*arguments: str, data_dir: Path, **settings: str) -> Ended:
     """Run one command to its end."""
     process = await asyncio.create_subprocess_exec(
-        COMMAND, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment(data_dir, settings)
+        COMMAND, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(data_dir, **settings)
     )
     async with asyncio.timeout(START_SECONDS):
         output, complaint = await process.communicate()
         return Ended(await process.wait(), output.decode(), complaint.decode())
 
 
-def _environment(data_dir: Path, settings: dict[str, str]) -> dict[str, str]:
+def environment(data_dir: Path, **settings: str) -> dict[str, str]:
+    """What a command of this checkout finds around it."""
     ours = {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
     # Where this variable names a checkout, the command is that checkout's.
     code = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}

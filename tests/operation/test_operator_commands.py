@@ -1,15 +1,16 @@
-"""What the operator does by hand: administrators and minting, while the registry serves and while it rests."""
+"""What the operator does by hand: administrators, minting and burning, while the registry serves and while it rests."""
 
 import asyncio
 import json
 import os
 import pty
 from asyncio.subprocess import PIPE, STDOUT
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import asyncpg
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -23,6 +24,7 @@ from tests.operation.registry_process import (
     RegistryProcess,
     children_of,
     command_of,
+    environment,
     postgres_pid,
     run,
     until,
@@ -58,7 +60,7 @@ async def created_at_rest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
         *(COMMAND, "admin", "create", "--name=ada", "--email=ada@example.org"),
         stdout=PIPE,
         stderr=STDOUT,
-        env={**environment(registry.data_dir), "HANSA_ADMIN_PASSWORD": PASSWORD},
+        env=environment(registry.data_dir, HANSA_ADMIN_PASSWORD=PASSWORD),
     )
     ending = asyncio.create_task(process.communicate())
     commands = set()
@@ -72,10 +74,6 @@ async def created_at_rest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
     await end_postgres(registry.data_dir)
 
 
-def environment(data_dir: Path) -> dict[str, str]:
-    return {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
-
-
 async def create(data_dir: Path, name: str, *more: str, password: str = PASSWORD, **settings: str) -> Ended:
     return await run(
         *("admin", "create", f"--name={name}", f"--email={name}@example.org", *more),
@@ -87,6 +85,10 @@ async def create(data_dir: Path, name: str, *more: str, password: str = PASSWORD
 
 async def mint(data_dir: Path, amount: str, ref: str, *more: str, **settings: str) -> Ended:
     return await run("mint", f"--amount={amount}", f"--ref={ref}", *more, data_dir=data_dir, **settings)
+
+
+async def burn(data_dir: Path, amount: str, ref: str, *more: str, **settings: str) -> Ended:
+    return await run("burn", f"--amount={amount}", f"--ref={ref}", *more, data_dir=data_dir, **settings)
 
 
 async def log_in(http: httpx2.AsyncClient, name: str, password: str = PASSWORD) -> httpx2.Response:
@@ -201,14 +203,13 @@ async def test_the_password_is_asked_for_twice_at_a_terminal_and_not_shown(servi
 async def at_a_terminal(*arguments: str, answers: list[str], at: Path) -> str:
     """Run a command at a terminal, answer its prompts and return what the screen shows."""
     ours, theirs = pty.openpty()
-    environment = {"PATH": os.defpath, "HOME": str(at.parent), "HANSA_DATA_DIR": str(at)}
     process = await asyncio.create_subprocess_exec(
         COMMAND,
         *arguments,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment,
+        env=environment(at),
         start_new_session=True,
     )
     os.close(theirs)
@@ -246,7 +247,7 @@ async def test_units_are_minted_while_the_registry_serves(serving: RegistryProce
     assert (ended.code, ended.complaint) == (0, "")
     told = json.loads(ended.output)
     after = await public(serving.url, "supply-invariant")
-    assert (after["status"], after["tokens_issued"]) == ("OK", told["supply"])
+    assert (after["status"], after["net_supply"]) == ("OK", told["supply"])
     assert float(str(after["tokens_issued"])) == float(str(before["tokens_issued"])) + 12.5
     events = (await public(serving.url, "eventstore-recent"))["events"]
     assert isinstance(events, list)
@@ -260,15 +261,18 @@ async def test_units_are_minted_while_the_registry_serves(serving: RegistryProce
 async def test_a_second_mint_with_the_same_reference_changes_nothing(serving: RegistryProcess):
     first = await mint(serving.data_dir, "3", "spring")
     assert first.code == 0
-    supply = (await public(serving.url, "supply-invariant"))["tokens_issued"]
+    supply = (await public(serving.url, "supply-invariant"))["net_supply"]
     assert first.output.strip().endswith(f"3 AVT issued, the supply is {supply}")
-    assert "reference" in refused_in_one_line(await mint(serving.data_dir, "4", "spring"))
-    assert (await public(serving.url, "supply-invariant"))["tokens_issued"] == supply
+    assert "nothing was issued now" in refused_in_one_line(await mint(serving.data_dir, "4", "spring"))
+    assert (await public(serving.url, "supply-invariant"))["net_supply"] == supply
 
 
 @pytest.mark.parametrize("amount", ["0", "1e3", "1.123456789\n"])
-async def test_an_amount_is_a_plain_decimal_above_zero(tmp_path: Path, amount: str):
-    assert "amount" in refused_in_one_line(await mint(tmp_path / "data", amount, "summer"))
+@pytest.mark.parametrize("command", [mint, burn])
+async def test_an_amount_is_a_plain_decimal_above_zero(
+    tmp_path: Path, command: Callable[..., Awaitable[Ended]], amount: str
+):
+    assert "amount" in refused_in_one_line(await command(tmp_path / "data", amount, "summer"))
     assert not (tmp_path / "data").exists()
 
 
@@ -276,6 +280,51 @@ async def test_the_limit_of_one_mint_is_a_setting(serving: RegistryProcess):
     lower = await mint(serving.data_dir, "3", "autumn", TEG_MINT_MAX_AVT="2.5")
     assert "2.5 units" in refused_in_one_line(lower)
     assert "1000000 units" in refused_in_one_line(await mint(serving.data_dir, "1000000.00000001", "autumn"))
+
+
+# Burning
+
+
+async def test_units_are_burned_while_the_registry_serves(serving: RegistryProcess):
+    before = await public(serving.url, "supply-invariant")
+    ended = await burn(serving.data_dir, "0.5", "frost", "--json")
+    assert (ended.code, ended.complaint) == (0, "")
+    told = json.loads(ended.output)
+    after = await public(serving.url, "supply-invariant")
+    assert (after["status"], after["delta"], after["net_supply"]) == ("OK", "0", told["supply"])
+    assert after["tokens_issued"] == before["tokens_issued"]
+    assert float(str(after["tokens_destroyed"])) == float(str(before["tokens_destroyed"])) + 0.5
+    events = (await public(serving.url, "eventstore-recent"))["events"]
+    assert isinstance(events, list)
+    (destroyed,) = [event for event in events if event["data"].get("ref") == "frost"]
+    number = int(told["transaction_id"].removeprefix("tx-"))
+    assert destroyed["event_type"] == "TokensDestroyed"
+    assert (destroyed["data"]["tx_id"], destroyed["data"]["amount"]) == (number, "0.5")
+    assert (told["amount"], told["currency"], told["ref"]) == ("0.5", "AVT", "frost")
+
+
+async def test_a_burn_that_is_refused_changes_nothing(serving: RegistryProcess):
+    first = await burn(serving.data_dir, "3", "thaw")
+    assert first.code == 0
+    supply = (await public(serving.url, "supply-invariant"))["net_supply"]
+    assert first.output.strip().endswith(f"3 AVT destroyed, the supply is {supply}")
+    assert "nothing was destroyed now" in refused_in_one_line(await burn(serving.data_dir, "4", "thaw"))
+    too_much = await burn(serving.data_dir, "9000000000", "too much")
+    assert f"The treasury holds {supply} units" in refused_in_one_line(too_much)
+    assert "printable" in refused_in_one_line(await burn(serving.data_dir, "4", " "))
+    assert (await public(serving.url, "supply-invariant"))["net_supply"] == supply
+
+
+async def test_mints_and_burns_are_in_the_log_of_the_operators_acts(serving: RegistryProcess):
+    minted = json.loads((await mint(serving.data_dir, "2", "logged", "--json")).output)
+    burned = json.loads((await burn(serving.data_dir, "2", "logged", "--json")).output)
+    connection = await asyncpg.connect(await serving.database())
+    rows = await connection.fetch("SELECT act, subject FROM plumbing_admin_act ORDER BY id DESC LIMIT 2")
+    await connection.close()
+    assert [tuple(row) for row in rows] == [
+        ("units.burn", burned["transaction_id"]),
+        ("units.mint", minted["transaction_id"]),
+    ]
 
 
 # At rest, and beside a start
@@ -294,10 +343,13 @@ async def test_a_resting_registry_is_opened_for_the_moment(created_at_rest: Crea
     assert postgres_pid(registry.data_dir) is None
     minted = await mint(registry.data_dir, "2.5", "at rest")
     assert (minted.code, minted.output) == (0, "tx-2: 2.5 AVT issued, the supply is 1000002.5\n")
+    burned = await burn(registry.data_dir, "1000000", "at rest")
+    assert (burned.code, burned.output) == (0, "tx-3: 1000000 AVT destroyed, the supply is 2.5\n")
     assert postgres_pid(registry.data_dir) is None
     await registry.start()
     assert (await profile_of(registry.url, "ada"))["role"] == "admin"
-    assert (await public(registry.url, "supply-invariant"))["tokens_issued"] == "1000002.5"
+    supply = await public(registry.url, "supply-invariant")
+    assert (supply["status"], supply["tokens_issued"], supply["net_supply"]) == ("OK", "1000002.5", "2.5")
 
 
 async def test_a_command_beside_a_start_waits_for_it(operated: Launch):
@@ -312,7 +364,8 @@ async def test_a_command_beside_a_start_waits_for_it(operated: Launch):
 
 async def test_a_database_of_ones_own_is_used_where_it_is_named(database_farm: DatabaseFarm, tmp_path: Path):
     dsn, data_dir = await database_farm.fresh(), tmp_path / "data"
-    assert "never started" in refused_in_one_line(await mint(data_dir, "1", "early", DATABASE_URL=dsn))
+    for command in (mint, burn):
+        assert "never started" in refused_in_one_line(await command(data_dir, "1", "early", DATABASE_URL=dsn))
     assert (await create(data_dir, "ada", DATABASE_URL=dsn)).code == 0
     async with open_registry(dsn, tmp_path / "registry") as registry:
         assert (await mint(data_dir, "1", "winter", DATABASE_URL=dsn)).code == 0

@@ -20,9 +20,10 @@ WITH balance_changed AS (
   SELECT did, 'liquid' AS bucket, liquid AS held FROM ledger_account
   UNION ALL SELECT did, 'staked', staked FROM ledger_account
 )
-SELECT 'postings do not sum to zero, or to the issue' AS rule, t.id::text AS subject
+SELECT 'postings do not sum to zero, or to what is issued or destroyed' AS rule, t.id::text AS subject
 FROM ledger_transaction t LEFT JOIN ledger_posting p ON p.tx_id = t.id GROUP BY t.id
-HAVING coalesce(sum(p.delta), 0) <> CASE WHEN t.tx_type = 'issue' THEN t.amount ELSE 0 END
+HAVING coalesce(sum(p.delta), 0)
+  <> CASE t.tx_type WHEN 'issue' THEN t.amount WHEN 'destroy' THEN -t.amount ELSE 0 END
 UNION ALL
 SELECT 'a posting belongs to no transaction', tx_id::text FROM ledger_posting
 WHERE tx_id NOT IN (SELECT id FROM ledger_transaction)

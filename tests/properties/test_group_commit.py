@@ -1,7 +1,10 @@
 """The group commit against its judge: the same histories, one transfer at a time and in batches, must end alike."""
 
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from scale import by_tier, printed_seed
@@ -13,7 +16,7 @@ from hansa.rooms import ledger
 from hansa.rooms.ledger import rules
 from hansa.rooms.ledger.batch import Ticket, post_alone
 from tests.properties.batches import tell_batch
-from tests.registry import StartRegistry, TestRegistry
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
 
 HISTORIES = by_tier(8, 300, 3000)
 ORDERS = 60
@@ -21,21 +24,40 @@ DIDS = [f"did:hansa:hansa.local:party-{number}" for number in range(5)]
 STRANGER = "did:hansa:hansa.local:stranger"
 
 
-async def test_batches_of_any_size_end_as_one_transfer_at_a_time(start_registry: StartRegistry) -> None:
+async def test_batches_of_any_size_end_as_one_transfer_at_a_time(
+    database_farm: DatabaseFarm, tmp_path: Path
+) -> None:
     seed = printed_seed()
     for history in range(HISTORIES):
-        chance = random.Random(f"{seed}-{history}")
-        plain, gathered = await start_registry(), await start_registry()
-        holdings = [chance.choice([0, 1, 10**6, 10**10]) for _ in DIDS]
-        paces = [_pace(chance) for _ in DIDS]
-        for registry in (plain, gathered):
-            await _open(registry, holdings, paces)
-        orders = [_order(chance) for _ in range(ORDERS)]
-        judged = [told for order in orders for told in await _one_by_one(plain, order)]
-        batched = await _in_batches(gathered, orders, chance)
-        assert judged == batched, f"history {history}"
-        assert await _book(plain) == await _book(gathered), f"history {history}"
-        assert (await gathered.supply())["status"] == "OK"
+        async with (
+            _registry(database_farm, tmp_path) as plain,
+            _registry(database_farm, tmp_path) as gathered,
+        ):
+            await _live_through(plain, gathered, random.Random(f"{seed}-{history}"), f"history {history}")
+
+
+@asynccontextmanager
+async def _registry(farm: DatabaseFarm, directory: Path) -> AsyncIterator[TestRegistry]:
+    """A registry of one history, which leaves nothing behind."""
+    dsn = await farm.fresh()
+    async with open_registry(dsn, directory) as registry:
+        yield registry
+    await farm.drop(dsn)
+
+
+async def _live_through(
+    plain: TestRegistry, gathered: TestRegistry, chance: random.Random, history: str
+) -> None:
+    holdings = [chance.choice([0, 1, 10**6, 10**10]) for _ in DIDS]
+    paces = [_pace(chance) for _ in DIDS]
+    for registry in (plain, gathered):
+        await _open(registry, holdings, paces)
+    orders = [_order(chance) for _ in range(ORDERS)]
+    judged = [told for order in orders for told in await _one_by_one(plain, order)]
+    batched = await _in_batches(gathered, orders, chance)
+    assert judged == batched, history
+    assert await _book(plain) == await _book(gathered), history
+    assert (await gathered.supply())["status"] == "OK"
 
 
 async def test_the_fee_of_a_hot_payer_is_the_same_in_the_database(start_registry: StartRegistry) -> None:

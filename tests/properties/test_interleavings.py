@@ -9,14 +9,16 @@ import pytest
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
-from hansa.foundation.words.money import Minor, format_amount, parse_amount
+from hansa.foundation.words.money import Minor, format_amount, parse_amount, units
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, post_alone
+from hansa.rooms.ledger.errors import ReferenceUsed, TreasuryInsufficient
 from tests.properties.batches import tell_batch
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
-from tests.properties.proof import prove_book
+from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import TIER, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.rooms.ledger.treasury import destroy, mint, treasury_holds
 
 WIDE_SAMPLE = 60
 ROUTE = "/teg/transfer"
@@ -49,6 +51,13 @@ class Scene:
         request = Repeatable(payer, ROUTE, key, [payee, amount]) if key else None
         order = ledger.TransferOrder(payer, payee, parse_amount(amount))
         return Ticket.of(order, request, lambda receipt: format_amount(receipt.payer_balance_after))
+
+    def mint(self, amount: str, ref: str) -> UseCase:
+        minor = parse_amount(amount)
+        return lambda tx: ledger.mint(tx, amount=minor, ref=ref, amount_max=minor, book=self.book)
+
+    def burn(self, amount: str, ref: str) -> UseCase:
+        return lambda tx: ledger.destroy(tx, amount=parse_amount(amount), ref=ref, book=self.book)
 
     async def holdings(self) -> dict[str, str]:
         async def read(tx: Tx) -> dict[str, str]:
@@ -153,6 +162,43 @@ WIDE: dict[str, Pair] = {
         lambda outcomes, held: held == ("89.95", "110", "79.9", "20"),
     ),
 }
+# What meets at a treasury that holds 100 units; then whether these outcomes with these holdings of the treasury and dave,
+# to whom it grants 50, are right. The references are new in every order.
+TREASURY: dict[str, Pair] = {
+    "a burn and a grant that the treasury cannot both cover: one is refused": (
+        lambda s: [s.burn("60", new_ref()), grant_to(s.dave, s.book)],
+        lambda outcomes, held: (
+            (isinstance(outcomes[0], ledger.SupplyChange) and outcomes[1] is False and held == ("40", "0"))
+            or (
+                isinstance(outcomes[0], TreasuryInsufficient) and outcomes[1] is True and held == ("50", "50")
+            )
+        ),
+    ),
+    "a burn and a grant that the treasury covers both finish": (
+        lambda s: [s.burn("50", new_ref()), grant_to(s.dave, s.book)],
+        lambda outcomes, held: outcomes[1] is True and held == ("0", "50"),
+    ),
+    "one reference burned twice: one effect": (
+        lambda s: [s.burn("40", ref := new_ref()), s.burn("40", ref)],
+        lambda outcomes, held: (
+            kinds(outcomes) == {ledger.SupplyChange, ReferenceUsed} and held == ("60", "0")
+        ),
+    ),
+    "two burns that the treasury cannot both cover: one is refused": (
+        lambda s: [s.burn("60", new_ref()), s.burn("60", new_ref())],
+        lambda outcomes, held: (
+            kinds(outcomes) == {ledger.SupplyChange, TreasuryInsufficient} and held == ("40", "0")
+        ),
+    ),
+    "a mint and a burn under one reference both finish": (
+        lambda s: [s.mint("40", ref := new_ref()), s.burn("100", ref)],
+        lambda outcomes, held: kinds(outcomes) == {ledger.SupplyChange} and held == ("40", "0"),
+    ),
+}
+
+
+def new_ref() -> str:
+    return f"test {uuid4()}"
 
 
 def kinds(outcomes: list[Any]) -> set[type]:
@@ -222,6 +268,30 @@ async def test_in_every_order_of_statements(name: str, stage: tuple[TestRegistry
     print(f"{name}: {orders} orders")
     assert orders > 1
     await registry.database.read(prove_book)
+
+
+@pytest.mark.parametrize("name", TREASURY)
+async def test_at_the_treasury_in_every_order_of_statements(
+    name: str, stage: tuple[TestRegistry, Director]
+) -> None:
+    registry, director = stage
+    sides, is_right = TREASURY[name]
+
+    async def play(choose: Choose) -> None:
+        scene = await set_scene(registry)
+        set_aside = await treasury_holds(registry) - units(100)
+        await destroy(registry, set_aside, new_ref())
+        outcomes = await director.play(sides(scene), choose)
+        holdings = await scene.holdings()
+        await mint(registry, set_aside, new_ref())
+        held = (holdings[scene.book.treasury], holdings[scene.dave])
+        assert is_right(outcomes, held), (outcomes, held)
+
+    orders = await in_every_order(play)
+    print(f"{name}: {orders} orders")
+    assert orders > 1
+    await registry.database.read(prove_book)
+    await prove_supply(registry.supply)
 
 
 @pytest.mark.parametrize("name", WIDE)

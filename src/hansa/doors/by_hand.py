@@ -1,8 +1,9 @@
 """What the operator does by hand on the registry's own data, whether it serves or rests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -36,20 +37,23 @@ async def create_administrator(
         return await database.act(create)
 
 
-async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.Minted:
+async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
     """Issue units to the treasury, once for each `ref`.
 
     Raises: Refused, and what joining the ground raises.
     """
     amount_max, book = parse_amount(settings.teg_mint_max_avt), ledger.Book.of(settings)
+    minting = partial(ledger.mint, amount=amount, ref=ref, amount_max=amount_max, book=book)
+    return await _change_supply(settings, minting, act="units.mint")
 
-    async def issue(tx: Tx) -> ledger.Minted:
-        minted = await ledger.mint(tx, amount=amount, ref=ref, amount_max=amount_max, book=book)
-        await record_operator_act(tx, act="units.mint", subject=f"tx-{minted.tx_id}")
-        return minted
 
-    async with _database(settings) as database:
-        return await database.act(issue)
+async def burn(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
+    """Destroy units of the treasury, once for each `ref`.
+
+    Raises: Refused, and what joining the ground raises.
+    """
+    burning = partial(ledger.destroy, amount=amount, ref=ref, book=ledger.Book.of(settings))
+    return await _change_supply(settings, burning, act="units.burn")
 
 
 async def rotate_key(
@@ -120,6 +124,18 @@ def _authority(settings: Settings) -> IdentityAuthority:
     if authority is None:
         raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")
     return authority
+
+
+async def _change_supply(
+    settings: Settings, change: Callable[[Tx], Awaitable[ledger.SupplyChange]], *, act: str
+) -> ledger.SupplyChange:
+    async def recorded(tx: Tx) -> ledger.SupplyChange:
+        changed = await change(tx)
+        await record_operator_act(tx, act=act, subject=f"tx-{changed.tx_id}")
+        return changed
+
+    async with _database(settings) as database:
+        return await database.act(recorded)
 
 
 @asynccontextmanager

@@ -5,15 +5,19 @@ import gc
 import os
 import socket
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from hansa.foundation.plumbing.settings import BadSetting, Settings, read_settings
 from hansa.foundation.words.areas import ADMIN_AREAS
+
+if TYPE_CHECKING:
+    from hansa.foundation.words.money import Minor
+    from hansa.rooms import ledger
 
 app = typer.Typer(
     help="Hansa: a federated registry and ledger for AI agents.",
@@ -227,26 +231,21 @@ def mint(
 ) -> None:
     """Issue units to the treasury, also while the registry runs."""
     from hansa.doors import by_hand
-    from hansa.foundation.words.money import NotAnAmount, format_amount, parse_positive
 
-    settings = _settings(data_dir=data_dir)
-    try:
-        asked = parse_positive(amount)
-    except NotAnAmount as trouble:
-        _fail(f"--amount {amount!r} is refused: {trouble}.")
-    minted = _by_hand(by_hand.mint(settings, asked, ref))
-    told = {
-        "transaction_id": f"tx-{minted.tx_id}",
-        "ref": ref,
-        "amount": format_amount(minted.amount),
-        "currency": settings.settlement_currency,
-        "supply": format_amount(minted.supply),
-    }
-    _tell(
-        "{transaction_id}: {amount} {currency} issued, the supply is {supply}".format(**told),
-        told,
-        as_json=as_json,
-    )
+    _change_supply(by_hand.mint, "issued", amount, ref, _settings(data_dir=data_dir), as_json=as_json)
+
+
+@app.command()
+def burn(
+    amount: Annotated[str, typer.Option(help="Units to destroy, such as 1000 or 0.5.")],
+    ref: Annotated[str, typer.Option(help="What they are destroyed for; a reference is good for one burn.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Destroy units of the treasury for good, also while the registry runs."""
+    from hansa.doors import by_hand
+
+    _change_supply(by_hand.burn, "destroyed", amount, ref, _settings(data_dir=data_dir), as_json=as_json)
 
 
 @keys_app.command("rotate")
@@ -442,6 +441,35 @@ def _administrators_password() -> str:
         _fail("a password is needed: set HANSA_ADMIN_PASSWORD, or answer at a terminal.", USAGE_ERROR)
     asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return asked
+
+
+def _change_supply(
+    act: "Callable[[Settings, Minor, str], Coroutine[Any, Any, ledger.SupplyChange]]",
+    done: str,
+    amount: str,
+    ref: str,
+    settings: Settings,
+    *,
+    as_json: bool,
+) -> None:
+    from hansa.foundation.words.money import NotAnAmount, format_amount, parse_positive
+
+    try:
+        asked = parse_positive(amount)
+    except NotAnAmount as trouble:
+        _fail(f"--amount {amount!r} is refused: {trouble}.")
+    changed = _by_hand(act(settings, asked, ref))
+    told = {
+        "transaction_id": f"tx-{changed.tx_id}",
+        "ref": ref,
+        "amount": format_amount(changed.amount),
+        "currency": settings.settlement_currency,
+        "supply": format_amount(changed.supply),
+    }
+    sentence = "{transaction_id}: {amount} {currency} {done}, the supply is {supply}".format(
+        **told, done=done
+    )
+    _tell(sentence, told, as_json=as_json)
 
 
 def _by_hand(act: Coroutine[Any, Any, Answer]) -> Answer:

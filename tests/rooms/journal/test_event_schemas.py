@@ -11,6 +11,7 @@ from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
+from tests.rooms.ledger.treasury import destroy
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
 
@@ -63,6 +64,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     assert (
         await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     ).status_code == 200
+    await destroy(registry, 5, "a test")
     await _suspend_and_revoke(payee, administrator)
     authz, policy = f"/api/v1/agents/{owned.did}/authz", {"spend_policy": {"approval_over": "0"}}
     await registry.http.put(authz, json=policy, headers=owner.headers)

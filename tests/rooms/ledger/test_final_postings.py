@@ -24,6 +24,13 @@ WITH t AS (
 INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
 SELECT t.id, p.account_id, 'liquid', p.delta, 0 FROM t, (VALUES (1, -10), (2, 11)) AS p (account_id, delta)
 """
+OF_ANOTHER_SUM = """
+WITH t AS (
+  INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount, ref) VALUES ('{tx_type}', {parties}, 5, 'one')
+  RETURNING id
+)
+INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after) SELECT id, 1, 'liquid', $1, 0 FROM t
+"""
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -35,6 +42,18 @@ async def test_nothing_in_the_book_is_ever_changed_or_deleted(registry: TestRegi
 async def test_postings_that_do_not_sum_to_zero_are_not_written(registry: TestRegistry) -> None:
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="do not sum to zero"):
         await registry.database.act(lambda tx: tx.execute(UNBALANCED))
+
+
+@pytest.mark.parametrize(
+    ("tx_type", "parties", "delta"), [("issue", "NULL, 1", -5), ("destroy", "1, NULL", 5)]
+)
+async def test_a_transaction_makes_or_destroys_what_it_says(
+    registry: TestRegistry, tx_type: str, parties: str, delta: int
+) -> None:
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="what is issued or destroyed"):
+        await registry.database.act(
+            lambda tx: tx.execute(OF_ANOTHER_SUM.format(tx_type=tx_type, parties=parties), delta)
+        )
 
 
 async def test_a_balance_never_goes_below_zero(registry: TestRegistry) -> None:

@@ -5,22 +5,8 @@ import asyncio
 import pytest
 
 from hansa.foundation.words.money import Minor, units
-from hansa.rooms import ledger
 from hansa.rooms.ledger.errors import MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted
-
-AMOUNT_MAX = units(10**6)
-
-
-async def mint(registry, amount, ref, amount_max=AMOUNT_MAX):
-    book = ledger.Book.of(registry.settings)
-    return await registry.database.act(
-        lambda tx: ledger.mint(tx, amount=Minor(amount), ref=ref, amount_max=amount_max, book=book)
-    )
-
-
-async def treasury_holds(registry):
-    book = ledger.Book.of(registry.settings)
-    return (await registry.database.read(lambda tx: ledger.balance_of(tx, book.treasury))).liquid
+from tests.rooms.ledger.treasury import destroy, mint, treasury_holds
 
 
 async def issued_in(registry):
@@ -46,7 +32,7 @@ async def test_a_reference_used_before_issues_nothing(registry):
 
 async def test_of_many_mints_under_one_reference_at_the_same_moment_one_issues(registry):
     outcomes = await asyncio.gather(*(mint(registry, 5, "winter") for _ in range(8)), return_exceptions=True)
-    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Minted", *["ReferenceUsed"] * 7]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [*["ReferenceUsed"] * 7, "SupplyChange"]
     assert await issued_in(registry) == "1000000.00000005"
 
 
@@ -70,6 +56,18 @@ async def test_the_supply_reaches_its_limit_and_never_passes_it(start_registry):
     outcomes = await asyncio.gather(
         *(mint(registry, units(1), f"last-{number}") for number in range(6)), return_exceptions=True
     )
-    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Minted", *["SupplyExhausted"] * 5]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [
+        "SupplyChange",
+        *["SupplyExhausted"] * 5,
+    ]
     assert await treasury_holds(registry) == units(9 * 10**10)
     assert await issued_in(registry) == "90000000000"
+
+
+async def test_what_was_destroyed_may_be_issued_again(start_registry):
+    registry = await start_registry(genesis_supply="90000000000")
+    assert (await destroy(registry, units(5), "winter")).supply == units(9 * 10**10 - 5)
+    with pytest.raises(SupplyExhausted):
+        await mint(registry, units(5) + 1, "over")
+    assert (await mint(registry, units(5), "again")).supply == units(9 * 10**10)
+    assert await issued_in(registry) == "90000000005"

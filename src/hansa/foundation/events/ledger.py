@@ -63,6 +63,24 @@ class TokensIssued(Event, frozen=True):
         return self.to
 
 
+class TokensDestroyed(Event, frozen=True, rename={"from_": "from"}):
+    """Units of an account of the registry ceased to be."""
+
+    aggregate_type: ClassVar[str] = "system_account"
+    source: ClassVar[str] = "ledger"
+    is_always_recorded: ClassVar[bool] = True
+
+    tx_id: int
+    from_: str
+    amount: str
+    currency: str
+    ref: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.from_
+
+
 class TokensTransferred(Event, frozen=True, rename={"from_": "from"}):
     """Units went from one account to another; the fee is told apart."""
 

@@ -1,4 +1,4 @@
-"""The book: accounts, postings, fees, issuance, staking."""
+"""The book: accounts, postings, fees, issuing and destroying units, staking."""
 
 from hansa.rooms.ledger.accounts import (
     BALANCES,
@@ -12,6 +12,7 @@ from hansa.rooms.ledger.accounts import (
 from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
+from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -20,12 +21,13 @@ from hansa.rooms.ledger.errors import (
     SystemAccountRefused,
 )
 from hansa.rooms.ledger.history import held_balances, keys_of_account
-from hansa.rooms.ledger.issue import Minted, found_book, grant, issue, mint
+from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, preview, transfer
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
+from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
     "BALANCES",
@@ -38,17 +40,18 @@ __all__ = [
     "FeePolicy",
     "GroupCommit",
     "InsufficientBalance",
-    "Minted",
     "Preview",
     "Receipt",
     "SelfTransfer",
     "StakeGap",
+    "SupplyChange",
     "SystemAccountRefused",
     "Told",
     "TransferOrder",
     "balance_of",
     "circulating",
     "close_account",
+    "destroy",
     "found_book",
     "grant",
     "held_balances",

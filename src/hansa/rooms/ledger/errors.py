@@ -48,19 +48,25 @@ class MintTooLarge(Invalid):
 
 
 class ReferenceInvalid(Invalid):
-    """The reference of an issue is empty, too long or not printable."""
+    """The reference of what is issued or destroyed is empty, too long or not printable."""
 
     code = "REFERENCE_INVALID"
 
 
 class ReferenceUsed(Conflict):
-    """Units were issued under this reference before."""
+    """Units were issued under this reference before, or destroyed where that was asked."""
 
     code = "REFERENCE_USED"
-    sentence = "Units were issued under this reference before; nothing was issued now."
+    sentence = "This reference was used before; nothing was done now."
 
 
 class SupplyExhausted(Conflict):
     """The whole supply would pass its limit."""
 
     code = "SUPPLY_EXHAUSTED"
+
+
+class TreasuryInsufficient(Conflict):
+    """The treasury does not hold what would be destroyed."""
+
+    code = "TREASURY_INSUFFICIENT"

@@ -3,8 +3,6 @@
 Whoever issues holds the treasury's lock while the supply is summed, so that no two pass the limit together.
 """
 
-from dataclasses import dataclass
-
 from hansa.foundation.events import TokensIssued, TokensTransferred
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import postings_total
@@ -13,19 +11,10 @@ from hansa.rooms import journal
 
 from . import rules, store
 from .book import Book
-from .errors import AccountUnknown, ReferenceUsed
 from .posting import balance_changed
+from .treasury import SupplyChange, lock_treasury, require_unused
 
 GENESIS_REF = "genesis"
-
-
-@dataclass(frozen=True)
-class Minted:
-    """Units that came into being, and the whole supply with them; both in minor units."""
-
-    tx_id: int
-    amount: Minor
-    supply: Minor
 
 
 async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
@@ -36,25 +25,24 @@ async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
     await store.open_accounts(tx, [book.treasury, book.fee_collector], kind="system")
     if supply == 0:
         return False
-    await _lock_treasury(tx, book)
-    if await store.is_issued(tx, GENESIS_REF):
+    await lock_treasury(tx, book)
+    if await store.is_reference_used(tx, "issue", GENESIS_REF):
         return False
     await issue(tx, amount=supply, ref=GENESIS_REF, book=book)
     return True
 
 
-async def mint(tx: Tx, *, amount: Minor, ref: str, amount_max: Minor, book: Book) -> Minted:
+async def mint(tx: Tx, *, amount: Minor, ref: str, amount_max: Minor, book: Book) -> SupplyChange:
     """Issue units to the treasury at the operator's word, once for each `ref`.
 
     Raises: MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted, AccountUnknown.
     """
     rules.require_mintable(amount, amount_max)
     rules.require_reference(ref)
-    await _lock_treasury(tx, book)
-    if await store.is_issued(tx, ref):
-        raise ReferenceUsed
+    await lock_treasury(tx, book)
+    await require_unused(tx, "issue", ref)
     tx_id = await issue(tx, amount=amount, ref=ref, book=book)
-    return Minted(tx_id, amount, await store.sum_issued(tx))
+    return SupplyChange(tx_id, amount, await store.sum_supply(tx))
 
 
 async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
@@ -62,8 +50,8 @@ async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
 
     Raises: SupplyExhausted, AccountUnknown, asyncpg.UniqueViolationError when `ref` was issued before.
     """
-    treasury = await _lock_treasury(tx, book)
-    rules.require_within_supply(await store.sum_issued(tx), amount)
+    treasury = await lock_treasury(tx, book)
+    rules.require_within_supply(await store.sum_supply(tx), amount)
     posted = await store.post(
         tx,
         store.Posting(
@@ -113,12 +101,3 @@ async def grant(tx: Tx, *, payee: str, amount: Minor, ref: str, book: Book) -> b
     await journal.append(tx, balance_changed(posted, "grant", book, memo=ref), transferred)
     postings_total.labels("grant").inc()
     return True
-
-
-async def _lock_treasury(tx: Tx, book: Book) -> rules.Account:
-    treasury = (await store.lock_accounts(tx, [book.treasury])).get(book.treasury)
-    if treasury is None:
-        raise AccountUnknown(
-            f"There is no account {book.treasury}; a registry with this DID_METHOD has never started here."
-        )
-    return treasury

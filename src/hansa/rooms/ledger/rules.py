@@ -23,6 +23,7 @@ from .errors import (
     SelfTransfer,
     SupplyExhausted,
     SystemAccountRefused,
+    TreasuryInsufficient,
 )
 
 REFERENCE_MAX_CHARACTERS = 128
@@ -171,4 +172,12 @@ def require_within_supply(supply: Minor, amount: Minor) -> None:
         raise SupplyExhausted(
             f"The supply is {format_amount(supply)} of at most {SUPPLY_MAX_UNITS} units:"
             f" {format_amount(amount)} more would pass it."
+        )
+
+
+def require_in_treasury(treasury: Account, amount: Minor) -> None:
+    """Raises: TreasuryInsufficient."""
+    if treasury.liquid < amount:
+        raise TreasuryInsufficient(
+            f"The treasury holds {format_amount(treasury.liquid)} units: {format_amount(amount)} cannot be destroyed."
         )

@@ -7,6 +7,7 @@ accounts are touched after them, one statement each. So all transactions take lo
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 import asyncpg
 import msgspec
@@ -55,6 +56,21 @@ UNION ALL SELECT did, 'staked', staked FROM ledger_account WHERE staked <> 0
 WRITTEN_TRANSACTIONS = "SELECT id AS tx_id FROM ledger_transaction"
 """A relation to join: the ids of all transactions."""
 
+# Both name the types as the index of the references does, whose few rows they read.
+_IS_REFERENCE_USED = """
+SELECT EXISTS (
+  SELECT FROM ledger_transaction WHERE tx_type IN ('issue', 'destroy') AND tx_type = $1 AND ref = $2
+)
+"""
+
+_SUM_SUPPLY = """
+SELECT coalesce(sum(CASE tx_type WHEN 'issue' THEN amount ELSE -amount END), 0)::bigint FROM ledger_transaction
+WHERE tx_type IN ('issue', 'destroy')
+"""
+
+SupplyAct: TypeAlias = Literal["issue", "destroy"]
+"""The types of transactions that change how many units there are."""
+
 _OPEN_SYSTEM = (
     "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did) DO NOTHING"
 )
@@ -66,7 +82,7 @@ class Posting:
 
     tx_type: str
     payer_id: int | None
-    payee_id: int
+    payee_id: int | None
     amount: Minor
     fee: Minor = ZERO
     message: str | None = None
@@ -184,18 +200,15 @@ async def open_account(tx: Tx, did: str) -> None:
     await tx.execute("INSERT INTO ledger_account (did, kind) VALUES ($1, 'agent')", did)
 
 
-async def is_issued(tx: Tx, ref: str) -> bool:
-    """Whether units were issued under this reference."""
-    found = await tx.fetchval("SELECT 1 FROM ledger_transaction WHERE tx_type = 'issue' AND ref = $1", ref)
-    return found is not None
+async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
+    """Whether units were issued, or destroyed, under this reference."""
+    is_used: bool = await tx.fetchval(_IS_REFERENCE_USED, act, ref)
+    return is_used
 
 
-async def sum_issued(tx: Tx) -> Minor:
-    """All units ever issued; the index of the references holds these few rows."""
-    issued = await tx.fetchval(
-        "SELECT coalesce(sum(amount), 0)::bigint FROM ledger_transaction WHERE tx_type = 'issue'"
-    )
-    return Minor(issued)
+async def sum_supply(tx: Tx) -> Minor:
+    """All units there are: what was ever issued minus what was destroyed."""
+    return Minor(await tx.fetchval(_SUM_SUPPLY))
 
 
 async def buckets_of(tx: Tx, did: str) -> tuple[Minor, Minor] | None:
