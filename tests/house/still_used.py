@@ -6,6 +6,10 @@
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn
+_.response_complete  # uvicorn
+_.response_started  # uvicorn
+_.servers  # uvicorn
+_.wait_closed  # uvicorn
 _._body  # Starlette
 _._json  # Starlette
 _.regex  # Starlette

@@ -177,7 +177,8 @@ async def stage(
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("rights")) as registry,
+        # Each order of each meeting has a payer with a hundred units of its own.
+        open_registry(dsn, tmp_path_factory.mktemp("rights"), genesis_supply="1000000000") as registry,
         directing(dsn, 3) as director,
     ):
         yield registry, director

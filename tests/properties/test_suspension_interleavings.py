@@ -157,10 +157,16 @@ async def stage(
 ) -> AsyncIterator[tuple[TestRegistry, Director, TestAgent]]:
     dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        open_registry(dsn, tmp_path_factory.mktemp("stage"), genesis_supply="1000000000") as registry,
         directing(dsn, 2) as director,
     ):
-        yield registry, director, await registry.agent()
+        alice, book = await registry.agent(), ledger.Book.of(registry.settings)
+        # She pays in every order of every meeting.
+        wealth = parse_amount("1000000")
+        await registry.database.act(
+            lambda tx: ledger.grant(tx, payee=alice.did, amount=wealth, ref="test grant", book=book)
+        )
+        yield registry, director, alice
 
 
 async def set_scene(registry: TestRegistry, alice: TestAgent) -> Scene:

@@ -21,6 +21,7 @@ from hansa.doors import assembly
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
+from hansa.doors.http.reception import Reception
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime, require_signing_key
 from hansa.foundation.plumbing.rounds import make_rounds
@@ -34,7 +35,8 @@ DRAIN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
-BACKLOG = 2048
+# The system keeps fewer (net.core.somaxconn).
+BACKLOG = 65_535
 CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 # So long a thread that computes, over a page of mirrored cards, say, keeps everybody else waiting at each turn.
@@ -184,9 +186,16 @@ class _Server(uvicorn.Server):
         self._ready_line = ready_line
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        # The sockets have a reception of ours in place of a server of the loop.
+        await super().startup([])
+        self.servers = [Reception(one, self._connection, self.config.ssl) for one in sockets or ()]  # type: ignore[misc]
         if self._ready_line:
             print(self._ready_line, flush=True)  # noqa: T201
+
+    def _connection(self) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -13,8 +13,8 @@ from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
 from hansa.doors.http.guard import RequestGuard
+from hansa.doors.http.hot_routes import HotRoutes
 from hansa.doors.http.switchboard import Switchboard, each_alone
-from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import ReadLimiter
 from hansa.foundation.plumbing.runtime import Runtime
@@ -30,7 +30,8 @@ class GuardedApp(FastAPI):
 
     def __init__(self, **declared: Any) -> None:
         super().__init__(**declared)
-        self._guard = RequestGuard(super().__call__, direct=direct_handlers(assembly.API_ROUTERS, API_PREFIX))
+        self.direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
+        self._guard = RequestGuard(super().__call__, direct=self.direct)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
@@ -65,7 +66,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
-    app.state.admission = Admission()
+    app.state.hot_routes = HotRoutes.of(app, app.direct)
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.export_desk = assembly.export_desk(runtime)

@@ -1,4 +1,4 @@
-"""HTTP connections: uvicorn's protocol, with what one answer writes sent at once.
+"""HTTP connections: uvicorn's protocol, with what one answer writes sent at once, and with an admission to hot routes.
 
 The head and the body of an answer are two writes, each of which would be a system call and a wake-up of the client.
 """
@@ -6,7 +6,12 @@ The head and the body of an answer are two writes, each of which would be a syst
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from hansa.doors.http.hot_routes import HotRoutes
+
+# A body beyond this is taken from the connection piece by piece, by a request that has begun.
+WHOLE_BODY_MAX_BYTES = 1 << 15
 
 
 class GatheredWrites:
@@ -36,14 +41,71 @@ class GatheredWrites:
 
 
 class ConnectionProtocol(HttpToolsProtocol):
-    """A connection whose answers are written with one call."""
+    """A connection whose answers are written with one call, and whose hot requests begin when they are admitted."""
+
+    _incomplete: tuple[RequestResponseCycle, Any] | None = None
+    """A hot request whose body is still on its way."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._bare_transport = transport
         self.transport = GatheredWrites(transport, self.loop)  # type: ignore[assignment]
+        self._hot: HotRoutes = self.app.state.hot_routes
 
     def handle_websocket_upgrade(self) -> None:
         # A socket frames and gathers for itself.
         self.transport = self._bare_transport
         super().handle_websocket_upgrade()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        scope = cycle.scope
+        if (scope["method"], scope["path"]) not in self._hot.refusals or cycle.waiting_for_100_continue:
+            self._begin(cycle, app)
+        elif cycle.more_body:
+            self._incomplete = (cycle, app)
+        else:
+            self._ask(cycle, app)
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self._incomplete is not None and len(self._incomplete[0].body) > WHOLE_BODY_MAX_BYTES:
+            waiting, self._incomplete = self._incomplete, None
+            self._begin(*waiting)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        if self._incomplete is not None:
+            waiting, self._incomplete = self._incomplete, None
+            self._ask(*waiting)
+
+    def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        super()._start_asgi_task(cycle, app)
+
+    def _ask(self, cycle: RequestResponseCycle, app: Any) -> None:
+        admission = self._hot.admission
+
+        async def admitted(*asgi: Any) -> None:
+            try:
+                await app(*asgi)
+            finally:
+                admission.leave()
+
+        def begin() -> bool:
+            if not cycle.disconnected:
+                self._begin(cycle, admitted)
+            return not cycle.disconnected
+
+        admission.ask(begin, lambda: self._refuse(cycle))
+
+    def _refuse(self, cycle: RequestResponseCycle) -> None:
+        """Answer that there is no place, as the application would; nothing of it is asked."""
+        if cycle.disconnected:
+            return
+        asked, keeps_alive = cycle.scope, cycle.keep_alive
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(
+            self._hot.refusal(asked["method"], asked["path"], asked["headers"], keeps_alive=keeps_alive)
+        )
+        if not keeps_alive:
+            self.transport.close()
+        cycle.on_response()

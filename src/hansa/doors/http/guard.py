@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hansa.doors.http.problems import answered, problem
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 
-REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 API_HEADERS = [
@@ -29,6 +29,8 @@ API_HEADERS = [
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+# Seeded anew in each process. Ids are told apart, they guard nothing.
+_ids = Random()  # noqa: S311
 _log = structlog.get_logger()
 
 
@@ -49,16 +51,14 @@ class RequestGuard:
     def __init__(self, app: ASGIApp, direct: Mapping[tuple[str, str], Handler]) -> None:
         self._app = app
         self._direct = direct
-        # Seeded anew in each process. Ids are told apart, they guard nothing.
-        self._random = Random()  # noqa: S311
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
-        request_id = self._request_id(request)
-        headers = [*API_HEADERS, (b"x-request-id", request_id.encode())]
+        request_id = request_id_of(scope["headers"])
+        headers = [*API_HEADERS, (b"x-request-id", request_id)]
         started, status = time.perf_counter(), 500
 
         async def send_with_headers(message: Message) -> None:
@@ -70,17 +70,12 @@ class RequestGuard:
 
         requests_under_way.inc()
         # The server runs each request in a context of its own, which ends with it.
-        structlog.contextvars.bind_contextvars(request_id=request_id)
+        structlog.contextvars.bind_contextvars(request_id=request_id.decode())
         try:
             await self._answer(request, scope, receive, send_with_headers)
         finally:
             requests_under_way.dec()
             _record(scope, status, time.perf_counter() - started)
-
-    def _request_id(self, request: Request) -> str:
-        """The client's own, where it is harmless, else a new one."""
-        given = request.headers.get("x-request-id", "")
-        return given if REQUEST_ID.fullmatch(given) else f"{self._random.getrandbits(128):032x}"
 
     async def _answer(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if (trouble := _target_trouble(scope)) is not None:
@@ -91,6 +86,12 @@ class RequestGuard:
             await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+
+def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The client's own, where it is harmless, else a new one."""
+    given = next((value for name, value in headers if name == b"x-request-id"), b"")
+    return given if REQUEST_ID.fullmatch(given) else b"%032x" % _ids.getrandbits(128)
 
 
 def _target_trouble(scope: Scope) -> str | None:
@@ -118,7 +119,7 @@ def _add_headers(message: Message, headers: list[tuple[bytes, bytes]]) -> None:
 
 def _record(scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
     route, method = _route_of(scope)
-    _answered(method, route, status).inc()
+    answers_of(method, route, status).inc()
     _took(method, route).observe(seconds)
     _log.debug("request", method=method, route=route, status=status, milliseconds=round(seconds * 1000, 1))
 
@@ -131,7 +132,8 @@ def _route_of(scope: MutableMapping[str, Any]) -> tuple[str, str]:
 
 # Finding a labelled counter costs several times what counting does.
 @cache
-def _answered(method: str, route: str, status: int) -> Counter:
+def answers_of(method: str, route: str, status: int) -> Counter:
+    """How many requests were answered so."""
     return requests_total.labels(method, route, str(status))
 
 

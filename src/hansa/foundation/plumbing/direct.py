@@ -15,7 +15,6 @@ from fastapi.responses import Response
 from fastapi.security.base import SecurityBase
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.bodies import GuardedRoute, guarded_json
 
 Resolver = Callable[[Request, Any], Any]
@@ -32,11 +31,9 @@ class DirectRoute(GuardedRoute):
 
         async def answered(request: Request) -> Response:
             parsed = await guarded_json(request) if takes_body else None
-            admission: Admission = request.app.state.admission
-            async with admission:
-                for dependency in before:
-                    await dependency(request, parsed)
-                answer: Response | BaseModel = await call(request, parsed)
+            for dependency in before:
+                await dependency(request, parsed)
+            answer: Response | BaseModel = await call(request, parsed)
             if isinstance(answer, Response):
                 return answer
             return Response(answer.model_dump_json(), media_type="application/json")

@@ -1,0 +1,82 @@
+"""Where connections are taken in: many at a turn of the event loop.
+
+The loop's own server takes in one at each turn. Under load a turn takes tens of milliseconds; whoever comes with thousands
+of others then waits until the system no longer keeps it, and its first request until TCP tries again, seconds later.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+
+import structlog
+
+# So many, that a crowd is soon in, and those who are in wait for a few milliseconds only.
+TAKEN_AT_ONCE = 64
+# Where no more files may be opened, others must be closed first.
+PAUSE_SECONDS = 0.1
+HANDSHAKE_SECONDS = 10
+
+_log = structlog.get_logger()
+
+
+class Reception:
+    """Takes in the connections of one listening socket, as `asyncio.Server` does."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        protocol: Callable[[], asyncio.Protocol],
+        context: ssl.SSLContext | None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._listener = listener
+        self._protocol = protocol
+        self._context = context
+        self._arriving: set[asyncio.Task[None]] = set()
+        self._is_open = True
+        listener.setblocking(False)
+        self._take_in_again()
+
+    def close(self) -> None:
+        """Take in nobody any more; who is in stays."""
+        self._is_open = False
+        self._loop.remove_reader(self._listener)
+        for arriving in self._arriving:
+            arriving.cancel()
+
+    async def wait_closed(self) -> None:
+        """Until nobody is on the way in."""
+        await asyncio.gather(*self._arriving, return_exceptions=True)
+
+    def _take_in_again(self) -> None:
+        if self._is_open:
+            self._loop.add_reader(self._listener, self._take_in)
+
+    def _take_in(self) -> None:
+        for _ in range(TAKEN_AT_ONCE):
+            try:
+                connection, _address = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as trouble:
+                _log.warning("no connection can be taken in for the moment", why=trouble.strerror)
+                self._loop.remove_reader(self._listener)
+                self._loop.call_later(PAUSE_SECONDS, self._take_in_again)
+                return
+            connection.setblocking(False)
+            arriving = self._loop.create_task(self._let_in(connection))
+            self._arriving.add(arriving)
+            arriving.add_done_callback(self._arriving.discard)
+
+    async def _let_in(self, connection: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                self._protocol,
+                connection,
+                ssl=self._context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._context else None,
+            )
+        except (OSError, asyncio.CancelledError):
+            # It is gone already, or shows no certificate that is taken.
+            connection.close()

@@ -1,0 +1,273 @@
+"""Hot routes work on so many requests at once; the others wait in turn, and not for long."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+
+from hansa.doors.http.admission import Admission
+from hansa.doors.http.hot_routes import HotRoutes
+from tests.registry import StartRegistry, TestAgent, TestRegistry
+
+BALANCE = "/api/v1/teg/balance"
+TRANSFER = "/api/v1/teg/transfer"
+
+
+class Asking:
+    """What became of requests: their numbers in the order in which they began, and those that were refused."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.begun: list[int] = []
+        self.refused: list[int] = []
+
+    def ask(self, number: int, *, is_there: bool = True) -> None:
+        def begin() -> bool:
+            if is_there:
+                self.begun.append(number)
+            return is_there
+
+        self.admission.ask(begin, lambda: self.refused.append(number))
+
+
+async def test_places_are_given_in_the_order_of_asking():
+    asking = Asking(Admission(places=1, patience_seconds=5))
+    for number in range(20):
+        asking.ask(number)
+        assert asking.begun == [0]
+    for number in range(20):
+        assert asking.begun == list(range(number + 1))
+        asking.admission.leave()
+    assert asking.refused == []
+
+
+async def test_never_more_than_the_places_are_worked_on_at_once():
+    asking = Asking(Admission(places=3, patience_seconds=5))
+    for number in range(10):
+        asking.ask(number)
+    assert asking.begun == [0, 1, 2]
+    asking.admission.leave()
+    asking.admission.leave()
+    assert asking.begun == [0, 1, 2, 3, 4]
+
+
+async def test_who_finds_no_place_in_time_is_refused_and_the_others_go_on_waiting():
+    asking = Asking(Admission(places=1, patience_seconds=0.05))
+    for number in range(3):
+        asking.ask(number)
+    await asyncio.sleep(0.03)
+    asking.ask(3)
+    while not asking.refused:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    assert (asking.begun, asking.refused) == ([0], [1, 2])
+    asking.admission.leave()
+    assert asking.begun == [0, 3]
+    asking.admission.leave()
+    asking.ask(4)
+    assert asking.begun == [0, 3, 4]
+
+
+async def test_a_client_that_went_away_leaves_its_place_to_the_next():
+    asking = Asking(Admission(places=1, patience_seconds=5))
+    asking.ask(0)
+    asking.ask(1, is_there=False)
+    asking.ask(2)
+    asking.admission.leave()
+    assert asking.begun == [0, 2]
+    asking.ask(3)
+    assert asking.begun == [0, 2]
+
+
+# Over a socket.
+
+
+@dataclass
+class Crowded:
+    """A registry on a socket, with one place, which the test may take."""
+
+    registry: TestRegistry
+    agent: TestAgent
+    place: str
+    admission: Admission
+
+    def take_the_place(self) -> None:
+        self.admission.ask(lambda: True, lambda: None)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator["Line"]:
+        host, _, port = self.place.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            yield Line(self, reader, writer)
+        finally:
+            writer.close()
+
+    def request(self, method: str, path: str, body: bytes = b"", *more: str) -> bytes:
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            "Host: registry.test",
+            f"Authorization: Bearer {self.agent.token}",
+            f"Content-Length: {len(body)}",
+            "Content-Type: application/json",
+            *more,
+        ]
+        return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@dataclass
+class Line:
+    """One connection."""
+
+    crowded: Crowded
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    def send(self, sent: bytes) -> None:
+        self.writer.write(sent)
+
+    async def answer(self) -> tuple[int, dict[str, str], bytes]:
+        """The next answer on the line: status, headers, body."""
+        async with asyncio.timeout(20):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+            body = await self.reader.readexactly(int(headers.get("content-length", 0)))
+        return int(head[0].split()[1]), headers, body
+
+
+@pytest.fixture
+async def crowded(start_registry: StartRegistry) -> AsyncIterator[Crowded]:
+    registry = await start_registry(rate_limit_reads="off")
+    known: HotRoutes = registry.app.state.hot_routes
+    admission = Admission(places=1, patience_seconds=0.1)
+    registry.app.state.hot_routes = HotRoutes(known.refusals, admission)
+    agent = await registry.agent()
+    async with registry.listening() as place:
+        yield Crowded(registry, agent, place, admission)
+
+
+def transfer_to(payee: TestAgent, amount: str) -> bytes:
+    return json.dumps({"receiver_agent_id": payee.did, "amount": amount}).encode()
+
+
+async def test_a_request_that_finds_no_place_is_told_so_in_the_words_of_every_refusal(crowded: Crowded):
+    crowded.take_the_place()
+    async with httpx2.AsyncClient(base_url=f"http://{crowded.place}") as http:
+        named = {**crowded.agent.headers, "X-Request-ID": "mine-7"}
+        refused = await http.get(BALANCE, headers=named)
+        body = refused.json()
+        assert refused.status_code == 503
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert (refused.headers["retry-after"], refused.headers["x-request-id"]) == ("2", "mine-7")
+        assert refused.headers["cache-control"] == "no-store"
+        assert (body["status"], body["title"], body["instance"]) == (503, "Service Unavailable", BALANCE)
+        assert (body["error"]["code"], body["error"]["detail"]) == ("SERVICE_UNAVAILABLE", body["detail"])
+        # The shape of a refusal that the application makes.
+        other = (await http.get("/nowhere")).json()
+        assert body.keys() == other.keys()
+        assert body["error"].keys() == other["error"].keys()
+        assert body["type"].rpartition("/")[0] == other["type"].rpartition("/")[0]
+        again = await http.get(BALANCE, headers=crowded.agent.headers)
+        assert again.headers["x-request-id"] != "mine-7"
+        assert len(again.headers["x-request-id"]) == 32
+        metrics = (await http.get("/metrics")).text
+    assert f'hansa_http_requests_total{{method="GET",route="{BALANCE}",status="503"}} 2.0' in metrics
+
+
+async def test_ordinary_routes_need_no_place(crowded: Crowded):
+    crowded.take_the_place()
+    async with httpx2.AsyncClient(base_url=f"http://{crowded.place}") as http:
+        assert (await http.get("/livez")).status_code == 200
+        assert (await http.get("/api/v1/teg/fees/config")).status_code == 200
+
+
+async def test_who_waits_is_served_when_the_place_becomes_free_and_leaves_it_in_turn(crowded: Crowded):
+    crowded.take_the_place()
+    async with crowded.connected() as first, crowded.connected() as second:
+        for line in (first, second):
+            line.send(crowded.request("GET", BALANCE))
+        await asyncio.sleep(0.02)
+        crowded.admission.leave()
+        for line in (first, second):
+            status, _, body = await line.answer()
+            assert (status, json.loads(body)["balance"]) == (200, "100")
+
+
+async def test_a_refused_connection_goes_on_unless_it_was_to_be_closed(crowded: Crowded):
+    crowded.take_the_place()
+    async with crowded.connected() as line, crowded.connected() as closing:
+        line.send(crowded.request("GET", BALANCE))
+        closing.send(crowded.request("GET", BALANCE, b"", "Connection: close"))
+        assert (await line.answer())[0] == 503
+        status, headers, _ = await closing.answer()
+        assert (status, headers["connection"]) == (503, "close")
+        assert await closing.reader.read() == b""
+        crowded.admission.leave()
+        line.send(crowded.request("GET", BALANCE))
+        assert (await line.answer())[0] == 200
+
+
+async def test_requests_sent_one_behind_the_other_are_answered_in_their_order(crowded: Crowded):
+    crowded.take_the_place()
+    payee = await crowded.registry.agent()
+    async with crowded.connected() as line:
+        line.send(
+            crowded.request("GET", BALANCE)
+            + crowded.request("GET", "/livez")
+            + crowded.request("POST", TRANSFER, transfer_to(payee, "1"))
+            + crowded.request("GET", BALANCE)
+        )
+        assert (await line.answer())[0] == 503
+        assert (await line.answer())[0] == 200
+        crowded.admission.leave()
+        status, _, body = await line.answer()
+        assert (status, json.loads(body)["new_sender_balance"]) == (200, "98.995")
+        assert json.loads((await line.answer())[2])["balance"] == "98.995"
+
+
+async def test_a_slow_sender_holds_no_place(crowded: Crowded):
+    payee = await crowded.registry.agent()
+    whole = crowded.request("POST", TRANSFER, transfer_to(payee, "1"))
+    async with crowded.connected() as slow, crowded.connected() as quick:
+        slow.send(whole[:-5])
+        await asyncio.sleep(0.2)
+        quick.send(whole)
+        assert (await quick.answer())[0] == 200
+        slow.send(whole[-5:])
+        assert (await slow.answer())[0] == 200
+
+
+async def test_a_body_too_large_to_be_kept_waiting_is_judged_at_once(crowded: Crowded):
+    crowded.take_the_place()
+    async with crowded.connected() as line:
+        line.send(crowded.request("POST", TRANSFER, b'"' + b"x" * 300_000 + b'"'))
+        assert (await line.answer())[0] == 422
+        line.send(crowded.request("POST", TRANSFER, b'"' + b"x" * 3_000_000 + b'"'))
+        assert (await line.answer())[0] == 413
+
+
+async def test_who_asks_whether_to_send_the_body_is_told(crowded: Crowded):
+    payee = await crowded.registry.agent()
+    body = transfer_to(payee, "1")
+    async with crowded.connected() as line:
+        whole = crowded.request("POST", TRANSFER, body, "Expect: 100-continue")
+        line.send(whole[: -len(body)])
+        assert (await line.answer())[0] == 100
+        line.send(body)
+        assert (await line.answer())[0] == 200
+
+
+async def test_what_a_client_asked_that_went_away_before_its_turn_is_not_done(crowded: Crowded):
+    payee = await crowded.registry.agent()
+    crowded.take_the_place()
+    async with crowded.connected() as leaving:
+        leaving.send(crowded.request("POST", TRANSFER, transfer_to(payee, "1")))
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.02)
+    crowded.admission.leave()
+    async with crowded.connected() as line:
+        line.send(crowded.request("GET", BALANCE))
+        assert json.loads((await line.answer())[2])["balance"] == "100"

@@ -1,0 +1,87 @@
+"""Connections are taken in many at a turn of the loop, and none is lost where the system allows no more."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from hansa.doors.http.reception import TAKEN_AT_ONCE, Reception
+
+
+class Counted(asyncio.Protocol):
+    """A connection that counts how many were made."""
+
+    made = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        Counted.made += 1
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    Counted.made = 0
+    with socket.create_server(("127.0.0.1", 0), backlog=1000) as listener:
+        yield listener
+
+
+@pytest.fixture
+def crowd(listener: socket.socket) -> Iterator[list[socket.socket]]:
+    """Clients that wait at the door."""
+    clients = [socket.create_connection(listener.getsockname()) for _ in range(4 * TAKEN_AT_ONCE)]
+    yield clients
+    for client in clients:
+        client.close()
+
+
+async def all_in(count: int) -> int:
+    """Wait until so many are in; returns after how many turns of the loop."""
+    turns = 0
+    async with asyncio.timeout(20):
+        while Counted.made < count:
+            turns += 1
+            await asyncio.sleep(0)
+    return turns
+
+
+async def test_a_crowd_is_in_after_a_few_turns_of_the_loop(
+    listener: socket.socket, crowd: list[socket.socket]
+):
+    reception = Reception(listener, Counted, None)
+    turns = await all_in(len(crowd))
+    assert turns <= 20, "the loop's own server takes in one at each turn"
+    reception.close()
+    await reception.wait_closed()
+
+
+class OutOfFiles(socket.socket):
+    """A listener that cannot open a file, and then one whose client is gone."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        super().__init__(fileno=listener.detach())
+        self._troubles = [OSError(errno.EMFILE, "Too many open files"), ConnectionAbortedError()]
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self._troubles:
+            raise self._troubles.pop(0)
+        return super().accept()
+
+
+async def test_who_comes_while_no_file_can_be_opened_is_taken_in_later(
+    listener: socket.socket, crowd: list[socket.socket]
+):
+    with OutOfFiles(listener) as short:
+        reception = Reception(short, Counted, None)
+        await all_in(len(crowd))
+        reception.close()
+        await reception.wait_closed()
+
+
+async def test_nobody_is_taken_in_after_the_close(listener: socket.socket):
+    reception = Reception(listener, Counted, None)
+    reception.close()
+    with socket.create_connection(listener.getsockname()):
+        await asyncio.sleep(0.05)
+    assert Counted.made == 0
+    await reception.wait_closed()
