@@ -1,11 +1,18 @@
-"""http/overload: POST /teg/transfer with many times the connections of the peak, against the peak of the same run."""
+"""http/overload: POST /teg/transfer with many times the connections of the peak, against the peak of the same run.
+
+Beside each crowd come newcomers, who ask one thing on a connection of its own, as a health check does.
+"""
 
 import asyncio
+import contextlib
 import re
 import resource
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
+from time import perf_counter
+from urllib.parse import urlsplit
 
 from bench.figures import Figures
 from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
@@ -17,6 +24,8 @@ CROWD_CONNECTIONS = (2_000, 10_000)
 SECONDS = 8
 ROUNDS = 3
 ACCOUNTS = 10_000
+NEWCOMERS = 8
+NEWCOMER_PAUSE_SECONDS = 0.05
 
 _REPORT = re.compile(
     r"DONE (\d+) REFUSED (\d+) RUDE (\d+) OTHER (\d+) BROKEN (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)"
@@ -73,15 +82,22 @@ def _allow_connections() -> None:
 
 async def _measure(url: str, callers: Path, figures: Figures, *, seconds: int) -> list[Load]:
     runs: dict[int, list[Load]] = {connections: [] for connections in (PEAK_CONNECTIONS, *CROWD_CONNECTIONS)}
+    waited: dict[int, list[float]] = {connections: [] for connections in runs}
     for number in range(ROUNDS):
         for connections, loads in runs.items():
-            loads.append(await _wrk(url, callers, f"{connections}-{number}", connections, seconds))
+            async with _newcomers(url, waited[connections]):
+                loads.append(await _wrk(url, callers, f"{connections}-{number}", connections, seconds))
     peak = median(load.per_second for load in runs[PEAK_CONNECTIONS])
     for connections, loads in runs.items():
         goodput = figures.add(
             f"transfers done, {connections:,} connections", "/s", [load.per_second for load in loads]
         )
         figures.add("  p99 of all answers", "ms", [load.p99_ms for load in loads])
+        figures.add(
+            "  GET /livez on a new connection meanwhile, p99",
+            "ms",
+            [1000 * quantiles(waited[connections], n=100)[-1]],
+        )
         refused, broken = sum(load.refused for load in loads), sum(load.broken for load in loads)
         figures.notes.append(
             f"{connections:,} connections: {goodput / peak:.2f} of the peak,"
@@ -90,6 +106,29 @@ async def _measure(url: str, callers: Path, figures: Figures, *, seconds: int) -
             f" {sum(load.other for load in loads)} other answers, {broken} broken or timed out at the client"
         )
     return [load for loads in runs.values() for load in loads]
+
+
+@contextlib.asynccontextmanager
+async def _newcomers(url: str, waited: list[float]) -> AsyncIterator[None]:
+    """Clients that connect anew for each request, and note how many seconds each took in all."""
+    place = urlsplit(url)
+
+    async def come_and_go() -> None:
+        while True:
+            started = perf_counter()
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = await reader.read()
+            writer.close()
+            assert b" 200 " in answer.split(b"\r\n", 1)[0], answer
+            waited.append(perf_counter() - started)
+            await asyncio.sleep(NEWCOMER_PAUSE_SECONDS)
+
+    async with asyncio.TaskGroup() as group:
+        coming = [group.create_task(come_and_go()) for _ in range(NEWCOMERS)]
+        yield
+        for task in coming:
+            task.cancel()
 
 
 async def _wrk(url: str, callers: Path, name: str, connections: int, seconds: int) -> Load:

@@ -5,6 +5,7 @@ is repeated whole. Verdicts are only added.
 """
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,7 +51,14 @@ SELECT account, bucket, sum(folded) AS folded, sum(held) AS held FROM (
 ) both_sides GROUP BY account, bucket HAVING sum(folded) <> sum(held) ORDER BY account, bucket LIMIT {FINDINGS_MAX}
 """  # noqa: S608
 
-# Both sides of one transaction commit together, so that any snapshot sees both or neither.
+# Both sides of one transaction commit together, so that any snapshot sees both or neither. Two rows of numbers are taken to
+# be the same when there are as many of them and their hashes, under a seed drawn for this once, have the same sum: to find
+# which of ten million differ takes four times as long as to see that none does.
+_ARE_THE_SAME = f"""
+SELECT (SELECT (count(*), sum(hashint8extended(tx_id, $4))) FROM ({journal.RECORDED_TRANSACTIONS}) r WHERE tx_id > $3)
+  = (SELECT (count(*), sum(hashint8extended(tx_id, $4))) FROM ({ledger.WRITTEN_TRANSACTIONS}) w WHERE tx_id > $3)
+"""  # noqa: S608
+
 _STRAYS = f"""
 SELECT tx_id FROM (
   SELECT tx_id, 1 AS recorded, 0 AS written FROM ({journal.RECORDED_TRANSACTIONS}) r WHERE tx_id > $3
@@ -236,9 +244,10 @@ async def account_gaps(tx: Tx, pending: Sequence[journal.Move]) -> list[AccountG
 
 async def strays(tx: Tx, compared: Compared, relics_to_seq: int) -> list[int]:
     """The first transactions that are in the book or in the log, and not exactly once in both."""
-    rows = await tx.fetch(
-        _STRAYS, compared.from_position, relics_to_seq, compared.to_tx, timeout=CYCLE_SECONDS
-    )
+    bounds = (compared.from_position, relics_to_seq, compared.to_tx)
+    if await tx.fetchval(_ARE_THE_SAME, *bounds, secrets.randbits(63), timeout=CYCLE_SECONDS):
+        return []
+    rows = await tx.fetch(_STRAYS, *bounds, timeout=CYCLE_SECONDS)
     return [row["tx_id"] for row in rows]
 
 
