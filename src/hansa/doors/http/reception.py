@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import structlog
 
-# So many, that a crowd is soon in, and those who are in wait for a few milliseconds only.
-TAKEN_AT_ONCE = 64
+# So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
+TAKEN_AT_ONCE_MAX = 256
 # Where no more files may be opened, others must be closed first.
 PAUSE_SECONDS = 0.1
 HANDSHAKE_SECONDS = 10
@@ -35,6 +35,8 @@ class Reception:
         self._context = context
         self._arriving: set[asyncio.Task[None]] = set()
         self._is_open = True
+        # More at each turn while somebody waits: processes that share the socket share a small crowd, too.
+        self._taken_at_once = 1
         listener.setblocking(False)
         self._take_in_again()
 
@@ -54,10 +56,11 @@ class Reception:
             self._loop.add_reader(self._listener, self._take_in)
 
     def _take_in(self) -> None:
-        for _ in range(TAKEN_AT_ONCE):
+        for _ in range(self._taken_at_once):
             try:
                 connection, _address = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError):
+                self._taken_at_once = 1
                 return
             except OSError as trouble:
                 _log.warning("no connection can be taken in for the moment", why=trouble.strerror)
@@ -68,6 +71,7 @@ class Reception:
             arriving = self._loop.create_task(self._let_in(connection))
             self._arriving.add(arriving)
             arriving.add_done_callback(self._arriving.discard)
+        self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, TAKEN_AT_ONCE_MAX)
 
     async def _let_in(self, connection: socket.socket) -> None:
         try:
