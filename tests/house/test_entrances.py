@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.caller import (
     Public,
     agent_holding,
     developer_caller_if_any,
+    internal_caller,
 )
 from tests.house.rights import KINDS, read_rights
 
@@ -99,6 +100,17 @@ def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Pat
         for method, operation in operations.items()
         if {} in operation.get("security", [])
     } == optional
+
+
+def test_a_route_for_services_is_described_with_each_of_its_three_credentials(tmp_path: Path):
+    app = empty_house(tmp_path)
+    described = app.openapi()
+    internal = [entrance for entrance in entrances(app) if entrance.callers == (CALLERS[internal_caller],)]
+    assert len(internal) == 3
+    for entrance in internal:
+        operation = described["paths"][entrance.path][entrance.method.lower()]
+        assert operation["security"] == [{"InternalKey": []}, {"FederationLicence": []}, {"MutualTLS": []}]
+    assert described["components"]["securitySchemes"]["MutualTLS"]["type"] == "mutualTLS"
 
 
 def test_every_operation_has_its_row_in_the_table_of_rights(house: list[Entrance]):

@@ -19,6 +19,11 @@ BODY = {
 NARROW_KEY = "The credential does not give the right to do that, or the API key is too narrow for this route."
 HOSTILE_TARGET = "The path or query holds NUL or is not UTF-8, or the path ends with a line feed."
 
+MUTUAL_TLS = {
+    "type": "mutualTLS",
+    "description": "The certificate of a service of the operator's own, shown to the federation listener.",
+}
+
 
 def install(app: FastAPI) -> None:
     """Publish the description of `app` with its refusals."""
@@ -33,6 +38,7 @@ def install(app: FastAPI) -> None:
                 tags=app.openapi_tags,
             )
             _declare_problems(document)
+            _declare_mutual_tls(document)
             app.openapi_schema = document
         return app.openapi_schema
 
@@ -50,6 +56,15 @@ def _declare_problems(document: dict[str, Any]) -> None:
     for operations in document["paths"].values():
         for operation in operations.values():
             _complete(operation)
+
+
+def _declare_mutual_tls(document: dict[str, Any]) -> None:
+    """The framework knows no such scheme. It opens what the internal key does."""
+    document["components"]["securitySchemes"]["MutualTLS"] = MUTUAL_TLS
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if {"InternalKey": []} in (ways := operation.get("security", [])):
+                ways.append({"MutualTLS": []})
 
 
 def _complete(operation: dict[str, Any]) -> None:
