@@ -2,7 +2,9 @@
 
 import asyncio
 import errno
+import gc
 import socket
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -76,6 +78,25 @@ async def test_who_comes_while_no_file_can_be_opened_is_taken_in_later(
         await all_in(len(crowd))
         reception.close()
         await reception.wait_closed()
+
+
+async def test_who_has_gone_before_being_let_in_troubles_nobody(
+    listener: socket.socket, crowd: list[socket.socket]
+):
+    for client in crowd:
+        # Closed at once, and the other side is told so by a reset.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    troubles: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, trouble: troubles.append(trouble))
+    reception = Reception(listener, Counted, None)
+    with socket.create_connection(listener.getsockname()):
+        await all_in(1)
+        await asyncio.sleep(0.05)
+    reception.close()
+    await reception.wait_closed()
+    gc.collect()
+    assert troubles == []
 
 
 async def test_nobody_is_taken_in_after_the_close(listener: socket.socket):
