@@ -326,13 +326,13 @@ async def test_a_forwarded_certificate_that_is_none_is_refused(
 
 async def test_no_altered_certificate_opens_anything_or_crashes_anything(registry: TestRegistry):
     service = await registry.service("altered")
-    der = bytearray(
-        x509.load_pem_x509_certificate(service.certificate_pem.encode()).public_bytes(Encoding.DER)
-    )
+    der = x509.load_pem_x509_certificate(service.certificate_pem.encode()).public_bytes(Encoding.DER)
     draw = random.Random(printed_seed())
-    for _ in range(by_tier(300, 5000, 50_000)):
+    bits = range(8 * len(der))
+    # Of the first bytes every bit: the forms that a certificate may have are told there.
+    for bit in {*bits[:512], *draw.sample(bits, by_tier(300, len(bits), len(bits)))}:
         altered = bytearray(der)
-        altered[draw.randrange(len(der))] ^= 1 << draw.randrange(8)
+        altered[bit // 8] ^= 1 << bit % 8
         headers = {"Client-Cert": f":{b64encode(altered).decode()}:"}
         assert await status(registry, headers) == 401, altered.hex()
 

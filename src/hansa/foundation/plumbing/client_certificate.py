@@ -7,10 +7,12 @@
 """
 
 import re
+import warnings
 from base64 import b64decode
 from urllib.parse import unquote_to_bytes
 
 from cryptography import x509
+from cryptography.utils import CryptographyDeprecationWarning
 from fastapi import Request
 
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -38,13 +40,16 @@ def shown_certificate(request: Request) -> x509.Certificate | None:
     if len(shown) > 1 or len(shown[0]) > FORWARDED_MAX_CHARACTERS:
         raise Unauthorized("One forwarded client certificate of an ordinary size is taken.")
     try:
-        return _of_rfc_9440(shown[0]) if standard and standard[0] else _of_nginx(shown[0])
-    except ValueError:
+        with warnings.catch_warnings():
+            # What the library will refuse one day is refused here already.
+            warnings.simplefilter("error", CryptographyDeprecationWarning)
+            return _of_rfc_9440(shown[0]) if standard and standard[0] else _of_nginx(shown[0])
+    except (ValueError, x509.InvalidVersion, CryptographyDeprecationWarning):
         raise Unauthorized("The forwarded client certificate cannot be read.") from None
 
 
 def _of_rfc_9440(value: str) -> x509.Certificate:
-    """Raises: ValueError."""
+    """Raises: ValueError, InvalidVersion."""
     wrapped = _BYTE_SEQUENCE.fullmatch(value)
     if wrapped is None:
         raise ValueError("no byte sequence")
@@ -52,5 +57,5 @@ def _of_rfc_9440(value: str) -> x509.Certificate:
 
 
 def _of_nginx(value: str) -> x509.Certificate:
-    """Raises: ValueError."""
+    """Raises: ValueError, InvalidVersion."""
     return x509.load_pem_x509_certificate(unquote_to_bytes(value))

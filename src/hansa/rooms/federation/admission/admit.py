@@ -1,8 +1,10 @@
 """Admit a registry, suspend and reinstate its licence, and end it. Each act is told in the journal and in the audit log."""
 
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from hansa.foundation.events import (
+    Event,
     FederationLicenseIssued,
     FederationLicenseReinstated,
     FederationLicenseRevoked,
@@ -11,6 +13,7 @@ from hansa.foundation.events import (
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.secrets import fingerprint, new_hex
 from hansa.rooms import journal
 
@@ -18,6 +21,15 @@ from . import store
 from .check import KEY_PREFIX
 from .errors import LicenceAlreadyHeld, LicenceState, LicenceUnknown
 from .records import IssuedLicence, Licence
+
+Act: TypeAlias = Literal["suspend", "reinstate", "revoke"]
+
+# What a licence becomes, and what it may be before.
+_CHANGES: dict[Act, tuple[str, tuple[str, ...]]] = {
+    "suspend": ("suspended", ("active",)),
+    "reinstate": ("active", ("suspended",)),
+    "revoke": ("revoked", ("active", "suspended")),
+}
 
 
 async def issue_licence(
@@ -41,33 +53,21 @@ async def issue_licence(
     return IssuedLicence(key, licence)
 
 
-async def suspend_licence(tx: Tx, administrator: Developer, licence_id: UUID, reason: str) -> Licence:
-    """Let an active licence open nothing for a time. Raises: LicenceUnknown, LicenceState."""
-    licence = await _change(tx, licence_id, "suspended", when_one_of=("active",))
+async def change_licence(
+    tx: Tx, administrator: Developer, licence_id: UUID, act: Act, reason: str
+) -> Licence:
+    """Suspend an active licence, reinstate a suspended one, or revoke either for good.
+
+    Raises: LicenceUnknown, LicenceState.
+    """
+    status, when_one_of = _CHANGES[act]
+    licence = await store.change(tx, licence_id, status, when_one_of=when_one_of)
+    if licence is None:
+        raise await _unchangeable(tx, licence_id)
     await record_admin_act(
-        tx, administrator, act="federation_licence.suspend", subject=str(licence_id), reason=reason
+        tx, administrator, act=f"federation_licence.{act}", subject=str(licence_id), reason=reason
     )
-    await journal.append(tx, FederationLicenseSuspended(str(licence_id), licence.trust_domain))
-    return licence
-
-
-async def reinstate_licence(tx: Tx, administrator: Developer, licence_id: UUID, reason: str) -> Licence:
-    """Let a suspended licence open again what it did. Raises: LicenceUnknown, LicenceState."""
-    licence = await _change(tx, licence_id, "active", when_one_of=("suspended",))
-    await record_admin_act(
-        tx, administrator, act="federation_licence.reinstate", subject=str(licence_id), reason=reason
-    )
-    await journal.append(tx, FederationLicenseReinstated(str(licence_id), licence.trust_domain))
-    return licence
-
-
-async def revoke_licence(tx: Tx, administrator: Developer, licence_id: UUID, reason: str) -> Licence:
-    """End a licence for good. Raises: LicenceUnknown, LicenceState."""
-    licence = await _change(tx, licence_id, "revoked", when_one_of=("active", "suspended"))
-    await record_admin_act(
-        tx, administrator, act="federation_licence.revoke", subject=str(licence_id), reason=reason
-    )
-    await journal.append(tx, FederationLicenseRevoked(str(licence_id), licence.trust_domain))
+    await journal.append(tx, _told(act, licence))
     return licence
 
 
@@ -76,11 +76,17 @@ async def list_licences(tx: Tx, *, limit: int, offset: int) -> tuple[list[Licenc
     return await store.page(tx, limit=limit, offset=offset)
 
 
-async def _change(tx: Tx, licence_id: UUID, status: str, *, when_one_of: tuple[str, ...]) -> Licence:
-    changed = await store.change(tx, licence_id, status, when_one_of=when_one_of)
-    if changed is not None:
-        return changed
+async def _unchangeable(tx: Tx, licence_id: UUID) -> Refused:
     found = await store.find(tx, licence_id)
-    if found is None:
-        raise LicenceUnknown
-    raise LicenceState(context={"status": found.status})
+    return LicenceUnknown() if found is None else LicenceState(context={"status": found.status})
+
+
+def _told(act: Act, licence: Licence) -> Event:
+    facts = (str(licence.id), licence.trust_domain)
+    match act:
+        case "suspend":
+            return FederationLicenseSuspended(*facts)
+        case "reinstate":
+            return FederationLicenseReinstated(*facts)
+        case "revoke":
+            return FederationLicenseRevoked(*facts)

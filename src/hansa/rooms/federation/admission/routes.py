@@ -59,9 +59,7 @@ async def suspend_licence_key(
     licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
 ) -> LicenceOut:
     """Suspend an active licence: from the next request on its key is refused with 403."""
-    return LicenceOut.of(
-        await db.act(lambda tx: admit.suspend_licence(tx, administrator, licence_id, body.reason))
-    )
+    return await _changed(db, administrator, licence_id, "suspend", body)
 
 
 @router.post("/{licence_id:uuid}/reinstate", responses=CHANGES)
@@ -69,9 +67,7 @@ async def reinstate_licence_key(
     licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
 ) -> LicenceOut:
     """Reinstate a suspended licence."""
-    return LicenceOut.of(
-        await db.act(lambda tx: admit.reinstate_licence(tx, administrator, licence_id, body.reason))
-    )
+    return await _changed(db, administrator, licence_id, "reinstate", body)
 
 
 @router.post("/{licence_id:uuid}/revoke", responses=CHANGES)
@@ -79,6 +75,11 @@ async def revoke_licence_key(
     licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
 ) -> LicenceOut:
     """Revoke a licence for good."""
-    return LicenceOut.of(
-        await db.act(lambda tx: admit.revoke_licence(tx, administrator, licence_id, body.reason))
-    )
+    return await _changed(db, administrator, licence_id, "revoke", body)
+
+
+async def _changed(
+    db: Db, administrator: Developer, licence_id: UUID, act: admit.Act, body: LicenceChange
+) -> LicenceOut:
+    licence = await db.act(lambda tx: admit.change_licence(tx, administrator, licence_id, act, body.reason))
+    return LicenceOut.of(licence)
