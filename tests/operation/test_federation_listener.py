@@ -5,7 +5,7 @@ import json
 import ssl
 import stat
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -146,6 +146,22 @@ async def test_a_certificate_that_has_ended_does_not_connect(served: Served, tmp
     async with served.connecting(tmp_path, "other") as http:
         with pytest.raises(httpx2.TransportError):
             await http.get("/health")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\x00" * 500, b"\x00"]
+)
+async def test_who_speaks_no_tls_is_cut_off_and_nobody_else_is(served: Served, tmp_path: Path, sent: bytes):
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(served.url.rpartition(":")[2]))
+    writer.write(sent)
+    writer.write_eof()
+    async with asyncio.timeout(20):
+        with suppress(ConnectionError):
+            assert b"HTTP" not in await reader.read()
+    writer.close()
+    name = served.issued(tmp_path, "spiffe://hansa.local/agent/did-hansa-1")
+    async with served.connecting(tmp_path, name) as http:
+        assert (await http.get("/health")).status_code == 200
 
 
 async def test_nothing_older_than_tls_1_3_is_spoken(served: Served, tmp_path: Path):
