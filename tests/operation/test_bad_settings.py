@@ -1,5 +1,6 @@
 """A bad setting stops the start with one line that names the variable, the value and what is allowed."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ REFUSED = [
     ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
     ("LOG_FORMAT", "xml", "'console' or 'json'"),
     ("HANSA_DATA_DIR", "", "a directory"),
+    ("FEDERATION_PORT", "0", "greater than or equal to 1"),
+    ("FEDERATION_PORT", "mtls", "a whole number"),
+    ("FEDERATION_BASE_URL", "http://registry.example:8443", "https://host:port"),
+    ("FEDERATION_BASE_URL", "https://registry.example/federation", "https://host:port"),
+    ("FEDERATION_BASE_URL", "https://régistre.example:8443", "the host in ASCII"),
 ]
 
 
@@ -70,6 +76,25 @@ async def test_a_refused_address_does_not_show_the_password_in_it(tmp_path: Path
     [line] = ended.complaints
     assert line.startswith(f"hansa: {variable}=")
     assert "Sec" not in line
+
+
+async def test_a_federation_listener_without_an_identity_stops_the_start(tmp_path: Path):
+    ended = await run(
+        "serve", data_dir=tmp_path / "data", FEDERATION_PORT="8443", AGENT_IDENTITY_ISSUER="none"
+    )
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert line.startswith("hansa: FEDERATION_PORT=8443 is refused")
+    assert "AGENT_IDENTITY_ISSUER" in line
+
+
+async def test_a_federation_port_that_is_taken_stops_the_start(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = await run("serve", "--port=0", data_dir=tmp_path / "data", FEDERATION_PORT=port)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert line == f"hansa: 127.0.0.1:{port} cannot be listened on: Address already in use"
 
 
 async def test_a_bad_key_stops_the_start_in_one_line_that_does_not_show_it(operated, tmp_path: Path):
