@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import NamedTuple
 
-PLACES = 1000
+PLACES = 500
 PATIENCE_SECONDS = 1.5
 
 
