@@ -157,7 +157,7 @@ WITH step AS (
 ), sent AS (
   SELECT tx_id, CASE WHEN is_there THEN a_id ELSE b_id END AS payer_id, CASE WHEN is_there THEN b_id ELSE a_id END AS payee_id,
     CASE WHEN is_there THEN a ELSE b END AS payer, CASE WHEN is_there THEN b ELSE a END AS payee,
-    CASE WHEN is_there THEN $3 - 1 ELSE $3 END AS payer_after, CASE WHEN is_there THEN $3 + 1 ELSE $3 END AS payee_after
+    CASE WHEN is_there THEN $3::bigint - 1 ELSE $3 END AS payer_after, CASE WHEN is_there THEN $3 + 1 ELSE $3 END AS payee_after
   FROM step
 ), recorded AS (
   INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount) OVERRIDING SYSTEM VALUE
