@@ -10,7 +10,6 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from hansa.doors.http import problems
-from hansa.foundation.plumbing.admission import Admission
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.words.errors import Forbidden
@@ -90,7 +89,6 @@ REQUESTS = [
 async def test_a_direct_route_answers_as_an_ordinary_one(registry: TestRegistry, number: int) -> None:
     app = FastAPI()
     app.state.runtime = registry.runtime
-    app.state.admission = Admission()
     problems.install(app)
     for path, kind in (("/ordinary", GuardedRoute), ("/direct", DirectRoute)):
         router = APIRouter(route_class=kind)
@@ -126,7 +124,6 @@ async def test_a_direct_reading_answers_as_an_ordinary_one(
 ) -> None:
     app = FastAPI()
     app.state.runtime = registry.runtime
-    app.state.admission = Admission()
     problems.install(app)
     for path, kind in (("/ordinary", GuardedRoute), ("/direct", DirectRoute)):
         router = APIRouter(route_class=kind)
