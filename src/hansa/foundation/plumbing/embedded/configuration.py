@@ -30,9 +30,8 @@ min_wal_size = 128MB
 checkpoint_timeout = 15min
 checkpoint_completion_target = 0.9
 
-# Modest memory: short transactions on a working set that the page cache holds anyway.
+# Short transactions. What the server keeps of its tables at the most stands below, by the size of the machine.
 max_connections = 120
-shared_buffers = 64MB
 effective_cache_size = 512MB
 work_mem = 8MB
 maintenance_work_mem = 64MB
@@ -63,12 +62,25 @@ timezone = 'UTC'
 log_timezone = 'UTC'
 """
 
+# A page that is not among the buffers costs a transfer some microseconds, though the system has it: at a million accounts
+# a third more is done with 512 MiB than with 64. Memory is taken only as pages are read.
+BUFFERS_MIN_MIB, BUFFERS_MAX_MIB = 64, 512
+SHARE_OF_MEMORY = 8
+
+
+def buffers_mib(memory_bytes: int) -> int:
+    """How many MiB of tables the server keeps at the most, on a machine with so much memory."""
+    return max(BUFFERS_MIN_MIB, min(memory_bytes // SHARE_OF_MEMORY >> 20, BUFFERS_MAX_MIB))
+
 
 def render(socket_directory: Path, binaries_version: str) -> bytes:
     """The file's content; any difference to the one on disk means that a running server is out of date."""
     listed = os.fsencode(socket_directory).replace(b'"', b'""').replace(b"'", b"''")
     heading = f"# Written at every start; edit postgresql.conf's other lines instead. {binaries_version}\n"
-    return b"".join((heading.encode(), SETTINGS.encode(), b"unix_socket_directories = '\"", listed, b"\"'\n"))
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    buffers = f"shared_buffers = {buffers_mib(memory)}MB\n"
+    settings = (heading + SETTINGS + buffers).encode()
+    return b"".join((settings, b"unix_socket_directories = '\"", listed, b"\"'\n"))
 
 
 def is_current(cluster: Path, content: bytes) -> bool:
