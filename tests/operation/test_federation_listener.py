@@ -174,6 +174,19 @@ async def test_nothing_older_than_tls_1_3_is_spoken(served: Served, tmp_path: Pa
             await http.get("/health")
 
 
+async def test_no_session_is_resumed_past_a_certificate(served: Served, tmp_path: Path):
+    name = served.issued(tmp_path, "spiffe://hansa.local/agent/did-hansa-1")
+    context = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
+    context.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}-key.pem")
+    port = int(served.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    # Tickets come after the handshake, with the first answer at the latest.
+    writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert b" 200 " in await reader.read()
+    assert not writer.get_extra_info("ssl_object").session.has_ticket
+    writer.close()
+
+
 async def test_the_listener_shows_the_registrys_own_identity(served: Served, tmp_path: Path):
     name = served.issued(tmp_path, "spiffe://hansa.local/agent/did-hansa-1")
     context = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
