@@ -1,5 +1,8 @@
 """The commands of the operator."""
 
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import asyncpg
@@ -7,7 +10,7 @@ import click
 import pytest
 import typer.main
 
-from hansa.doors.operate import app
+from hansa.doors.commands.program import app
 from tests.operation.registry_process import RegistryProcess, run
 
 
@@ -27,6 +30,30 @@ async def test_every_command_explains_itself(tmp_path: Path, command: tuple[str,
     assert "Usage: hansa" in told.output
     assert told.complaint == ""
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("command", commands(typer.main.get_command(app)), ids=" ".join)
+async def test_short_help_shows_every_flag_without_a_type(tmp_path: Path, command: tuple[str, ...]):
+    shown = await run(*command, "-h", data_dir=tmp_path / "data")
+    assert (shown.code, shown.complaint) == (0, "")
+    assert "<bool>" not in shown.output
+
+
+async def test_commands_are_listed_by_their_purpose(tmp_path: Path):
+    shown = (await run("--help", data_dir=tmp_path / "data")).output
+    places = [shown.index(f"─ {panel} ─") for panel in ("Run", "Administer", "Inspect", "Develop")]
+    assert places == sorted(places)
+    assert min(shown.index("│ map "), shown.index("│ events ")) > places[-1]
+
+
+async def test_help_is_shown_without_loading_the_service():
+    script = (
+        "import sys\nfrom hansa.doors.operate import main\nsys.argv = ['hansa', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=PIPE, stderr=PIPE)
+    _, loaded = await process.communicate()
+    assert not {"pydantic", "asyncpg", "fastapi", "structlog", "asyncio"} & set(loaded.decode().split())
 
 
 async def test_a_wrong_option_is_a_usage_error(tmp_path: Path):

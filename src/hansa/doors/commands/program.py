@@ -1,0 +1,34 @@
+"""The program `hansa`: its groups of commands, in the order in which they are shown."""
+
+import typer
+
+from hansa.doors.commands import (
+    administrators,
+    database,
+    demonstration,
+    development,
+    registry_keys,
+    service_certificates,
+    serving,
+    supply,
+    verification,
+)
+from hansa.doors.commands.options import ADMINISTER, INSPECT
+from hansa.doors.commands.presentation import HELP_OPTIONS, CommandsByPurpose
+
+app = typer.Typer(
+    cls=CommandsByPurpose,
+    help="Hansa: a federated registry and ledger for AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": HELP_OPTIONS},
+)
+for top_level in (serving, demonstration, supply, development):
+    app.add_typer(top_level.app)
+app.add_typer(registry_keys.bundle_app)
+app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
+app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
+app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
+app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
+app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)
