@@ -12,10 +12,10 @@ def main() -> None:
     # several times a second.
     gc.set_threshold(*COLLECTED_AFTER)
 
-    from hansa.doors.commands.presentation import command_line
+    from hansa.doors.commands.presentation import run_command_line
     from hansa.doors.commands.program import app
 
-    command_line(app)(prog_name="hansa")
+    run_command_line(app)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,20 @@ from typing import Annotated
 import typer
 
 from hansa.doors.commands.execution import run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir
+from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.foundation.words.areas import ADMIN_AREAS
 
 app = typer.Typer(help="The people who administer the registry.", no_args_is_help=True)
 
 
-@app.command("create")
+@app.command(
+    "create",
+    epilog=examples(
+        "hansa admin create --name Ops --email ops@example.org",
+        "hansa admin create --name Help --email help@example.org --areas admin_support",
+    ),
+)
 def create_administrator(
     name: Annotated[str, typer.Option(help="Display name.")],
     email: Annotated[str, typer.Option(help="E-mail address; counts as verified.")],

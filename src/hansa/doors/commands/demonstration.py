@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.options import RUN
+from hansa.doors.commands.options import RUN, examples
 from hansa.doors.commands.outcome import fail
 
 app = typer.Typer()
 
 
-@app.command(rich_help_panel=RUN)
+@app.command(rich_help_panel=RUN, epilog=examples("hansa demo", "hansa demo http://127.0.0.1:8000"))
 def demo(
     url: Annotated[
         str | None, typer.Argument(help="A running registry; without one, a temporary one is started.")

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.options import DEVELOP
+from hansa.doors.commands.options import DEVELOP, examples
 from hansa.doors.commands.outcome import fail
 
 app = typer.Typer()
 
 
-@app.command("map", rich_help_panel=DEVELOP)
+@app.command("map", rich_help_panel=DEVELOP, epilog=examples("hansa map --write docs/map.md"))
 def house_map(
     write: Annotated[
         Path | None, typer.Option(help="File to write; without one, the map is printed.", show_default=False)
@@ -30,7 +30,7 @@ def house_map(
         fail(f"{write} cannot be written: {trouble.strerror}")
 
 
-@app.command("events", rich_help_panel=DEVELOP)
+@app.command("events", rich_help_panel=DEVELOP, epilog=examples("hansa events --write docs/events"))
 def event_schemas(
     write: Annotated[Path, typer.Option(help="Directory to write to; other schemas in it are removed.")],
 ) -> None:

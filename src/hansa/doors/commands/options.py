@@ -10,6 +10,12 @@ ADMINISTER = "Administer"
 INSPECT = "Inspect"
 DEVELOP = "Develop"
 
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: lines that can be typed as they stand."""
+    return "\n\n".join([f"Example{'s' if len(lines) > 1 else ''}:", *lines])
+
+
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The registry's data directory (HANSA_DATA_DIR).", show_default=False),

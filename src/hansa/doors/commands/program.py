@@ -1,9 +1,13 @@
 """The program `hansa`: its groups of commands, in the order in which they are shown."""
 
+from typing import Annotated
+
 import typer
 
+from hansa import __version__
 from hansa.doors.commands import (
     administrators,
+    completion,
     database,
     demonstration,
     development,
@@ -14,7 +18,14 @@ from hansa.doors.commands import (
     verification,
 )
 from hansa.doors.commands.options import ADMINISTER, INSPECT
-from hansa.doors.commands.presentation import HELP_OPTIONS, CommandsByPurpose
+from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     cls=CommandsByPurpose,
@@ -24,7 +35,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP_OPTIONS},
 )
-for top_level in (serving, demonstration, supply, development):
+
+
+@app.callback()
+def hansa(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """What every command shares."""
+    del version
+
+
+for top_level in (serving, demonstration, supply, completion, development):
     app.add_typer(top_level.app)
 app.add_typer(registry_keys.bundle_app)
 app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)

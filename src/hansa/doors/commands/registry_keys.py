@@ -6,14 +6,17 @@ from typing import Annotated
 import typer
 
 from hansa.doors.commands.execution import require_short, run_act, settings_from
-from hansa.doors.commands.options import INSPECT, AsJson, DataDir
+from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 
 app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
 bundle_app = typer.Typer()
 
 
-@app.command("rotate")
+@app.command(
+    "rotate",
+    epilog=examples('hansa keys rotate --reason "yearly rotation"', "hansa keys rotate --key new-key.pem"),
+)
 def rotate_key(
     key_file: Annotated[
         Path | None,
@@ -40,7 +43,7 @@ def rotate_key(
     print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
 
 
-@bundle_app.command(rich_help_panel=INSPECT)
+@bundle_app.command(rich_help_panel=INSPECT, epilog=examples("hansa bundle > trust-bundle.pem"))
 def bundle(data_dir: DataDir = None) -> None:
     """Print the certificates to trust in this registry's trust domain, in PEM."""
     from hansa.doors import by_hand

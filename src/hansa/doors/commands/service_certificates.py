@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from hansa.doors.commands.execution import require_short, run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir
+from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import fail, print_outcome
 
 app = typer.Typer(help="The operator's own services, known by their certificates.", no_args_is_help=True)
 
 
-@app.command("enrol")
+@app.command("enrol", epilog=examples("hansa service enrol auditor --out /etc/auditor --days 30"))
 def enrol_service(
     name: Annotated[str, typer.Argument(help="1 to 63 lower-case letters, digits and hyphens.")],
     out: Annotated[Path, typer.Option(help="Directory for NAME.pem, NAME-key.pem and bundle.pem.")],
@@ -42,7 +42,7 @@ def enrol_service(
     print_outcome(sentence, shown, as_json=as_json)
 
 
-@app.command("list")
+@app.command("list", epilog=examples("hansa service list --json"))
 def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the certificates of services, in force or not."""
     from hansa.doors import by_hand
@@ -65,7 +65,7 @@ def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     )
 
 
-@app.command("revoke")
+@app.command("revoke", epilog=examples('hansa service revoke auditor --reason "machine retired"'))
 def revoke_service(
     name: Annotated[str, typer.Argument(help="The service.")],
     reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",

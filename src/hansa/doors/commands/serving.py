@@ -6,13 +6,16 @@ from typing import Annotated
 import typer
 
 from hansa.doors.commands.execution import run, settings_from
-from hansa.doors.commands.options import RUN, DataDir
+from hansa.doors.commands.options import RUN, DataDir, examples
 from hansa.doors.commands.outcome import fail
 
 app = typer.Typer()
 
 
-@app.command(rich_help_panel=RUN)
+@app.command(
+    rich_help_panel=RUN,
+    epilog=examples("hansa serve", "hansa serve --port 8080 --data-dir /srv/hansa --workers 2"),
+)
 def serve(
     host: Annotated[
         str | None, typer.Option(help="Address to listen on (HANSA_HOST).", show_default="127.0.0.1")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hansa.doors.commands.execution import run_act, settings_from
-from hansa.doors.commands.options import ADMINISTER, AsJson, DataDir
+from hansa.doors.commands.options import ADMINISTER, AsJson, DataDir, examples
 from hansa.doors.commands.outcome import fail, print_outcome
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(rich_help_panel=ADMINISTER)
+@app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa mint --amount 1000 --ref board-2026-07"))
 def mint(
     amount: Annotated[str, typer.Option(help="Units to issue, such as 1000 or 0.5.")],
     ref: Annotated[str, typer.Option(help="What they are issued for; a reference is good for one issue.")],
@@ -30,7 +30,7 @@ def mint(
     _change_supply(by_hand.mint, "issued", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
 
 
-@app.command(rich_help_panel=ADMINISTER)
+@app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa burn --amount 1000 --ref board-2026-07"))
 def burn(
     amount: Annotated[str, typer.Option(help="Units to destroy, such as 1000 or 0.5.")],
     ref: Annotated[str, typer.Option(help="What they are destroyed for; a reference is good for one burn.")],

@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.options import AsJson
+from hansa.doors.commands.options import AsJson, examples
 from hansa.doors.commands.outcome import FAILED, USAGE_ERROR, fail, print_outcome
 
 app = typer.Typer(help="Verify what a registry signed; needs no server.", no_args_is_help=True)
 
 
-@app.command("card")
+@app.command(
+    "card",
+    epilog=examples(
+        "hansa verify card https://registry.example.org/api/v1/agents/DID/card-export",
+        "hansa verify card card.json --keys registry-jwks.json",
+    ),
+)
 def verify_card(
     source: Annotated[str, typer.Argument(help="An exported card: its address, or a file.")],
     keys: Annotated[
