@@ -152,7 +152,7 @@ async def request_bootstrap_token(
 async def onboard_agent(
     body: CreateAgentIn,
     token: BringsBootstrapToken,
-    db: Db,
+    db: catalogue.CardWrites,
     config: Config,
     owners_standing: OwnersStanding,
 ) -> CreateAgentOut:
@@ -204,7 +204,7 @@ router.add_api_route(
 @router.delete(
     "/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked, ledger.AccountHoldsUnits)
 )
-async def end_myself(agent: CurrentAgent, db: Db) -> RevokedOut:
+async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> RevokedOut:
     """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
     await db.act(lambda tx: end_itself(tx, agent.did))
     return RevokedOut(agent_did=agent.did)
@@ -240,7 +240,7 @@ async def list_own_agents(
     ),
 )
 async def end_agent(
-    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
+    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: catalogue.CardWrites
 ) -> RevokedOut:
     """End an own agent for good, as it would itself; repeated, the answer is the same."""
     await db.act(lambda tx: end_own_agent(tx, developer, did))
