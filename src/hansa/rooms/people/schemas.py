@@ -6,6 +6,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
+from hansa.foundation.words.request_body import RequestBody
+
 from . import rules
 
 PASSWORD_MIN_CHARACTERS = 12
@@ -46,7 +48,7 @@ Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, re
 AnyToken = Annotated[str, Field(min_length=1, repr=False)]
 
 
-class RegistrationIn(BaseModel):
+class RegistrationIn(RequestBody):
     """A person who wants an account."""
 
     name: DisplayName = Field(description="Display name; unique, look-alikes included.")
