@@ -8,7 +8,7 @@ import os
 import tempfile
 from pathlib import Path
 
-MEMORY = Path("/dev/shm")  # noqa: S108
+MEMORY = Path("/dev/shm")
 NEEDED_BYTES = 6 << 30
 
 
