@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 
+import structlog
+
 from hansa.doors import assembly
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx, require_reachable
@@ -23,7 +25,7 @@ from hansa.foundation.plumbing.positions import is_settled, settle_positions
 from hansa.foundation.plumbing.registry_identity import own_identity, record_identity, require_own
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
@@ -31,6 +33,8 @@ from hansa.rooms import catalogue, federation, journal, ledger
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
+
+_log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -152,7 +156,7 @@ async def bring_up_to_date(dsn: str) -> None:
 def make_missing_keys(settings: Settings) -> None:
     """Every key is there and usable after this. Raises: BadKey, before any process serves."""
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
-    _internal_key(settings)
+    _warn_of_a_short_key(_internal_key(settings))
     Seal(Keyring(settings.data_dir))
     identity_authority(settings)
 
@@ -204,6 +208,13 @@ async def _settle_positions(tx: Tx) -> None:
 
 def _internal_key(settings: Settings) -> str:
     return settings.internal_api_key or Keyring(settings.data_dir).secret("internal-api-key")
+
+
+def _warn_of_a_short_key(internal_key: str) -> None:
+    if len(internal_key) < SECRET_SHORT_BELOW:
+        _log.warning(
+            "INTERNAL_API_KEY is short: use at least 32 random characters", characters=len(internal_key)
+        )
 
 
 def identity_authority(settings: Settings) -> IdentityAuthority | None:

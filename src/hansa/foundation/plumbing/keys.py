@@ -97,7 +97,7 @@ def secret_in(place: str, content: bytes) -> str:
     """The shared secret that was found in that place. Raises: BadKey."""
     text = content.decode("ascii", "replace").strip()
     if not SECRET.fullmatch(text):
-        raise BadKey(f"{place} is refused; allowed is 32 to 256 visible ASCII characters")
+        raise BadKey(f"{place} is refused; allowed is 16 to 256 visible ASCII characters")
     return text
 
 
