@@ -35,6 +35,7 @@ from .search import (
 from .search import router as search_router
 from .signatures import AgentKey, ExportDesk
 from .signatures import router as signatures_router
+from .store import newest_position
 from .template import card_template
 from .upkeep import index_texts, keep_lists_quick
 from .versions.records import Replaced
@@ -78,6 +79,7 @@ __all__ = [
     "list_cards",
     "manifest_router",
     "mirror_cards",
+    "newest_position",
     "owning_router",
     "probe_due",
     "publish_card",

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.journal.reading_store import FREQUENT, OLDEST_OPEN, RARE, Place
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
 
 
