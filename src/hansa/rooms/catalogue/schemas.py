@@ -54,9 +54,7 @@ class CardListQuery(BaseModel):
     natives_only: bool = Field(
         default=False, description="Only this registry's own; overrules include_federated."
     )
-    include_unlisted: bool = Field(
-        default=False, description="Only for administrators of enforcement or of the platform."
-    )
+    include_unlisted: bool = Field(default=False, description="Only for administrators, of any area.")
     next: str | None = Field(
         default=None,
         max_length=CURSOR_MAX,
