@@ -205,10 +205,14 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
-    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS))]
+    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS, runtime.jobs))]
     tasks.append(asyncio.create_task(make_rounds(runtime, assembly.ROUNDS)))
     if runtime.settings.reactor_framework_enabled:
-        tasks.append(asyncio.create_task(journal.run_reactors(runtime.database, assembly.REACTORS)))
+        tasks.append(
+            asyncio.create_task(
+                journal.run_reactors(runtime.database, assembly.REACTORS, health=runtime.jobs)
+            )
+        )
     try:
         yield
     finally:
