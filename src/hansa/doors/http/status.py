@@ -90,7 +90,11 @@ async def read_liveness(_: Public, settings: Config) -> Health:
     return _health(settings)
 
 
-@root_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@root_router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def read_metrics(_: Public) -> Response:
     """Prometheus text."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
