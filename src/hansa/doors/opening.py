@@ -10,6 +10,7 @@ from time import monotonic
 import structlog
 
 from hansa.doors import assembly
+from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx, address_of, require_reachable
 from hansa.foundation.plumbing.embedded import (
@@ -205,7 +206,10 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     try:
         fail_closed = settings.event_emitter_fail_closed
         await database.act(_settle_positions)
-        await database.act(lambda tx: journal.settle_policies(tx, fail_closed=fail_closed))
+        registry_did = f"did:{settings.did_method}:{REGISTRY_ACCOUNT}"
+        await database.act(
+            lambda tx: journal.settle_policies(tx, fail_closed=fail_closed, registry_did=registry_did)
+        )
         await database.act(lambda tx: journal.settle_reactors(tx, assembly.REACTORS))
         await database.act(journal.keep_partitions_ahead)
         await database.act(lambda tx: _found(tx, settings))
