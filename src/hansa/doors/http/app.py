@@ -12,8 +12,10 @@ from hansa.doors import assembly
 from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
+from hansa.doors.http.bounded import ConnectionBounds
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.hot_routes import HotRoutes
+from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.switchboard import Switchboard, each_alone
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import ReadLimiter
@@ -67,6 +69,10 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
     app.state.hot_routes = HotRoutes.of(app, app.direct)
+    app.state.connection_bounds = ConnectionBounds()
+    app.state.address_counts = AddressCounts(
+        runtime.settings.connections_per_address, runtime.settings.trusted_proxies
+    )
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.export_desk = assembly.export_desk(runtime)

@@ -6,8 +6,9 @@ The head and the body of an answer are two writes, each of which would be a syst
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.hot_routes import HotRoutes
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
@@ -27,6 +28,10 @@ class GatheredWrites:
             self._loop.call_soon(self._flush)
         self._waiting.append(data)
 
+    def write_eof(self) -> None:
+        self._flush()
+        self._transport.write_eof()
+
     def close(self) -> None:
         self._flush()
         self._transport.close()
@@ -40,7 +45,7 @@ class GatheredWrites:
         return getattr(self._transport, name)
 
 
-class ConnectionProtocol(HttpToolsProtocol):
+class ConnectionProtocol(BoundedProtocol):
     """A connection whose answers are written with one call, and whose hot requests begin when they are admitted."""
 
     _incomplete: tuple[RequestResponseCycle, Any] | None = None
@@ -95,9 +100,9 @@ class ConnectionProtocol(HttpToolsProtocol):
                 self._begin(cycle, admitted)
             return not cycle.disconnected
 
-        admission.ask(begin, lambda: self._refuse(cycle))
+        admission.ask(begin, lambda: self._refuse_for_now(cycle))
 
-    def _refuse(self, cycle: RequestResponseCycle) -> None:
+    def _refuse_for_now(self, cycle: RequestResponseCycle) -> None:
         """Answer that there is no place, as the application would; nothing of it is asked."""
         if cycle.disconnected:
             return

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 
 from hansa.doors.http.admission import Admission
-from hansa.doors.http.guard import API_HEADERS, answers_of, request_id_of
-from hansa.doors.http.problems import problem
+from hansa.doors.http.guard import answers_of, request_id_of
+from hansa.doors.http.ready_answers import prepared
 from hansa.foundation.words.errors import Unavailable
 
 RETRY_AFTER_SECONDS = 2
@@ -38,8 +38,13 @@ class HotRoutes:
 
 
 def _refusal(app: FastAPI, method: str, path: str) -> tuple[bytes, bytes]:
-    scope = {"type": "http", "app": app, "method": method, "path": path, "query_string": b"", "headers": []}
     retry = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    told = problem(Request(scope), Unavailable.status, Unavailable.code, SENTENCE, headers=retry)
-    lines = b"".join(b"%b: %b\r\n" % header for header in [*told.raw_headers, *API_HEADERS])
-    return b"HTTP/1.1 503 Service Unavailable\r\n" + lines, bytes(told.body)
+    return prepared(
+        app,
+        method,
+        path,
+        status=Unavailable.status,
+        code=Unavailable.code,
+        detail=SENTENCE,
+        headers=retry,
+    )
