@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.keys import BadKey, Keyring
@@ -95,7 +96,22 @@ async def test_a_given_internal_key_is_used_in_its_place(start_registry: StartRe
     assert not (registry.settings.data_dir / "keys" / "internal-api-key").exists()
 
 
-@pytest.mark.parametrize("weak", ["short", "k" * 31, "k" * 31 + " ", "k" * 31 + "é", "k" * 257])
+@pytest.mark.parametrize(("length", "warned"), [(16, True), (31, True), (32, False)])
+async def test_an_internal_key_of_16_characters_is_accepted_and_below_32_the_start_warns(
+    start_registry: StartRegistry, length: int, warned: bool
+):
+    key = "k" * length
+    with capture_logs() as logged:
+        registry = await start_registry(internal_api_key=key)
+    assert (await registry.get("/events/", headers={"X-Internal-Key": key})).status_code == 200
+    warnings = [
+        line for line in logged if line["log_level"] == "warning" and "INTERNAL_API_KEY" in line["event"]
+    ]
+    assert [line["characters"] for line in warnings] == ([length] if warned else [])
+    assert key not in str(logged)
+
+
+@pytest.mark.parametrize("weak", ["short", "k" * 15, "k" * 15 + " ", "k" * 31 + "é", "k" * 257])
 def test_a_weak_internal_key_stops_the_start_and_is_not_told(weak: str, tmp_path: Path):
     with pytest.raises(BadSetting) as trouble:
         read_settings(internal_api_key=weak)

@@ -57,6 +57,19 @@ async def licence_of(administrator: TestDeveloper, trust_domain: str) -> dict[st
 # Federation licences.
 
 
+async def test_a_licence_key_is_not_issued_for_the_registrys_own_trust_domain(
+    administrator: TestDeveloper,
+):
+    registry = administrator.registry
+    own = {"trust_domain": registry.settings.trust_domain}
+    answer = await registry.post(KEYS, json=own, headers=administrator.headers)
+    assert answer.status_code == 422, answer.text
+    assert (answer.json()["error"]["code"], answer.json()["error"]["field"]) == (
+        "FEDERATION_LICENCE_SELF",
+        "trust_domain",
+    )
+
+
 @pytest.mark.parametrize("path", ROUTES)
 async def test_an_admitted_registry_reads_the_internal_routes_by_its_licence_key(
     registry: TestRegistry, path: str

@@ -23,6 +23,12 @@ async def key_set(registry):
 
 
 async def history(registry):
+    answer = await registry.http.get("/.well-known/registry-jwks-history.json")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, CACHED)
+    return answer.json()["keys"]
+
+
+async def keys_with_times(registry):
     answer = await registry.get("/public/registry-keys")
     assert (answer.status_code, answer.headers["cache-control"]) == (200, CACHED)
     return answer.json()["keys"]
@@ -82,9 +88,36 @@ async def test_a_key_retired_for_more_than_seven_days_leaves_the_key_set_and_sta
         public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         await registry.database.act(lambda tx, n=number, p=public, a=ago: tx.execute(statement, n, ID, p, a))
     assert kids(await key_set(registry)) == ["#8", "#1"]
+    assert kids(await keys_with_times(registry)) == ["#8", "#1"]
     assert kids(await history(registry)) == ["#8", "#7", "#1"]
     await rotate(registry)
     assert await signs_with(registry) == f"{ID}#9"
+
+
+async def test_an_administrator_of_the_platform_rotates_the_signing_key_over_http(registry):
+    path = "/admin/registry-signing-key/rotate"
+    (first,) = await key_set(registry)
+    assert (await registry.post(path, json={})).status_code == 401
+    stranger = await registry.administrator("admin_treasury")
+    assert (await registry.post(path, json={}, headers=stranger.headers)).status_code == 403
+    assert await signs_with(registry) == first["kid"]
+
+    administrator = await registry.administrator("admin_platform")
+    answer = await registry.post(path, json={"reason": "Once a year."}, headers=administrator.headers)
+    assert answer.status_code == 200, answer.text
+    rotated = answer.json()
+    assert rotated["kid"] == await signs_with(registry) == f"{ID}#2"
+    second, retired = await key_set(registry)
+    assert retired == first
+    assert {name: rotated[name] for name in second} == second
+    assert rotated["jwks_url"] == "/.well-known/registry-jwks.json"
+    assert rotated["valid_from"] == (await history(registry))[0]["valid_from"]
+    acts = await registry.get("/admin/audit-log", headers=administrator.headers)
+    (recorded,) = [act for act in acts.json()["items"] if act["act"] == "registry_key.rotate"]
+    assert (recorded["subject"], recorded["reason"]) == (f"{ID}#2", "Once a year.")
+
+    # The body is optional.
+    assert (await registry.post(path, headers=administrator.headers)).json()["kid"] == f"{ID}#3"
 
 
 REFUSED = [

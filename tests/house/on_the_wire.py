@@ -144,6 +144,7 @@ _.enforce
 _.enrolled_at
 _.entries
 _.error
+_.error_code
 _.errors
 _.event_id
 _.event_type

@@ -30,6 +30,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     catalogue.signatures_router,
     federation.router,
     federation.admission_router,
+    federation.admin_router,
     catalogue.resource_discovery_router,
     ledger.router,
     standing.router,

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 
+import structlog
+
 from hansa.doors import assembly
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, require_reachable
@@ -21,7 +23,7 @@ from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
@@ -29,6 +31,8 @@ from hansa.rooms import federation, journal, ledger
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
+
+_log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -128,7 +132,7 @@ async def bring_up_to_date(dsn: str) -> None:
 async def _prepare(dsn: str, settings: Settings) -> None:
     # A bad key stops the start here, before any process serves.
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
-    _internal_key(settings)
+    _warn_of_a_short_key(_internal_key(settings))
     Seal(Keyring(settings.data_dir))
     identity_authority(settings)
     await bring_up_to_date(dsn)
@@ -149,6 +153,13 @@ async def _prepare(dsn: str, settings: Settings) -> None:
 
 def _internal_key(settings: Settings) -> str:
     return settings.internal_api_key or Keyring(settings.data_dir).secret("internal-api-key")
+
+
+def _warn_of_a_short_key(internal_key: str) -> None:
+    if len(internal_key) < SECRET_SHORT_BELOW:
+        _log.warning(
+            "INTERNAL_API_KEY is short: use at least 32 random characters", characters=len(internal_key)
+        )
 
 
 def identity_authority(settings: Settings) -> IdentityAuthority | None:

@@ -16,7 +16,7 @@ import httpx2
 from hansa_verify import NotAKey, NotCanonical, Verdict, read_json, read_keys, verify_card
 
 KEY_SET = "/.well-known/registry-jwks.json"
-KEY_HISTORY = "/api/v1/public/registry-keys"
+KEY_HISTORY = "/.well-known/registry-jwks-history.json"
 READ_MAX_BYTES = 4 * 1024 * 1024
 READ_SECONDS = 10.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})

@@ -65,6 +65,7 @@ def build_app(runtime: Runtime) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=api_description.operation_id,
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
@@ -91,6 +92,6 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
-    api_description.install(app)
+    api_description.install(app, runtime.settings.registry_name, runtime.settings.base_url)
     app.connect()
     return app

@@ -52,7 +52,7 @@ class RegistryConfig(BaseModel):
     documents_version: str
 
 
-@root_router.get("/health", responses=problems(Unavailable))
+@root_router.get("/health", responses=problems(Unavailable), operation_id="read_health")
 @root_router.get("/readyz", responses=problems(Unavailable))
 async def read_readiness(_: Public, db: Db, settings: Config) -> Health:
     """200 while the process can serve and its database answers."""

@@ -126,7 +126,7 @@ def _body_of(model: type[BaseModel]) -> Resolver:
         try:
             return model.model_validate(body)
         except ValidationError as trouble:
-            raise RequestValidationError(_located("body", trouble)) from None
+            raise RequestValidationError(_located("body", trouble), body=body) from None
 
     return validated
 

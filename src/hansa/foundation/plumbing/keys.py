@@ -64,7 +64,7 @@ class Keyring:
             raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
         if not SECRET.fullmatch(text):
             raise BadKey(
-                f"{self._directory / name} is refused; allowed is 32 to 256 visible ASCII characters"
+                f"{self._directory / name} is refused; allowed is 16 to 256 visible ASCII characters"
             )
         return text
 

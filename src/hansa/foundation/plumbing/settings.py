@@ -27,7 +27,9 @@ CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
 HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL"})
 ARE_A_SECRET = frozenset({"INTERNAL_API_KEY"})
 
-SECRET = re.compile(r"[!-~]{32,256}", re.ASCII)
+SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
+SECRET_SHORT_BELOW = 32
+"""A shorter secret is accepted with a warning: it is within reach of an offline search."""
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
@@ -144,7 +146,7 @@ def _reads_limit(value: object) -> object:
 
 def _secret(value: str) -> str:
     if not SECRET.fullmatch(value):
-        raise ValueError("32 to 256 visible ASCII characters")
+        raise ValueError("16 to 256 visible ASCII characters, better 32 or more")
     return value
 
 

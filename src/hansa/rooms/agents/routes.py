@@ -52,6 +52,7 @@ from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
 from .owners import OwnersStanding
 from .schemas import (
+    AgentRevokedOut,
     AgentTokenForm,
     AgentTokenOut,
     BootstrapOut,
@@ -61,7 +62,6 @@ from .schemas import (
     HeartbeatOut,
     Myself,
     OwnAgentOut,
-    RevokedOut,
     RotateSecretOut,
 )
 from .secret import rotate_secret
@@ -154,7 +154,7 @@ async def request_bootstrap_token(
 async def onboard_agent(
     body: CreateAgentIn,
     token: BringsBootstrapToken,
-    db: Db,
+    db: catalogue.CardWrites,
     config: Config,
     owners_standing: OwnersStanding,
 ) -> CreateAgentOut:
@@ -206,10 +206,10 @@ router.add_api_route(
 @router.delete(
     "/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked, ledger.AccountHoldsUnits)
 )
-async def end_myself(agent: CurrentAgent, db: Db) -> RevokedOut:
+async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevokedOut:
     """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
     await db.act(lambda tx: end_itself(tx, agent.did))
-    return RevokedOut(agent_did=agent.did)
+    return AgentRevokedOut(agent_did=agent.did)
 
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
@@ -242,11 +242,11 @@ async def list_own_agents(
     ),
 )
 async def end_agent(
-    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
-) -> RevokedOut:
+    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: catalogue.CardWrites
+) -> AgentRevokedOut:
     """End an own agent for good, as it would itself; repeated, the answer is the same."""
     await db.act(lambda tx: end_own_agent(tx, developer, did))
-    return RevokedOut(agent_did=did)
+    return AgentRevokedOut(agent_did=did)
 
 
 @router.post(

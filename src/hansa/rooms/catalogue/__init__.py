@@ -21,6 +21,7 @@ from .routes import router
 from .search import (
     LOCAL_ORIGIN,
     Answers,
+    CardWrites,
     Discovery,
     Facets,
     FoundCard,
@@ -47,6 +48,7 @@ __all__ = [
     "CardInvalid",
     "CardRevoked",
     "CardUnknown",
+    "CardWrites",
     "Discovery",
     "ExportDesk",
     "Facets",

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
+from hansa.foundation.words.request_body import RequestBody
+
 from . import rules
 
 PASSWORD_MIN_CHARACTERS = 12
@@ -44,7 +46,7 @@ Code = Annotated[
 Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
 
 
-class RegistrationIn(BaseModel):
+class RegistrationIn(RequestBody):
     """A person who wants an account."""
 
     name: DisplayName = Field(description="Display name; unique, look-alikes included.")

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from hansa.foundation.words.did import DID_MAX_CHARACTERS
 from hansa.foundation.words.money import PositiveAmount, format_amount, parse_positive
+from hansa.foundation.words.request_body import RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
@@ -57,7 +58,7 @@ class TransferOut(BaseModel):
         )
 
 
-class SendIn(BaseModel):
+class SendIn(RequestBody):
     """A transfer to wherever the receiver is; the registry finds the way."""
 
     receiver_did: Annotated[str | None, Field(min_length=1, max_length=DID_MAX_CHARACTERS)] = None

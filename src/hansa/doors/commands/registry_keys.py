@@ -1,0 +1,58 @@
+"""`hansa keys` and `hansa bundle`: the registry's keys and certificates."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hansa.doors.commands.execution import require_short, run_act, settings_from
+from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
+from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
+
+app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
+bundle_app = typer.Typer()
+
+
+@app.command(
+    "rotate",
+    epilog=examples('hansa keys rotate --reason "yearly rotation"', "hansa keys rotate --key new-key.pem"),
+)
+def rotate_key(
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key", help="An Ed25519 private key in PEM to sign with; without one, it is made."),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sign with another key from now on, also while the registry runs; the present one is retired."""
+    from hansa.doors import by_hand
+    from hansa.foundation.plumbing.keys import BadKey, private_key_in
+
+    settings = settings_from(data_dir=data_dir)
+    try:
+        brought = None if key_file is None else private_key_in(str(key_file), key_file.read_bytes())
+    except OSError as trouble:
+        fail(f"{key_file} cannot be read: {trouble.strerror}", USAGE_ERROR)
+    except BadKey as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    require_short(reason)
+    key = run_act(by_hand.rotate_key(settings, brought, reason or None))
+    shown = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
+    print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
+
+
+@bundle_app.command(rich_help_panel=INSPECT, epilog=examples("hansa bundle > trust-bundle.pem"))
+def bundle(data_dir: DataDir = None) -> None:
+    """Print the certificates to trust in this registry's trust domain, in PEM."""
+    from hansa.doors import by_hand
+    from hansa.foundation.plumbing.keys import BadKey
+    from hansa.foundation.words.errors import Refused
+
+    try:
+        typer.echo(by_hand.trust_bundle(settings_from(data_dir=data_dir)), nl=False)
+    except Refused as trouble:
+        fail(trouble.detail)
+    except BadKey as trouble:
+        fail(str(trouble))
