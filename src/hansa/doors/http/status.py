@@ -1,6 +1,6 @@
 """How the process is, and what the registry says of itself in public."""
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.words.errors import TooManyRequests, Unavailable
 
 root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
@@ -54,9 +55,11 @@ class RegistryConfig(BaseModel):
 
 @root_router.get("/health", responses=problems(Unavailable), operation_id="read_health")
 @root_router.get("/readyz", responses=problems(Unavailable))
-async def read_readiness(_: Public, db: Db, settings: Config) -> Health:
-    """200 while the process can serve and its database answers."""
+async def read_readiness(_: Public, request: Request, db: Db, settings: Config) -> Health:
+    """200 while the process can serve and its database answers and can write."""
     await db.read(lambda tx: tx.fetchval("SELECT 1"))
+    write_probe: WriteProbe = request.app.state.write_probe
+    await write_probe.require()
     return _health(settings)
 
 
