@@ -5,7 +5,7 @@ from datetime import datetime
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import hansa
 from hansa.foundation.plumbing.bodies import GuardedRoute
@@ -44,7 +44,7 @@ class JobFailure(BaseModel):
     name: str
     since: datetime
     failures: int
-    error: str
+    error: str = Field(examples=["TimeoutError: the database did not answer"])
 
 
 class Readiness(Health):
