@@ -161,6 +161,7 @@ _.facets
 _.fail_closed
 _.failed
 _.failing
+_.failing_jobs
 _.failures
 _.federation
 _.fee
@@ -220,6 +221,7 @@ _.issued_by
 _.issuer
 _.issuer_did
 _.items
+_.jwks_url
 _.key_id
 _.key_name
 _.key_pem
