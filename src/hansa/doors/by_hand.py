@@ -7,7 +7,7 @@ from functools import partial
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.opening import identity_authority, join_ground
+from hansa.doors.opening import identity_authority, join_ground, require_data_directory
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx
@@ -63,6 +63,7 @@ async def rotate_key(
 
     Raises: Refused, BadKey, and what joining the ground raises.
     """
+    require_data_directory(settings)
     seal = Seal(Keyring(settings.data_dir))
 
     async def rotate(tx: Tx) -> federation.RegistryKey:
@@ -75,7 +76,7 @@ async def rotate_key(
 
 
 def trust_bundle(settings: Settings) -> str:
-    """The certificates to trust in this trust domain, in PEM. Raises: Unavailable, BadKey."""
+    """The certificates to trust in this trust domain, in PEM. Raises: NoRegistry, Unavailable, BadKey."""
     return _authority(settings).bundle_pem
 
 
@@ -120,6 +121,7 @@ async def list_services(settings: Settings) -> list[federation.ServiceCertificat
 
 
 def _authority(settings: Settings) -> IdentityAuthority:
+    require_data_directory(settings)
     authority = identity_authority(settings)
     if authority is None:
         raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
@@ -10,16 +11,18 @@ import structlog
 
 from hansa.doors import assembly
 from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Database, require_reachable
+from hansa.foundation.plumbing.database import Database, address_of, require_reachable
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
     EmbeddedPostgres,
     EmbeddedPostgresNotRunning,
+    NoRegistry,
+    require_cluster,
     running_dsn,
 )
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys import VARIABLE_PREFIX, Keyring
 from hansa.foundation.plumbing.mail import mailbox
-from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.migrate import has_schema, migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
@@ -63,13 +66,32 @@ async def join_ground(settings: Settings) -> AsyncIterator[str]:
     """The database that the registry uses, whether it serves or rests; yields its DSN.
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
+
+    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the ground raises.
     """
     if settings.database_url is not None:
+        await _require_schema(settings.database_url)
         await bring_up_to_date(settings.database_url)
         yield settings.database_url
         return
     async with AsyncExitStack() as stack:
         yield await _join_embedded(settings, stack)
+
+
+def require_data_directory(settings: Settings) -> None:
+    """Raises: NoRegistry, unless a registry keeps its keys in the data directory or is given them."""
+    if settings.database_url is None:
+        require_cluster(settings.data_dir)
+    elif not (settings.data_dir / "keys").is_dir() and not any(
+        name.startswith(VARIABLE_PREFIX) for name in os.environ
+    ):
+        raise NoRegistry(settings.data_dir)
+
+
+async def _require_schema(dsn: str) -> None:
+    await require_reachable(dsn)
+    if not await has_schema(dsn):
+        raise Unavailable(f"no registry in the database at {address_of(dsn)}; `hansa serve` makes one")
 
 
 async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
@@ -79,6 +101,7 @@ async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
             dsn = running_dsn(settings.data_dir)
             await bring_up_to_date(dsn)
         except EmbeddedPostgresNotRunning:
+            require_cluster(settings.data_dir)
             try:
                 return await stack.enter_async_context(open_ground(settings))
             except DataDirectoryInUse:

@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 from hansa.foundation.plumbing.settings import SECRET
 from hansa.foundation.words.secrets import new_hex
 
+VARIABLE_PREFIX = "HANSA_KEY_"
+
 
 class BadKey(Exception):
     """A key that cannot be used; the message is one line."""
@@ -44,7 +46,7 @@ class Keyring:
 
         Raises: BadKey when the file can be neither read nor made.
         """
-        variable = "HANSA_KEY_" + name.upper().replace("-", "_")
+        variable = VARIABLE_PREFIX + name.upper().replace("-", "_")
         if given := os.environ.get(variable):
             return variable, given.encode()
         file = f"{name}.pem"
