@@ -13,10 +13,10 @@ LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
 
-async def migrate(dsn: str) -> None:
-    """Bring the schema of the database to this version; quick when it is there already."""
-    if await _present(dsn) != _newest():
-        await asyncio.to_thread(_upgrade, dsn)
+async def migrate(dsn: str, revision: str = "head") -> None:
+    """Bring the schema of the database to this version, or an empty one to an older revision; quick when it is there."""
+    if await schema_revision(dsn) != (newest_revision() if revision == "head" else revision):
+        await asyncio.to_thread(_upgrade, dsn, revision)
 
 
 def migrations_directory() -> Path:
@@ -25,11 +25,18 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
-def _newest() -> str:
+def newest_revision() -> str:
+    """The revision of the schema that this version works on."""
     return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
 
 
-async def _present(dsn: str) -> str | None:
+def has_revision(revision: str) -> bool:
+    """Whether this version knows that revision of the schema."""
+    return any(path.name.partition("_")[0] == revision for path in migrations_directory().glob("[0-9]*.py"))
+
+
+async def schema_revision(dsn: str) -> str | None:
+    """The revision of the database's schema, None without one."""
     connection = await asyncpg.connect(dsn)
     try:
         if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
@@ -40,7 +47,7 @@ async def _present(dsn: str) -> str | None:
         await connection.close()
 
 
-def _upgrade(dsn: str) -> None:
+def _upgrade(dsn: str, target: str) -> None:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.runtime.migration import RevisionStep
@@ -51,7 +58,7 @@ def _upgrade(dsn: str) -> None:
     script = ScriptDirectory(str(directory), version_locations=[str(directory)])
 
     def to_head(revision: object, _: object) -> Sequence[RevisionStep]:
-        return script._upgrade_revs("head", revision)  # type: ignore[arg-type]  # noqa: SLF001
+        return script._upgrade_revs(target, revision)  # type: ignore[arg-type]  # noqa: SLF001
 
     url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
     engine = create_engine(url, poolclass=NullPool)
