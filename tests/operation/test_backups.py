@@ -5,6 +5,7 @@ import os
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -18,6 +19,7 @@ from hansa.foundation.plumbing.backup import BadBackup, new_backup, written
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import BadKey
+from hansa.foundation.plumbing.post import Letter, write_letter
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor
 from tests.operation.conftest import Launch
@@ -144,6 +146,10 @@ async def fill(registry: TestRegistry) -> None:
             answer.json()["id"],
         )
     )
+    letter = Letter("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
+    await registry.database.act(lambda tx: write_letter(tx, registry.runtime.seal, letter))
+    forgotten = await registry.post("/auth/forgot-password", json={"email": developer.email})
+    assert forgotten.status_code in {200, 202}, forgotten.text
     snapshot = await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     assert snapshot.status_code == 200, snapshot.text
 
@@ -173,7 +179,7 @@ async def test_a_restored_copy_has_the_name_the_keys_and_the_balances_and_sends_
 ):
     settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
     restored = await restore(settings, read_backup(backup), SECRET)
-    assert restored.letters_withheld >= 2
+    assert restored.letters_withheld == 1
     assert restored.deliveries_withheld == 1
     async with open_registry(empty_database, tmp_path / "copy", **NORTH) as copy:
         assert await waiting(copy) == {"letters": 0, "forgotten": 0, "deliveries": 0}

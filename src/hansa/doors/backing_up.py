@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Reader
 from hansa.foundation.plumbing.database import Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.migrate import has_revision, migrate, schema_revision
+from hansa.foundation.plumbing.migrate import knows_schema, migrate, present_schema
 from hansa.foundation.plumbing.post import forget_all_letters
 from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
 from hansa.foundation.plumbing.settings import Settings
@@ -49,7 +49,7 @@ async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Man
             # Before the snapshot: what was acknowledged by then is in it.
             moment = await connection.fetchrow(_MOMENT)
             assert moment is not None
-            revision = await schema_revision(dsn)
+            revision = await present_schema(dsn)
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 identity = await recorded_identity(connection)
                 if identity is None or revision is None:
@@ -99,7 +99,7 @@ async def _manifest(
 def read_backup(file: Path) -> Reader:
     """A backup that this version can restore, verified whole. Raises: BadBackup, OSError."""
     reader = Reader(file)
-    if not has_revision(reader.manifest.schema_revision):
+    if not knows_schema(reader.manifest.schema_revision):
         raise BadBackup(
             f"{file} was written by Hansa {reader.manifest.version}, and this is {__version__}:"
             " restore it with that version or a newer one"

@@ -13,6 +13,7 @@ from hansa.doors.opening import (
     join_ground,
     make_missing_keys,
     open_database,
+    require_data_directory,
     require_own_database,
 )
 from hansa.foundation.plumbing.admin_acts import record_operator_act
@@ -71,6 +72,7 @@ async def rotate_key(
 
     Raises: Refused, BadKey, and what joining the ground raises.
     """
+    require_data_directory(settings)
     seal = Seal(Keyring(settings.data_dir))
 
     async def rotate(tx: Tx) -> federation.RegistryKey:
@@ -98,6 +100,8 @@ async def adopt_database(settings: Settings) -> list[str]:
             await federation.replace_sealed_key(tx, settings, seal)
         return changed
 
+    if settings.database_url is None:
+        require_data_directory(settings)
     async with open_database(settings) as dsn:
         await bring_up_to_date(dsn)
         async with _connected(dsn) as database:
@@ -107,7 +111,7 @@ async def adopt_database(settings: Settings) -> list[str]:
 
 
 def trust_bundle(settings: Settings) -> str:
-    """The certificates to trust in this trust domain, in PEM. Raises: Unavailable, BadKey."""
+    """The certificates to trust in this trust domain, in PEM. Raises: NoRegistry, Unavailable, BadKey."""
     return _authority(settings).bundle_pem
 
 
@@ -152,6 +156,7 @@ async def list_services(settings: Settings) -> list[federation.ServiceCertificat
 
 
 def _authority(settings: Settings) -> IdentityAuthority:
+    require_data_directory(settings)
     authority = identity_authority(settings)
     if authority is None:
         raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")

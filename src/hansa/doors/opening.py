@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
@@ -9,17 +10,20 @@ from time import monotonic
 import structlog
 
 from hansa.doors import assembly
+from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Database, Tx, require_reachable
+from hansa.foundation.plumbing.database import Database, Tx, address_of, require_reachable
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
     EmbeddedPostgres,
     EmbeddedPostgresNotRunning,
+    NoRegistry,
+    require_cluster,
     running_dsn,
 )
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys import VARIABLE_PREFIX, Keyring
 from hansa.foundation.plumbing.mail import mailbox
-from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.migrate import has_schema, migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.positions import is_settled, settle_positions
 from hansa.foundation.plumbing.registry_identity import own_identity, record_identity, require_own
@@ -54,7 +58,10 @@ async def open_ground(settings: Settings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def open_database(settings: Settings) -> AsyncIterator[str]:
-    """The database alone, whatever is in it and whether it is in use or not; yields its DSN."""
+    """The database alone, whatever is in it and whether it is in use or not; yields its DSN.
+
+    Raises: NoRegistry, Unavailable, EmbeddedPostgresFailed.
+    """
     if settings.database_url is not None:
         await require_reachable(settings.database_url)
         yield settings.database_url
@@ -62,6 +69,7 @@ async def open_database(settings: Settings) -> AsyncIterator[str]:
     try:
         running = running_dsn(settings.data_dir)
     except EmbeddedPostgresNotRunning:
+        require_cluster(settings.data_dir)
         async with _embedded_server(settings) as dsn:
             yield dsn
     else:
@@ -87,13 +95,32 @@ async def join_ground(settings: Settings) -> AsyncIterator[str]:
     """The database that the registry uses, whether it serves or rests; yields its DSN.
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
+
+    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the ground raises.
     """
     if settings.database_url is not None:
+        await _require_schema(settings.database_url)
         await bring_up_to_date(settings.database_url)
         yield settings.database_url
         return
     async with AsyncExitStack() as stack:
         yield await _join_embedded(settings, stack)
+
+
+def require_data_directory(settings: Settings) -> None:
+    """Raises: NoRegistry, unless a registry keeps its keys in the data directory or is given them."""
+    if settings.database_url is None:
+        require_cluster(settings.data_dir)
+    elif not (settings.data_dir / "keys").is_dir() and not any(
+        name.startswith(VARIABLE_PREFIX) for name in os.environ
+    ):
+        raise NoRegistry(settings.data_dir)
+
+
+async def _require_schema(dsn: str) -> None:
+    await require_reachable(dsn)
+    if not await has_schema(dsn):
+        raise Unavailable(f"no registry in the database at {address_of(dsn)}; `hansa serve` makes one")
 
 
 async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
@@ -103,6 +130,7 @@ async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
             dsn = running_dsn(settings.data_dir)
             await bring_up_to_date(dsn)
         except EmbeddedPostgresNotRunning:
+            require_cluster(settings.data_dir)
             try:
                 return await stack.enter_async_context(open_ground(settings))
             except DataDirectoryInUse:
@@ -182,7 +210,10 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     try:
         fail_closed = settings.event_emitter_fail_closed
         await database.act(_settle_positions)
-        await database.act(lambda tx: journal.settle_policies(tx, fail_closed=fail_closed))
+        registry_did = f"did:{settings.did_method}:{REGISTRY_ACCOUNT}"
+        await database.act(
+            lambda tx: journal.settle_policies(tx, fail_closed=fail_closed, registry_did=registry_did)
+        )
         await database.act(lambda tx: journal.settle_reactors(tx, assembly.REACTORS))
         await database.act(journal.keep_partitions_ahead)
         await database.act(lambda tx: _found(tx, settings))

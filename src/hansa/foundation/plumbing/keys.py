@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 from hansa.foundation.plumbing.settings import SECRET
 from hansa.foundation.words.secrets import new_hex
 
+VARIABLE_PREFIX = "HANSA_KEY_"
+
 
 class BadKey(Exception):
     """A key that cannot be used; the message is one line."""
@@ -90,7 +92,7 @@ class Keyring:
 
 def variable_of(name: str) -> str:
     """The variable that holds the key of that name; with `_FILE` after it, the one that names its file."""
-    return "HANSA_KEY_" + name.upper().replace("-", "_")
+    return VARIABLE_PREFIX + name.upper().replace("-", "_")
 
 
 def secret_in(place: str, content: bytes) -> str:

@@ -13,10 +13,16 @@ LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
 
-async def migrate(dsn: str, revision: str = "head") -> None:
-    """Bring the schema of the database to this version, or an empty one to an older revision; quick when it is there."""
-    if await schema_revision(dsn) != (newest_revision() if revision == "head" else revision):
-        await asyncio.to_thread(_upgrade, dsn, revision)
+async def migrate(dsn: str, schema: str | None = None) -> None:
+    """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there."""
+    wanted = schema or newest_schema()
+    if await present_schema(dsn) != wanted:
+        await asyncio.to_thread(_upgrade, dsn, wanted)
+
+
+async def has_schema(dsn: str) -> bool:
+    """Whether a registry was ever started on this database."""
+    return await present_schema(dsn) is not None
 
 
 def migrations_directory() -> Path:
@@ -25,18 +31,18 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
-def newest_revision() -> str:
-    """The revision of the schema that this version works on."""
+def newest_schema() -> str:
+    """The number of the last migration of this version."""
     return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
 
 
-def has_revision(revision: str) -> bool:
-    """Whether this version knows that revision of the schema."""
-    return any(path.name.partition("_")[0] == revision for path in migrations_directory().glob("[0-9]*.py"))
+def knows_schema(number: str) -> bool:
+    """Whether this version has the migration of that number."""
+    return any(path.name.partition("_")[0] == number for path in migrations_directory().glob("[0-9]*.py"))
 
 
-async def schema_revision(dsn: str) -> str | None:
-    """The revision of the database's schema, None without one."""
+async def present_schema(dsn: str) -> str | None:
+    """The number of the last migration that was applied; None before the first."""
     connection = await asyncpg.connect(dsn)
     try:
         if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:

@@ -73,6 +73,10 @@ UPDATE catalogue_card SET status = $2,
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
 """
 
+_NAMES_OF_AGENTS = """
+SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NULL AND NOT is_erased
+"""
+
 _COUNT_CLASSES = """
 SELECT coalesce(sum(cards), 0)::bigint
 FROM (SELECT *, false AS unlisted, 'active' AS status FROM catalogue_card_class) c WHERE {conditions}
@@ -199,6 +203,12 @@ async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     condition = _BY_KEY[type(key)]
     row = await tx.fetchrow(f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
     return None if row is None else _card(row)
+
+
+async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The names on the cards of these own agents, by DID."""
+    rows = await tx.fetch(_NAMES_OF_AGENTS, dids)
+    return {row["did"]: row["name"] for row in rows}
 
 
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:

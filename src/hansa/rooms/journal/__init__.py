@@ -20,7 +20,7 @@ from hansa.rooms.journal.fold import (
     fold_supply,
     horizon,
 )
-from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
+from hansa.rooms.journal.ledger_readings import AccountCount, AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.reactors import Reactor, pass_over, run_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
@@ -39,6 +39,7 @@ __all__ = [
     "NOTHING_FOLDED",
     "ORIGIN",
     "RECORDED_TRANSACTIONS",
+    "AccountCount",
     "AccountKey",
     "CursorInvalid",
     "EventCounts",

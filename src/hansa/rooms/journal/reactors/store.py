@@ -122,7 +122,7 @@ async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
     """Whether there is something to react to, and the time has come."""
     following = _next_of(types, columns="1", place="reactor.xid, reactor.seq")
     due: bool = await tx.fetchval(
-        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) WHERE {_DUE})",  # noqa: S608
+        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE {_DUE})",  # noqa: S608
         name,
         types,
         1,
