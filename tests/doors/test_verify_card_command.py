@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hansa.doors.operate import app
+from hansa.doors.commands.program import app
 from hansa.rooms import federation
 from tests.operation.registry_process import run
 

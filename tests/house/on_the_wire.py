@@ -220,6 +220,7 @@ _.issued_by
 _.issuer
 _.issuer_did
 _.items
+_.jwks_url
 _.key_id
 _.key_name
 _.key_pem

@@ -20,18 +20,19 @@ from hansa.rooms.journal.fold import (
     fold_supply,
     horizon,
 )
-from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
+from hansa.rooms.journal.ledger_readings import AccountCount, AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.reactors import Reactor, run_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
 from hansa.rooms.journal.routes import router
 from hansa.rooms.journal.schemas import EventsPageOut
-from hansa.rooms.journal.store import StoredEvent, newest_sequence, sequence_of
+from hansa.rooms.journal.store import StoredEvent, newest_position, newest_sequence, sequence_of
 
 __all__ = [
     "NOTHING_FOLDED",
     "ORIGIN",
     "RECORDED_TRANSACTIONS",
+    "AccountCount",
     "AccountKey",
     "CursorInvalid",
     "EventCounts",
@@ -59,6 +60,7 @@ __all__ = [
     "horizon",
     "keep_partitions_ahead",
     "list_events",
+    "newest_position",
     "newest_sequence",
     "router",
     "run_reactors",
