@@ -220,6 +220,7 @@ _.issued_by
 _.issuer
 _.issuer_did
 _.items
+_.jwks_url
 _.key_id
 _.key_name
 _.key_pem
@@ -313,6 +314,7 @@ _.plain_api_key
 _.position
 _.position_id
 _.positions
+_.previous_status
 _.pricing
 _.private_key_pem
 _.protected

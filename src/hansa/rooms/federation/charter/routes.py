@@ -52,7 +52,7 @@ async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryK
     "/admin/registry-signing-key/rotate",
     responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid),
 )
-async def rotate_signing_key(
+async def rotate_registry_key(
     administrator: Administrator, db: Db, settings: Config, seal: Sealing, body: RotateKeyIn | None = None
 ) -> RotatedKey:
     """Sign with a new key from now on, in every process. The key before stays in the key set for seven days."""
