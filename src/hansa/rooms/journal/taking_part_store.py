@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
 
-from .audience import PARTIES
+from .parties import PARTIES
 from .reading_store import OLDEST_OPEN, RARE, Place
 from .store import COLUMNS, StoredEvent, stored
 
