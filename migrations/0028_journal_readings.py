@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0028"
-down_revision = "0025"
+down_revision = "0026"
 
 SQL = """
 -- The system account under which facts about the registry itself are filed; written at every start.

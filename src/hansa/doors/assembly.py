@@ -95,6 +95,7 @@ SWEEPS: tuple[Sweep, ...] = (
 )
 
 ROUNDS: tuple[Round, ...] = (
+    Round("agents: pay owed grants", 5, agents.pay_owed_grants),
     Round("catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)),
     Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
     Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import require_short, run_act, settings_from
+from hansa.doors.commands.execution import failures_in_one_line, require_short, run_act, settings_from
 from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 
@@ -47,12 +47,6 @@ def rotate_key(
 def bundle(data_dir: DataDir = None) -> None:
     """Print the certificates to trust in this registry's trust domain, in PEM."""
     from hansa.doors import by_hand
-    from hansa.foundation.plumbing.keys import BadKey
-    from hansa.foundation.words.errors import Refused
 
-    try:
+    with failures_in_one_line():
         typer.echo(by_hand.trust_bundle(settings_from(data_dir=data_dir)), nl=False)
-    except Refused as trouble:
-        fail(trouble.detail)
-    except BadKey as trouble:
-        fail(str(trouble))

@@ -183,10 +183,11 @@ async def require_reachable(dsn: str) -> None:
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
         reason = " ".join(str(trouble).split()) or type(trouble).__name__
-        raise Unavailable(f"The database at {_address(dsn)} cannot be used: {reason}.") from trouble
+        raise Unavailable(f"The database at {address_of(dsn)} cannot be used: {reason}.") from trouble
 
 
-def _address(dsn: str) -> str:
+def address_of(dsn: str) -> str:
+    """Where the database is, without the password."""
     parts = urlsplit(dsn)
     host = parts.netloc.rpartition("@")[2] or ",".join(parse_qs(parts.query).get("host", []))
     return f"{host}{parts.path}"

@@ -8,6 +8,9 @@ requests_total = Counter("hansa_http_requests", "Requests answered.", ["method",
 request_seconds = Histogram(
     "hansa_http_request_seconds", "Time to answer.", ["method", "route"], buckets=LATENCY_BUCKETS
 )
+connections_cut_off_total = Counter(
+    "hansa_connections_cut_off", "Connections that the registry ended or refused, by reason.", ["reason"]
+)
 requests_under_way = Gauge("hansa_http_requests_under_way", "Requests being answered now.")
 supply_delta = Gauge(
     "hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units."
@@ -35,6 +38,8 @@ feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets o
 feed_readers_dropped_total = Counter(
     "hansa_feed_readers_dropped", "Sockets ended because they read too slowly."
 )
+job_failing = Gauge("hansa_job_failing", "1 while the last try of a background job has failed.", ["job"])
+job_failures_total = Counter("hansa_job_failures", "Failed tries of background jobs.", ["job"])
 reactions_total = Counter(
     "hansa_reactions", "Events that reactors of this process have reacted to.", ["reactor"]
 )

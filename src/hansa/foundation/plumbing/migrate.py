@@ -15,8 +15,13 @@ LOCK_TIMEOUT = "10s"
 
 async def migrate(dsn: str) -> None:
     """Bring the schema of the database to this version; quick when it is there already."""
-    if await _present(dsn) != _newest():
+    if await present_schema(dsn) != newest_schema():
         await asyncio.to_thread(_upgrade, dsn)
+
+
+async def has_schema(dsn: str) -> bool:
+    """Whether a registry was ever started on this database."""
+    return await present_schema(dsn) is not None
 
 
 def migrations_directory() -> Path:
@@ -25,11 +30,13 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
-def _newest() -> str:
+def newest_schema() -> str:
+    """The number of the last migration of this version."""
     return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
 
 
-async def _present(dsn: str) -> str | None:
+async def present_schema(dsn: str) -> str | None:
+    """The number of the last migration that was applied; None before the first."""
     connection = await asyncpg.connect(dsn)
     try:
         if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:

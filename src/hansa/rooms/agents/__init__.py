@@ -11,6 +11,7 @@ from hansa.rooms.agents.capabilities import (
 )
 from hansa.rooms.agents.check import check_agent
 from hansa.rooms.agents.documents import root_router
+from hansa.rooms.agents.grants import pay_owed_grants
 from hansa.rooms.agents.keys import newest_keys
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
@@ -70,6 +71,7 @@ __all__ = [
     "of_developer",
     "owned_among",
     "owner_of",
+    "pay_owed_grants",
     "pays_plainly",
     "preview_payment",
     "reinstate",

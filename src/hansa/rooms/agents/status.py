@@ -4,6 +4,7 @@ Each act locks the agent, so of two at once the second sees what the first has d
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -76,7 +77,7 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
-    return await store.agents_of(tx, developer_id)
+    return await _currently_named(tx, await store.agents_of(tx, developer_id))
 
 
 async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
@@ -89,12 +90,14 @@ async def page_of_developer(
 ) -> tuple[list[OwnedAgent], int]:
     """A page of the same, and how many there are."""
     page = await store.agents_of(tx, developer_id, limit=limit, offset=offset)
-    return page, await store.count_agents_of(tx, developer_id)
+    return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
 
 
 async def hear(tx: Tx, did: str) -> datetime | None:
-    """Note that an agent lives; None when that was noted within the last seconds."""
-    return await store.hear(tx, did)
+    """Note an agent's heartbeat, on its card too; None when one was noted within the last seconds."""
+    heard_at = await store.hear(tx, did)
+    await catalogue.note_heartbeat(tx, did)
+    return heard_at
 
 
 async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
@@ -108,6 +111,12 @@ async def owner_of(tx: Tx, did: str) -> int | None:
     """The developer who created the agent; None: there is no such agent here."""
     found = await store.find_standing(tx, did)
     return found.developer_id if found else None
+
+
+async def _currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAgent]:
+    """The agents under the names of their cards, which may have changed since they were created."""
+    names = await catalogue.names_of_agents(tx, [agent.did for agent in agents])
+    return [replace(agent, name=names.get(agent.did, agent.name)) for agent in agents]
 
 
 def _ended(status: str | None) -> Literal["revoked", "not_found"]:

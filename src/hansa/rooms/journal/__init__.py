@@ -26,7 +26,7 @@ from hansa.rooms.journal.reactors import Reactor, run_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
 from hansa.rooms.journal.routes import router
 from hansa.rooms.journal.schemas import EventsPageOut
-from hansa.rooms.journal.store import StoredEvent, newest_sequence, sequence_of
+from hansa.rooms.journal.store import StoredEvent, newest_position, newest_sequence, sequence_of
 
 __all__ = [
     "NOTHING_FOLDED",
@@ -60,6 +60,7 @@ __all__ = [
     "horizon",
     "keep_partitions_ahead",
     "list_events",
+    "newest_position",
     "newest_sequence",
     "router",
     "run_reactors",

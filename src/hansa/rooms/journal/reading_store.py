@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .store import COLUMNS, StoredEvent, stored
 
 # The words of the partial indexes: the types that a transfer writes are in none of them.
 RARE = "event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')"
 FREQUENT = frozenset({"LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected"})
-
-OLDEST_OPEN = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 _AFTER = f"""
 SELECT {COLUMNS} FROM journal_event

@@ -115,6 +115,13 @@ async def add_month(tx: Tx, months_ahead: int) -> bool:
     return made
 
 
+async def newest_position(tx: Tx) -> int:
+    """The highest position of an event, 0 without any. Until the transaction ends, nobody else appends."""
+    await tx.execute("LOCK TABLE journal_event IN SHARE ROW EXCLUSIVE MODE")
+    position: int = await tx.fetchval("SELECT coalesce(max(xid), 0) FROM journal_event")
+    return position
+
+
 async def sequence_of(tx: Tx, key: str) -> int | None:
     """The sequence number of the event with that key."""
     seq: int | None = await tx.fetchval("SELECT seq FROM journal_event WHERE idempotency_key = $1", key)

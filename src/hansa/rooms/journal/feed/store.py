@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
 
 
@@ -34,11 +35,9 @@ class TicketBearer:
     now: datetime
 
 
-_OLDEST_OPEN = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-
 _AFTER = f"""
 SELECT {COLUMNS} FROM journal_event
-WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {_OLDEST_OPEN})
+WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {OLDEST_OPEN})
 ORDER BY xid, seq LIMIT $3
 """  # noqa: S608
 
@@ -55,7 +54,7 @@ RETURNING kind, subject, session, bearer_until, clock_timestamp() AS now
 
 async def horizon(tx: Tx) -> Place:
     """The place before the oldest open transaction: whatever stands before it is there to stay."""
-    xid: int = await tx.fetchval(f"SELECT {_OLDEST_OPEN}")
+    xid: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
     return Place(xid, 0)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.journal.reading_store import FREQUENT, OLDEST_OPEN, RARE, Place
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
 
 
@@ -121,7 +122,7 @@ async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
     """Whether there is something to react to, and the time has come."""
     following = _next_of(types, columns="1", place="reactor.xid, reactor.seq")
     due: bool = await tx.fetchval(
-        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) WHERE {_DUE})",  # noqa: S608
+        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE {_DUE})",  # noqa: S608
         name,
         types,
         1,
