@@ -186,7 +186,6 @@ async def require_reachable(dsn: str) -> None:
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
         reason = " ".join(str(trouble).split()) or type(trouble).__name__
         raise Unavailable(f"The database at {address_of(dsn)} cannot be used: {reason}.") from trouble
-
     if version.major < LOWEST_POSTGRESQL:
         raise Unavailable(
             f"The database at {address_of(dsn)} is PostgreSQL {version.major}.{version.micro};"
