@@ -53,7 +53,7 @@ class Keyring:
         try:
             return str(self._directory / file), self._content(file, make)
         except OSError as trouble:
-            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
+            raise _unusable(self._directory, name, trouble) from trouble
 
     def secret(self, name: str) -> str:
         """The shared secret of that name, made if there is none; its file may be replaced.
@@ -63,7 +63,7 @@ class Keyring:
         try:
             text = self._content(name, lambda: new_hex("").encode()).decode("ascii", "replace").strip()
         except OSError as trouble:
-            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
+            raise _unusable(self._directory, name, trouble) from trouble
         if not SECRET.fullmatch(text):
             raise BadKey(
                 f"{self._directory / name} is refused; allowed is 16 to 256 visible ASCII characters"
@@ -92,6 +92,13 @@ def private_key_in(place: str, pem: bytes) -> Ed25519PrivateKey:
 def private_pem(key: Ed25519PrivateKey) -> bytes:
     """PKCS#8 in PEM, unencrypted."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _unusable(directory: Path, name: str, trouble: OSError) -> BadKey:
+    reason = (trouble.strerror or str(trouble)).lower()
+    return BadKey(
+        f"HANSA_DATA_DIR={str(directory.parent)!r}: the key {name} can be neither read nor made: {reason}"
+    )
 
 
 def _write_once(path: Path, content: bytes) -> None:

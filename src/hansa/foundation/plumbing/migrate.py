@@ -8,15 +8,28 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 import hansa
+from hansa.foundation.plumbing.database import address_of
+from hansa.foundation.words.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
 
 async def migrate(dsn: str) -> None:
-    """Bring the schema of the database to this version; quick when it is there already."""
+    """Bring the schema of the database to this version; quick when it is there already.
+
+    Raises: Unavailable when the role may not change the schema.
+    """
     if await present_schema(dsn) != newest_schema():
-        await asyncio.to_thread(_upgrade, dsn)
+        try:
+            await asyncio.to_thread(_upgrade, dsn)
+        except Exception as trouble:
+            if (refusal := _refusal_of_the_server(trouble)) is None:
+                raise
+            raise Unavailable(
+                f"the schema of the database at {address_of(dsn)} cannot be brought up to date: {refusal};"
+                " the role of DATABASE_URL must own the database, or be granted CREATE on it and on its schema public"
+            ) from trouble
 
 
 async def has_schema(dsn: str) -> bool:
@@ -45,6 +58,14 @@ async def present_schema(dsn: str) -> str | None:
         return version
     finally:
         await connection.close()
+
+
+def _refusal_of_the_server(trouble: Exception) -> str | None:
+    """What the server refuses the role, if that is what went wrong."""
+    from psycopg.errors import InsufficientPrivilege
+
+    cause = getattr(trouble, "orig", None) or trouble
+    return str(cause).splitlines()[0] if isinstance(cause, InsufficientPrivilege) else None
 
 
 def _upgrade(dsn: str) -> None:

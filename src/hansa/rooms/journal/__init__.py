@@ -22,7 +22,7 @@ from hansa.rooms.journal.fold import (
 )
 from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
-from hansa.rooms.journal.reactors import Reactor, run_reactors, settle_reactors
+from hansa.rooms.journal.reactors import Reactor, read_reactors, run_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
 from hansa.rooms.journal.routes import router
 from hansa.rooms.journal.schemas import EventsPageOut
@@ -60,6 +60,7 @@ __all__ = [
     "keep_partitions_ahead",
     "list_events",
     "newest_sequence",
+    "read_reactors",
     "router",
     "run_reactors",
     "sequence_of",
