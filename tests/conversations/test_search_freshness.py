@@ -1,6 +1,5 @@
 """A card that was written is found by the next search of the same process (decision 0032)."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest

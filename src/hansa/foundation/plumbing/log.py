@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from hansa.foundation.plumbing.log_noise import NoiseFilter
 from hansa.foundation.plumbing.request_log import request_log
 
 SECRET_WORDS = ("password", "secret", "token", "authorization", "private_key", "recovery", "api_key")
@@ -41,6 +42,7 @@ def configure_logs(level: str, form: str) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(NoiseFilter())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

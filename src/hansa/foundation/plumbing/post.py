@@ -74,6 +74,11 @@ async def waiting_mail(tx: Tx) -> Waiting:
     return Waiting(**row)
 
 
+async def forget_all_letters(tx: Tx) -> int:
+    """Delete every e-mail that waits; returns how many there were."""
+    return int((await tx.execute("DELETE FROM plumbing_letter")).removeprefix("DELETE "))
+
+
 async def hand_over(runtime: Runtime) -> None:
     """Hand the letters that are due to the mail server."""
     while due := await runtime.database.act(_claim):

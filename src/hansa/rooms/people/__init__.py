@@ -9,10 +9,16 @@ from .deletion import carry_out_due as carry_out_due_deletions
 from .deletion import router as deletion_router
 from .ended import forget_ended
 from .invites import router as invites_router
-from .recovery import answer_forgotten_passwords, check_password_setter
+from .recovery import answer_forgotten_passwords, check_password_setter, leave_forgotten_unanswered
 from .routes import router
 from .store import names_of
-from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries, waiting_deliveries
+from .webhooks import (
+    WebhookEvent,
+    enqueue_webhook,
+    forget_old_deliveries,
+    waiting_deliveries,
+    withhold_deliveries,
+)
 from .webhooks import router as webhooks_router
 from .webhooks import send_due as send_webhooks
 
@@ -35,9 +41,11 @@ __all__ = [
     "has_administrator",
     "invites_router",
     "is_account_closed",
+    "leave_forgotten_unanswered",
     "names_of",
     "router",
     "send_webhooks",
     "waiting_deliveries",
     "webhooks_router",
+    "withhold_deliveries",
 ]

@@ -15,6 +15,7 @@ from .values import (
     Domain,
     FederationUrl,
     Host,
+    PerMinute,
     SmtpUrl,
     Url,
     Words,
@@ -23,7 +24,6 @@ from .values import (
     directory,
     mail_sender,
     places,
-    reads_limit,
     roles,
     secret,
     supply,
@@ -92,11 +92,13 @@ class Settings(UnbuiltSettings, BaseSettings):
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
 
+    connections_per_address: int = Field(default=1000, ge=1, le=1_000_000)
     trusted_proxies: Annotated[Words, AfterValidator(addresses)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
-    rate_limit_reads: Annotated[int, BeforeValidator(reads_limit), Field(ge=0)] = 6000
+    rate_limit_reads: PerMinute = 6000
+    rate_limit_writes: PerMinute = 0
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
     eventstore_ws_auth_required: bool = False
     event_emitter_fail_closed: bool = False

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from hansa.foundation.words.did import RESERVED_NAMESPACES
 from hansa.foundation.words.money import (
@@ -182,9 +182,9 @@ def directory(value: object) -> object:
     return value
 
 
-def reads_limit(value: object) -> object:
+def per_minute(value: object) -> object:
     if isinstance(value, str) and value != "off" and not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII):
-        raise ValueError("a whole number of reads a minute, or off")
+        raise ValueError("a whole number of requests a minute, or off")
     return 0 if value == "off" else value
 
 
@@ -202,4 +202,5 @@ Domain = Annotated[str, AfterValidator(domain)]
 Url = Annotated[str, AfterValidator(base_url)]
 FederationUrl = Annotated[str, AfterValidator(federation_url)]
 Decimals = Annotated[str, AfterValidator(decimal)]
+PerMinute = Annotated[int, BeforeValidator(per_minute), Field(ge=0)]
 Words = Annotated[list[str], BeforeValidator(words)]

@@ -4,7 +4,7 @@ from .reading import waiting_deliveries
 from .routes import router
 from .rules import WebhookEvent
 from .sending import send_due
-from .sweeping import forget_old_deliveries
+from .sweeping import forget_old_deliveries, withhold_deliveries
 from .telling import enqueue_webhook
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "router",
     "send_due",
     "waiting_deliveries",
+    "withhold_deliveries",
 ]
