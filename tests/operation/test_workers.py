@@ -72,9 +72,7 @@ async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryP
     ) as http:
         for _ in range(20):
             assert (await http.get(path)).status_code == 200
-        counted = (
-            f'hansa_http_requests_total{{method="GET",route="/public/registry-config",status="200"}} 20.0'
-        )
+        counted = 'hansa_http_requests_total{method="GET",route="/public/registry-config",status="200"} 20.0'
         for _ in range(6):
             assert counted in (await http.get("/metrics")).text.splitlines()
         os.kill(workers_of(registry)[0], signal.SIGKILL)
