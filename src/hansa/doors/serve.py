@@ -22,7 +22,7 @@ from hansa.doors.agent_connections import AgentConnections
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
-from hansa.doors.http.reception import Reception
+from hansa.doors.http.reception import Placed, Reception
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime, require_signing_key
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
@@ -194,12 +194,16 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.
         await super().startup([])
-        self.servers = [Reception(one, self._connection, self.config.ssl) for one in sockets or ()]  # type: ignore[misc]
+        addresses = self.config.loaded_app.state.address_counts
+        self.servers = [
+            Reception(one, self._connection, self.config.ssl, addresses)  # type: ignore[misc]
+            for one in sockets or ()
+        ]
         if self._ready_line:
             print(self._ready_line, flush=True)  # noqa: T201
 
-    def _connection(self) -> asyncio.Protocol:
-        return self.config.http_protocol_class(  # type: ignore[call-arg]
+    def _connection(self) -> Placed:
+        return self.config.http_protocol_class(  # type: ignore[call-arg,return-value]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
 

@@ -12,6 +12,9 @@ requests_total = Counter("hansa_http_requests", "Requests answered.", ["method",
 request_seconds = Histogram(
     "hansa_http_request_seconds", "Time to answer.", ["method", "route"], buckets=LATENCY_BUCKETS
 )
+connections_cut_off_total = Counter(
+    "hansa_connections_cut_off", "Connections that the registry ended or refused, by reason.", ["reason"]
+)
 requests_under_way = Gauge(
     "hansa_http_requests_under_way", "Requests being answered now.", multiprocess_mode="livesum"
 )

@@ -9,6 +9,7 @@ from fastapi.security import APIKeyHeader
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
@@ -87,7 +88,8 @@ OFFSET_MAX = 2**31 - 1
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
 
-def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
+@judged_once
+async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
     """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""
     values = request.headers.getlist("bootstrap-token")
     if len(values) != 1 or not 0 < len(values[0]) <= TOKEN_MAX_CHARACTERS:

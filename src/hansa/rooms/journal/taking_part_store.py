@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
-from .audience import PARTIES
-from .reading_store import OLDEST_OPEN, RARE, Place
+from .parties import PARTIES
+from .reading_store import RARE, Place
 from .store import COLUMNS, StoredEvent, stored
 
 # What the ledger records is found by the transaction.
