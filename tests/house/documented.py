@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-import click
 import typer
 from fastapi.routing import iter_route_contexts
 from prometheus_client import Counter
@@ -82,7 +82,7 @@ def commands() -> frozenset[str]:
     return frozenset(_commands_below(typer.main.get_command(app), ""))
 
 
-def _commands_below(command: click.Command, path: str) -> Iterator[str]:
+def _commands_below(command: Any, path: str) -> Iterator[str]:
     children = getattr(command, "commands", None)
     if not children:
         yield path

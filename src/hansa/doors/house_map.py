@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import click
 import typer
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
@@ -147,7 +147,7 @@ def _command_rows() -> Iterator[Sequence[str]]:
     yield from _commands_below(typer.main.get_command(app), "hansa")
 
 
-def _commands_below(command: click.Command, path: str) -> Iterator[Sequence[str]]:
+def _commands_below(command: Any, path: str) -> Iterator[Sequence[str]]:
     children = getattr(command, "commands", None)
     if not children:
         yield f"`{path}`", (command.help or "").partition("\n\n")[0].replace("\n", " ")
