@@ -342,14 +342,14 @@ async def test_a_forged_place_is_answered_or_refused(registry, place):
 
 
 async def follow(registry, query):
-    """Read on until a page is empty; the names seen, in order, and the place to come back to."""
+    """Read on until everything is read; the names seen, in order. The query then resumes from there."""
     seen = []
     while True:
         page = (await registry.get("/agent-cards/", params=query)).json()
-        query["next"] = page["next"]
-        if not page["items"]:
-            return seen
         seen += [item["name"] for item in page["items"]]
+        query["next"] = page["next"] or page["resume"]
+        if page["next"] is None:
+            return seen
 
 
 async def test_a_follower_hears_of_every_change_and_then_of_nothing(registry):
