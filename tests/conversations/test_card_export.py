@@ -188,7 +188,7 @@ async def test_an_export_stays_verifiable_as_of_its_time_after_its_key_is_retire
     assert after != before
     jwks = read_keys(await keys_of(registry))
     assert {verify_card(text, jwks).code for text in (before, after)} == {"verified"}
-    history = read_keys((await registry.get("/public/registry-keys")).json())
+    history = read_keys((await registry.http.get("/.well-known/registry-jwks-history.json")).json())
     signed_at = verify_card(before, history).signed_at
     later = signed_at + timedelta(days=8)
     assert verify_card(before, history, at=signed_at).code == "verified"

@@ -57,6 +57,19 @@ async def licence_of(administrator: TestDeveloper, trust_domain: str) -> dict[st
 # Federation licences.
 
 
+async def test_a_licence_key_is_not_issued_for_the_registrys_own_trust_domain(
+    administrator: TestDeveloper,
+):
+    registry = administrator.registry
+    own = {"trust_domain": registry.settings.trust_domain}
+    answer = await registry.post(KEYS, json=own, headers=administrator.headers)
+    assert answer.status_code == 422, answer.text
+    assert (answer.json()["error"]["code"], answer.json()["error"]["field"]) == (
+        "FEDERATION_LICENCE_SELF",
+        "trust_domain",
+    )
+
+
 @pytest.mark.parametrize("path", ROUTES)
 async def test_an_admitted_registry_reads_the_internal_routes_by_its_licence_key(
     registry: TestRegistry, path: str
@@ -204,8 +217,12 @@ async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit
     acts = ("suspend", "reinstate", "revoke")
     for act in acts:
         await change(administrator, licence["id"], act)
-    found = await registry.get(f"/events/aggregate/{licence['id']}", headers=registry.internal)
-    events = [(event["event_type"], event["data"]) for event in found.json()["items"]]
+    found = await registry.get("/events/aggregate/did:hansa:system:registry", headers=registry.internal)
+    events = [
+        (event["event_type"], event["data"])
+        for event in found.json()["items"]
+        if event["data"].get("licence_id") == licence["id"]
+    ]
     data = {"licence_id": licence["id"], "trust_domain": "told.example"}
     kinds = ("Issued", "Suspended", "Reinstated", "Revoked")
     assert events == [(f"FederationLicense{kind}", data) for kind in kinds]

@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.words.money import parse_amount
+from hansa.rooms import agents, ledger
 from tests.registry import at_once, card_of
 from tests.rooms.catalogue.pulls.agent_host import PULL_STATUS, pull_cards
 
@@ -352,6 +354,42 @@ async def test_an_empty_treasury_is_reported_and_the_agent_created_all_the_same(
     assert first.created["initial_funding_status"] == "completed"
     assert second.created["initial_funding_status"] == "treasury_empty"
     assert await second.balance() == "0"
+
+
+async def mint(registry, amount, ref="more"):
+    book = ledger.Book.of(registry.settings)
+    await registry.database.act(
+        lambda tx: ledger.mint(
+            tx, amount=parse_amount(amount), ref=ref, amount_max=parse_amount("1000"), book=book
+        )
+    )
+
+
+async def test_a_grant_that_met_an_empty_treasury_stays_due_and_is_paid_once_the_treasury_can(start_registry):
+    registry = await start_registry(genesis_supply="150")
+    await registry.agent()
+    second, third = await registry.agent(), await registry.agent()
+    await agents.pay_owed_grants(registry.runtime)
+    assert (await second.balance(), await third.balance()) == ("0", "0")
+    await mint(registry, "60")
+    await at_once(*(agents.pay_owed_grants(registry.runtime) for _ in range(4)))
+    assert (await second.balance(), await third.balance()) == ("100", "0")
+    await mint(registry, "1000", "plenty")
+    await at_once(*(agents.pay_owed_grants(registry.runtime) for _ in range(4)))
+    await agents.pay_owed_grants(registry.runtime)
+    assert (await second.balance(), await third.balance()) == ("100", "100")
+    assert (await registry.supply())["status"] == "OK"
+
+
+async def test_a_grant_owed_to_a_revoked_agent_is_not_paid(start_registry):
+    registry = await start_registry(genesis_supply="0")
+    agent = await registry.agent()
+    assert agent.created["initial_funding_status"] == "treasury_empty"
+    assert (await registry.http.delete("/api/v1/agents/me", headers=agent.headers)).status_code == 200
+    await mint(registry, "1000")
+    await agents.pay_owed_grants(registry.runtime)
+    (row,) = await sql(registry, "SELECT count(*) FROM ledger_transaction WHERE tx_type = 'grant'")
+    assert row["count"] == 0
 
 
 @pytest.mark.parametrize("switch", [{"genesis_grant_enabled": False}, {"genesis_grant_amount": "0"}])

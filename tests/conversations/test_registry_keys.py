@@ -7,7 +7,9 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.doors.by_hand import adopt_database
 from hansa.doors.opening import open_ground, require_signing_key
+from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.words.jwk import public_key_of
 from hansa.rooms import federation
 from tests.registry import open_registry
@@ -23,6 +25,12 @@ async def key_set(registry):
 
 
 async def history(registry):
+    answer = await registry.http.get("/.well-known/registry-jwks-history.json")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, CACHED)
+    return answer.json()["keys"]
+
+
+async def keys_with_times(registry):
     answer = await registry.get("/public/registry-keys")
     assert (answer.status_code, answer.headers["cache-control"]) == (200, CACHED)
     return answer.json()["keys"]
@@ -82,9 +90,36 @@ async def test_a_key_retired_for_more_than_seven_days_leaves_the_key_set_and_sta
         public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         await registry.database.act(lambda tx, n=number, p=public, a=ago: tx.execute(statement, n, ID, p, a))
     assert kids(await key_set(registry)) == ["#8", "#1"]
+    assert kids(await keys_with_times(registry)) == ["#8", "#1"]
     assert kids(await history(registry)) == ["#8", "#7", "#1"]
     await rotate(registry)
     assert await signs_with(registry) == f"{ID}#9"
+
+
+async def test_an_administrator_of_the_platform_rotates_the_signing_key_over_http(registry):
+    path = "/admin/registry-signing-key/rotate"
+    (first,) = await key_set(registry)
+    assert (await registry.post(path, json={})).status_code == 401
+    stranger = await registry.administrator("admin_treasury")
+    assert (await registry.post(path, json={}, headers=stranger.headers)).status_code == 403
+    assert await signs_with(registry) == first["kid"]
+
+    administrator = await registry.administrator("admin_platform")
+    answer = await registry.post(path, json={"reason": "Once a year."}, headers=administrator.headers)
+    assert answer.status_code == 200, answer.text
+    rotated = answer.json()
+    assert rotated["kid"] == await signs_with(registry) == f"{ID}#2"
+    second, retired = await key_set(registry)
+    assert retired == first
+    assert {name: rotated[name] for name in second} == second
+    assert rotated["jwks_url"] == "/.well-known/registry-jwks.json"
+    assert rotated["valid_from"] == (await history(registry))[0]["valid_from"]
+    acts = await registry.get("/admin/audit-log", headers=administrator.headers)
+    (recorded,) = [act for act in acts.json()["items"] if act["act"] == "registry_key.rotate"]
+    assert (recorded["subject"], recorded["reason"]) == (f"{ID}#2", "Once a year.")
+
+    # The body is optional.
+    assert (await registry.post(path, headers=administrator.headers)).json()["kid"] == f"{ID}#3"
 
 
 REFUSED = [
@@ -111,21 +146,46 @@ async def test_a_rotation_counts_at_once_in_every_process_and_a_renamed_registry
         assert (await signatory.present_key()).kid == f"{ID}#1"
         await rotate(one)
         assert (await signatory.present_key()).kid == f"{ID}#2"
+        settings = one.settings.model_copy(update={"registry_name": "Grand Été & Co."})
+    assert await adopt_database(settings) == ["name 'Grand Été & Co.'"]
     async with open_registry(dsn, tmp_path, registry_name="Grand Été & Co.") as renamed:
         assert await signs_with(renamed) == "spiffe://hansa.local/registry/Grand-t-Co#3"
         assert len(await key_set(renamed)) == 3
 
 
-async def test_a_registry_that_cannot_open_its_key_does_not_serve_until_it_has_another(
+async def test_a_registry_whose_sealing_key_is_lost_serves_again_once_it_was_adopted_with_another(
+    database_farm, tmp_path
+):
+    dsn = await database_farm.fresh()
+    async with open_registry(dsn, tmp_path) as registry:
+        settings = registry.settings
+        assert await signs_with(registry) == f"{ID}#1"
+    (tmp_path / "keys" / "sealing-key").unlink()
+    with pytest.raises(DatabaseOfAnother, match=r"has not its keys \(sealing-key\)"):
+        async with open_ground(settings):
+            pass
+    assert not (tmp_path / "keys" / "sealing-key").exists(), "no key is made for the database of another"
+    assert await adopt_database(settings) == ["key sealing-key"]
+    async with open_registry(dsn, tmp_path) as registry:
+        assert await signs_with(registry) == f"{ID}#2"
+        await require_signing_key(settings, dsn)
+
+
+async def test_a_database_of_an_older_version_is_adopted_only_by_the_process_whose_keys_open_it(
     database_farm, tmp_path
 ):
     dsn = await database_farm.fresh()
     async with open_registry(dsn, tmp_path / "first") as registry:
         settings = registry.settings
+        await registry.database.act(
+            lambda tx: tx.execute("TRUNCATE plumbing_registry, plumbing_registry_key")
+        )
     elsewhere = settings.model_copy(update={"data_dir": tmp_path / "second"})
-    async with open_ground(elsewhere):
-        with pytest.raises(federation.KeyDoesNotOpen, match="restore that file, or begin a new key"):
-            await require_signing_key(elsewhere, dsn)
-    async with open_registry(dsn, tmp_path / "second") as registry:
-        await rotate(registry)
-        await require_signing_key(elsewhere, dsn)
+    with pytest.raises(federation.KeyDoesNotOpen, match="restore that file, or begin a new key"):
+        async with open_ground(elsewhere):
+            pass
+    async with open_ground(settings):
+        pass
+    with pytest.raises(DatabaseOfAnother):
+        async with open_ground(elsewhere):
+            pass

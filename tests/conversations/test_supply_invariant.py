@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from structlog.testing import capture_logs
 
 from hansa.foundation.words.money import UNIT, units
 from hansa.rooms import auditor
@@ -108,6 +109,40 @@ async def test_the_last_cycle_is_told_beside_the_supply_of_now(purses: Purses) -
     assert verdict["checks"] == dict.fromkeys(("supply", "per_user", "staked_guard", "transactions"), "OK")
     assert (verdict["last_cycle"]["status"], verdict["last_cycle"]["delta"]) == ("OK", "0")
     assert verdict["last_cycle"]["as_of_event_seq"] == cycle.supply.as_of_seq < verdict["as_of_event_seq"]
+
+
+async def test_delta_and_status_of_the_supply_come_from_the_same_reading(purses: Purses) -> None:
+    registry = purses.registry
+    agent = await purses.agent("100")
+    statement = "UPDATE ledger_account SET liquid = liquid + $2 WHERE did = $1"
+
+    async def readings() -> set[tuple[str, str]]:
+        audit = await registry.get("/projections/supply-audit", headers=registry.internal)
+        found = [audit.json(), await registry.supply()]
+        badge = (await registry.get("/public/badge/supply?format=json")).json()
+        checks = found[1]["checks"]
+        assert checks["supply"] == checks["per_user"] == badge["status"]
+        return {(one["delta"], one["status"]) for one in (*found, badge)}
+
+    await purses.execute(statement, agent.did, 1)
+    await registry.database.act(auditor.audit, one_snapshot=True)
+    assert await readings() == {("-0.00000001", "BREACH")}
+    await purses.execute(statement, agent.did, 1)
+    assert await readings() == {("-0.00000002", "BREACH")}
+    await purses.execute(statement, agent.did, -2)
+    assert await readings() == {("0", "OK")}
+
+
+async def test_a_breach_is_logged_as_critical_at_each_cycle_and_once_by_readings(purses: Purses) -> None:
+    agent = await purses.agent("100")
+    await purses.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", agent.did)
+    with capture_logs() as logged:
+        for _ in range(2):
+            await purses.registry.database.act(auditor.audit, one_snapshot=True)
+            assert (await purses.registry.supply())["status"] == "BREACH"
+    breaches = [line for line in logged if line["event"] == "supply invariant breached"]
+    assert [line["log_level"] for line in breaches] == ["critical", "critical"]
+    assert [line["delta_minor"] for line in breaches] == [-1, -1]
 
 
 async def test_whoever_saw_its_transfer_acknowledged_reads_a_verdict_that_includes_it(purses: Purses) -> None:

@@ -541,6 +541,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/consume": _consumption,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
+    "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "POST /api/v1/admin/agents/bulk/suspend": _suspension,
     "POST /api/v1/admin/agents/bulk/reinstate": _suspended,
     "POST /api/v1/admin/agents/bulk/revoke": _suspended,

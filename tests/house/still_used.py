@@ -14,6 +14,8 @@ _._body  # Starlette
 _._json  # Starlette
 _.regex  # Starlette
 _.num_tickets  # ssl
+_.list_commands  # typer
+_.metavar  # typer
 
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy

@@ -1,26 +1,38 @@
 """The commands of the operator."""
 
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
+from typing import Any
 
 import asyncpg
-import click
 import pytest
 import typer.main
 
-from hansa.doors.operate import app
+import hansa
+from hansa.doors.commands.program import app
+from tests.operation.conftest import Launch
 from tests.operation.registry_process import RegistryProcess, run
 
 
-def commands(group: click.Command, *path: str) -> list[tuple[str, ...]]:
-    """Every command and group, as it is typed after `hansa`."""
-    found = [path]
+def commands(group: Any, *path: str) -> dict[tuple[str, ...], Any]:
+    """Every command and group, by what is typed after `hansa`."""
+    found = {path: group}
     for name, command in getattr(group, "commands", {}).items():
         if not command.hidden:
-            found += commands(command, *path, name)
+            found |= commands(command, *path, name)
     return found
 
 
-@pytest.mark.parametrize("command", commands(typer.main.get_command(app)), ids=" ".join)
+EVERY_COMMAND = commands(typer.main.get_command(app))
+
+
+def is_group(path: tuple[str, ...]) -> bool:
+    return hasattr(EVERY_COMMAND[path], "commands")
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 async def test_every_command_explains_itself(tmp_path: Path, command: tuple[str, ...]):
     told = await run(*command, "--help", data_dir=tmp_path / "data")
     assert told.code == 0
@@ -29,10 +41,64 @@ async def test_every_command_explains_itself(tmp_path: Path, command: tuple[str,
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
+async def test_short_help_shows_every_flag_without_a_type(tmp_path: Path, command: tuple[str, ...]):
+    shown = await run(*command, "-h", data_dir=tmp_path / "data")
+    assert (shown.code, shown.complaint) == (0, "")
+    assert "<bool>" not in shown.output
+
+
+async def test_commands_are_listed_by_their_purpose(tmp_path: Path):
+    shown = (await run("--help", data_dir=tmp_path / "data")).output
+    places = [shown.index(f"─ {panel} ─") for panel in ("Run", "Administer", "Inspect", "Develop")]
+    assert places == sorted(places)
+    assert min(shown.index("│ map "), shown.index("│ events ")) > places[-1]
+
+
+async def test_help_is_shown_without_loading_the_service():
+    script = (
+        "import sys\nfrom hansa.doors.operate import main\nsys.argv = ['hansa', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=PIPE, stderr=PIPE)
+    _, loaded = await process.communicate()
+    assert not {"pydantic", "asyncpg", "fastapi", "structlog", "asyncio"} & set(loaded.decode().split())
+
+
 async def test_a_wrong_option_is_a_usage_error(tmp_path: Path):
     ended = await run("serve", "--prot=1", data_dir=tmp_path / "data")
-    assert ended.code == 2
-    assert "--prot" in ended.complaint
+    assert (ended.code, ended.output) == (2, "")
+    assert ended.complaints == [
+        "hansa: No such option: --prot (Possible options: --host, --port). See `hansa serve --help`."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("mint", "Missing option '--amount'. See `hansa mint --help`."),
+        (
+            "serve --port=abc",
+            "Invalid value for '--port': it must be a whole number. See `hansa serve --help`.",
+        ),
+        ("mintt", "No such command 'mintt'. Did you mean 'mint', 'admin'? See `hansa --help`."),
+    ],
+)
+async def test_a_usage_error_is_one_line_without_internals(tmp_path: Path, arguments: str, complaint: str):
+    ended = await run(*arguments.split(), data_dir=tmp_path / "data")
+    assert (ended.code, ended.output, ended.complaints) == (2, "", [f"hansa: {complaint}"])
+
+
+async def test_the_version_is_printed(tmp_path: Path):
+    shown = await run("--version", data_dir=tmp_path / "data")
+    assert (shown.code, shown.output, shown.complaint) == (0, f"hansa {hansa.__version__}\n", "")
+
+
+@pytest.mark.parametrize("path", [path for path in EVERY_COMMAND if not is_group(path)], ids=" ".join)
+async def test_the_help_of_a_command_shows_it_in_use(tmp_path: Path, path: tuple[str, ...]):
+    shown = await run(*path, "--help", data_dir=tmp_path / "data")
+    _, _, examples = shown.output.partition("Example")
+    assert f"hansa {' '.join(path)}" in examples
 
 
 async def test_the_printed_address_leads_to_the_database_in_use(running: RegistryProcess):
@@ -47,8 +113,12 @@ async def test_the_schema_can_be_migrated_while_the_registry_runs(running: Regis
 
 
 @pytest.mark.parametrize("command", ["url", "migrate"])
-async def test_a_registry_that_does_not_run_has_no_database_to_name(tmp_path: Path, command: str):
-    ended = await run("db", command, data_dir=tmp_path / "data")
-    assert ended.code == 1
-    assert ended.output == ""
-    assert ended.complaints == [f"hansa: No embedded PostgreSQL runs in {tmp_path / 'data'}."]
+async def test_a_stopped_registry_has_no_database_in_use(operated: Launch, command: str):
+    registry = operated()
+    await registry.start()
+    await registry.stop()
+    ended = await run("db", command, data_dir=registry.data_dir)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert "is not running" in line
+    assert f"start it with `hansa serve --data-dir {registry.data_dir}`" in line

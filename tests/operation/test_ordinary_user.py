@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.embedded.account import LAUNCHER
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, children_of, health, postgres_pid
 
@@ -28,7 +27,7 @@ def home() -> Iterator[Path]:
 
 
 async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
-    registry = RegistryProcess(home / ".local/share/hansa", as_account=_as_ordinary(home))
+    registry = RegistryProcess(home / ".local/share/hansa", as_account=_as_ordinary())
     registry.log = home / "service.log"
     try:
         await registry.start()
@@ -54,9 +53,9 @@ def modes_in(folder: Path) -> tuple[int, set[int]]:
     return folder.stat().st_mode & 0o777, {entry.stat().st_mode & 0o777 for entry in folder.iterdir()}
 
 
-def _as_ordinary(home: Path) -> list[str]:
-    """Become the ordinary user first; past closed parents of the interpreter it may read, but write nowhere."""
+def _as_ordinary() -> list[str]:
+    """Become the ordinary user first."""
     if ORDINARY is None:
         return []
-    launcher = [sys.executable, "-I", "-S", str(LAUNCHER)]
-    return [*launcher, str(ORDINARY.pw_uid), str(ORDINARY.pw_gid), str(home)]
+    launcher = [sys.executable, "-I", "-S", str(Path(__file__).with_name("as_ordinary.py"))]
+    return [*launcher, str(ORDINARY.pw_uid), str(ORDINARY.pw_gid)]

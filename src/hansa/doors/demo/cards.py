@@ -2,6 +2,9 @@
 
 from typing import Any
 
+DEMO_TAG = "hansa-demo"
+"""What tells agents of demos from all others."""
+
 
 def demo_cards(run: str) -> list[dict[str, Any]]:
     """Five cards; `run` keeps their names apart from those of earlier demos on the same registry."""
@@ -53,5 +56,5 @@ def _card(run: str, name: str, description: str, skill: str, price: str) -> dict
             }
         ],
         "pricing": {"model": "per_request", "base_rate": float(price), "currency": "AVT"},
-        "tags": ["demo", skill],
+        "tags": [DEMO_TAG, skill],
     }

@@ -1,4 +1,4 @@
-"""Two hundred transfers among the agents, and the account that the demo keeps of them for itself."""
+"""Two hundred transfers among the agents, and the balances that the demo expects from their answers."""
 
 import asyncio
 import random
@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import uuid4
 
-from hansa.doors.demo.visitor import DemoAgent, DemoFailed, Visitor
+from hansa.doors.demo.visitor import OK, DemoAgent, DemoFailed, Visitor
 
 TRANSFERS = 200
 AT_ONCE = 8
 REPEATED_EVERY = 10
+PAYMENT_REQUIRED = 402
 
 
 @dataclass(frozen=True)
 class Order:
-    """One transfer about to be asked for."""
+    """One transfer to request."""
 
     number: int
     payer: DemoAgent
@@ -44,7 +45,10 @@ class Tally:
 async def trade(
     visitor: Visitor, agents: list[DemoAgent], tally: Tally, progress: Callable[[], None]
 ) -> None:
-    """Carry out the transfers, several at once; every tenth request is sent twice and must count once."""
+    """Carry out the transfers, several at once; every tenth request is sent twice and must count once.
+
+    Raises: DemoFailed.
+    """
     choice = random.Random(7)  # noqa: S311
     orders = asyncio.Queue[Order]()
     for number in range(TRANSFERS):
@@ -56,9 +60,13 @@ async def trade(
             await _carry_out(visitor, tally, orders.get_nowait())
             progress()
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(AT_ONCE):
-            group.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(work())
+    except ExceptionGroup as failures:
+        # One sentence is printed: the first failure, which ended the others.
+        raise failures.exceptions[0] from None
 
 
 async def _carry_out(visitor: Visitor, tally: Tally, order: Order) -> None:
@@ -69,10 +77,10 @@ async def _carry_out(visitor: Visitor, tally: Tally, order: Order) -> None:
         "message": f"demo order {order.number}",
     }
     answer = await visitor.send("/api/v1/teg/transfer", body, headers)
-    if answer.status_code == 402:  # noqa: PLR2004
+    if answer.status_code == PAYMENT_REQUIRED:
         tally.refused += 1
         return
-    if answer.status_code != 200:  # noqa: PLR2004
+    if answer.status_code != OK:
         raise DemoFailed(f"a transfer answered {answer.status_code}: {answer.text[:300]}")
     tally.count(order, Decimal(answer.json()["fee_amount"]))
     if order.number % REPEATED_EVERY == 0:

@@ -1,121 +1,222 @@
-"""The order of events of the demo, and its verdict."""
+"""The steps of the demo in their order, and the verdict."""
 
 import asyncio
 import os
 import secrets
-import sys
-import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from decimal import Decimal
+from time import monotonic
 from typing import Any
 
 import httpx2
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from hansa.doors.demo.cards import demo_cards
+from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
-from hansa.doors.demo.visitor import DemoAgent, DemoFailed, Visitor
+from hansa.doors.demo.own_registry import own_registry
+from hansa.doors.demo.removal import remove
+from hansa.doors.demo.screen import Screen, Sleep
+from hansa.doors.demo.visitor import DemoAgent, DemoDeveloper, DemoFailed, Visitor
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-START_SECONDS = 60
+STEPS = 5
+# Another process of the registry finds a new card within a second; a machine under load may take longer.
+SETTLE_SECONDS = 60
+SETTLE_PAUSE_SECONDS = 0.2
+REQUEST_SECONDS = 60
+
+Confirm = Callable[[str], bool]
+"""Asks a question of the person at the terminal; returns whether the answer is yes."""
 
 
-async def run_demo(url: str | None, console: Console) -> dict[str, Any]:
-    """Run the whole path against `url`, or against a registry of its own in a temporary directory.
+@dataclass(frozen=True)
+class Options:
+    """How the demo runs.
 
-    Returns the report. Raises: DemoFailed when anything does not go as specified or the books do not add up.
+    `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
+    With `removes` the agents and accounts that the demo made are ended afterwards.
     """
-    if url is not None:
-        return await _visit(url.rstrip("/"), console)
-    async with _registry_of_our_own(console) as own_url:
-        return await _visit(own_url, console)
+
+    confirm: Confirm | None = None
+    removes: bool = False
+    sleep: Sleep = asyncio.sleep
 
 
-async def _visit(url: str, console: Console) -> dict[str, Any]:
-    async with httpx2.AsyncClient(base_url=url, timeout=30, trust_env=False) as http:
+async def run_demo(url: str | None, console: Console, options: Options | None = None) -> dict[str, Any]:
+    """Run every step against `url`, or against a registry of its own in a temporary directory.
+
+    Returns the report. Raises: DemoFailed when anything does not go as specified, the books do not add up, or the
+    confirmation is refused.
+    """
+    options = options or Options()
+    screen = Screen(console, STEPS + options.removes, options.sleep)
+    async with AsyncExitStack() as meanwhile:
+        if url is None:
+            console.print("starting a registry in a temporary directory")
+            url = await meanwhile.enter_async_context(own_registry())
+        url = url.rstrip("/")
+        http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
+        await meanwhile.enter_async_context(http)
         try:
-            return await _tell(Visitor(http), url, console)
+            return await _Demo(Visitor(http, screen), screen, options).run(url)
+        except httpx2.UnsupportedProtocol:
+            raise DemoFailed(f"URL must start with http:// or https://, got {url!r}") from None
+        except httpx2.ConnectError as trouble:
+            raise DemoFailed(
+                f"cannot connect to {http.base_url.netloc.decode()}: {_cause(trouble)}"
+            ) from trouble
         except httpx2.HTTPError as trouble:
-            raise DemoFailed(f"{url} cannot be reached: {type(trouble).__name__}") from trouble
+            raise DemoFailed(f"the connection to {url} failed: {_cause(trouble)}") from trouble
 
 
-async def _tell(visitor: Visitor, url: str, console: Console) -> dict[str, Any]:
-    config = (await visitor.ask("GET", "/api/v1/public/registry-config")).json()
-    unit = config["settlement_currency"]
-    console.print(
-        f"[bold]{config['registry_name']}[/bold] at {url}, trust domain {config['trust_domain']}, unit {unit}"
-    )
-    agents = await _populate(visitor, config["did_method"], console)
-    await _find(visitor, agents[0], console)
-    tally = Tally({agent.did: Decimal(await visitor.balance(agent)) for agent in agents})
-    await _trade_with_progress(visitor, agents, tally, console)
-    report = await _verdict(visitor, agents, tally)
-    _show(report, unit, console)
-    return report
+class _Demo:
+    """One run."""
+
+    def __init__(self, visitor: Visitor, screen: Screen, options: Options) -> None:
+        self._visitor = visitor
+        self._screen = screen
+        self._options = options
+        # Keeps names and addresses apart from those of other runs on the same registry.
+        self._run = secrets.token_hex(4)
+
+    async def run(self, url: str) -> dict[str, Any]:
+        config = await self._read_config(url)
+        await self._confirm(url)
+        self._screen.step(f"register {len(DEVELOPERS)} developers")
+        developers = [await self._register(name) for name in DEVELOPERS]
+        self._screen.step("create 5 agents")
+        agents = await self._create_agents(developers, config["did_method"])
+        self._screen.step("find an agent and read its card")
+        await self._find(agents[0])
+        self._screen.step(f"make {TRANSFERS} transfers")
+        tally = Tally({agent.did: Decimal(await self._visitor.balance(agent)) for agent in agents})
+        with self._screen.bar("transfers", TRANSFERS) as advance:
+            await trade(self._visitor, agents, tally, advance)
+        self._screen.step("check every balance and the supply")
+        report = await self._verdict(agents, tally)
+        _show(report, config["settlement_currency"], self._screen.console)
+        if self._options.removes:
+            self._screen.step("remove what the demo made")
+            report["removed"] = await remove(self._visitor, self._screen, agents, developers)
+        return report
+
+    async def _read_config(self, url: str) -> dict[str, Any]:
+        config: dict[str, Any] = (await self._visitor.ask("GET", "/api/v1/public/registry-config")).json()
+        self._screen.console.print(
+            f"[bold]{config['registry_name']}[/] at {url}, trust domain {config['trust_domain']}, "
+            f"unit {config['settlement_currency']}"
+        )
+        if config["beta_invite_required"]:
+            raise DemoFailed("this registry requires an invitation code; the demo has none")
+        if config["email_verification_required"]:
+            raise DemoFailed("this registry requires a verified e-mail address; the demo has none")
+        return config
+
+    async def _confirm(self, url: str) -> None:
+        if self._options.confirm is None:
+            return
+        others = await agents_of_others(self._visitor)
+        question = f"{url} has {others} cards that no demo made. Create 3 developers and 5 agents in it?"
+        if others and not self._options.confirm(question):
+            raise DemoFailed("nothing was written: the confirmation was refused")
+
+    async def _register(self, name: str) -> DemoDeveloper:
+        email = f"{name.lower()}-{self._run}@example.com"
+        password = "Demo-" + secrets.token_urlsafe(12) + "-9a!"
+        developer = await self._visitor.join(f"{name} {self._run}", email, password)
+        self._screen.line(f"registered and logged in: {email}")
+        return developer
+
+    async def _create_agents(self, developers: list[DemoDeveloper], did_method: str) -> list[DemoAgent]:
+        """The first agent of each developer gets the genesis grant."""
+        agents = []
+        for number, card in enumerate(demo_cards(self._run)):
+            owner = developers[number % len(developers)]
+            agent = await self._visitor.create_agent(owner, did_method, card)
+            agents.append(agent)
+            self._screen.line(f"{agent.name:<20} {agent.did}  (grant: {agent.funding})")
+        return agents
+
+    async def _find(self, agent: DemoAgent) -> None:
+        """Discover the agent and read its card by each of its four identifiers."""
+
+        async def is_found() -> bool:
+            answer = await self._visitor.ask("GET", "/api/v1/discover", params={"query": agent.name})
+            return agent.did in [result["did"] for result in answer.json()["results"]]
+
+        await self._settled(is_found, f"{agent.name} is not found by /discover")
+        card = (await self._visitor.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()
+        for path in (card["id"], card["card_id"], f"id/{card['human_readable_id']}"):
+            again = (await self._visitor.ask("GET", f"/api/v1/agent-cards/{path}")).json()
+            if again["did"] != agent.did:
+                raise DemoFailed(f"/agent-cards/{path} is another agent's card")
+        self._screen.line(
+            f"found {agent.name}; read its card by DID, UUID, integer and {card['human_readable_id']}"
+        )
+
+    async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
+        balances = {agent.did: Decimal(await self._visitor.balance(agent)) for agent in agents}
+        if balances != tally.balances:
+            raise DemoFailed("the balances are not what the answers to the transfers said")
+        supply: dict[str, Any] = {}
+
+        async def is_sound() -> bool:
+            supply.update((await self._visitor.ask("GET", "/api/v1/public/supply-invariant")).json())
+            return (supply["status"], supply["delta"]) == ("OK", "0")
+
+        async def is_recorded() -> bool:
+            path = "/api/v1/public/eventstore-recent"
+            events = (await self._visitor.ask("GET", path, params={"limit": 500})).json()["events"]
+            return tally.done == 0 or any(event["event_type"] == "LedgerBalanceChanged" for event in events)
+
+        await self._settled(is_sound, "the supply invariant is not OK with delta 0")
+        await self._settled(is_recorded, "the transfers are not in the event store")
+        return {
+            "agents": [
+                {"name": agent.name, "did": agent.did, "balance": f"{balances[agent.did]:f}"}
+                for agent in agents
+            ],
+            "transfers": tally.done,
+            "repeated": tally.repeated,
+            "refused": tally.refused,
+            "fees": f"{tally.fees:f}",
+            "supply": supply,
+        }
+
+    async def _settled(self, condition: Callable[[], Awaitable[bool]], otherwise: str) -> None:
+        """Wait for what every process of a sound registry answers within a second. Raises: DemoFailed."""
+        deadline = monotonic() + SETTLE_SECONDS
+        while not await condition():
+            if monotonic() > deadline:
+                raise DemoFailed(f"{otherwise} after {SETTLE_SECONDS} seconds")
+            await self._options.sleep(SETTLE_PAUSE_SECONDS)
 
 
-async def _populate(visitor: Visitor, did_method: str, console: Console) -> list[DemoAgent]:
-    """Three developers, five agents: the first of each developer gets the genesis grant."""
-    run = secrets.token_hex(3)
-    agents, tokens = [], []
-    for name in DEVELOPERS:
-        email, password = f"{name.lower()}-{run}@example.com", "Demo-" + secrets.token_urlsafe(12) + "-9a!"
-        tokens.append(await visitor.join(f"{name} {run}", email, password))
-        console.print(f"  registered and logged in: {name}")
-    for number, card in enumerate(demo_cards(run)):
-        agent = await visitor.create_agent(tokens[number % len(tokens)], did_method, card)
-        agents.append(agent)
-        console.print(f"  agent {agent.name:<18} {agent.did}  (grant: {agent.funding})", soft_wrap=True)
-    return agents
+async def agents_of_others(visitor: Visitor) -> int:
+    """How many cards of this registry no demo made."""
+
+    async def listed(**filters: str) -> int:
+        params = {"origins": "local", "limit": "1", **filters}
+        answer = await visitor.ask("GET", "/api/v1/agent-cards/discover", params=params)
+        total: int = answer.json()["total"]
+        return total
+
+    return await listed() - await listed(tag=DEMO_TAG)
 
 
-async def _find(visitor: Visitor, agent: DemoAgent, console: Console) -> None:
-    """Discover the agent and read its card by each of its four names."""
-    found = (await visitor.ask("GET", "/api/v1/discover", params={"query": agent.name})).json()
-    if agent.did not in [result["did"] for result in found["results"]]:
-        raise DemoFailed(f"{agent.name} is not discovered")
-    card = (await visitor.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()
-    for path in (card["id"], card["card_id"], f"id/{card['human_readable_id']}"):
-        again = (await visitor.ask("GET", f"/api/v1/agent-cards/{path}")).json()
-        if again["did"] != agent.did:
-            raise DemoFailed(f"/agent-cards/{path} is another agent's card")
-    console.print(
-        f"  discovered {agent.name}; read its card by DID, UUID, integer and {card['human_readable_id']}"
-    )
-
-
-async def _trade_with_progress(
-    visitor: Visitor, agents: list[DemoAgent], tally: Tally, console: Console
-) -> None:
-    columns = (TextColumn("  transfers"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("transfers", total=TRANSFERS)
-        await trade(visitor, agents, tally, lambda: progress.advance(task))
-
-
-async def _verdict(visitor: Visitor, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
-    balances = {agent.did: Decimal(await visitor.balance(agent)) for agent in agents}
-    supply = (await visitor.ask("GET", "/api/v1/public/supply-invariant")).json()
-    events = (await visitor.ask("GET", "/api/v1/public/eventstore-recent", params={"limit": 500})).json()
-    if balances != tally.balances:
-        raise DemoFailed("the balances are not what the answers to the transfers said")
-    if supply["status"] != "OK" or supply["delta"] != "0":
-        raise DemoFailed(f"the supply invariant says {supply['status']}, delta {supply['delta']}")
-    if not any(event["event_type"] == "LedgerBalanceChanged" for event in events["events"]):
-        raise DemoFailed("the transfers are not in the event store")
-    return {
-        "agents": [
-            {"name": agent.name, "did": agent.did, "balance": f"{balances[agent.did]:f}"} for agent in agents
-        ],
-        "transfers": tally.done,
-        "repeated": tally.repeated,
-        "refused": tally.refused,
-        "fees": f"{tally.fees:f}",
-        "supply": supply,
-    }
+def _cause(trouble: BaseException) -> str:
+    """The system's reason where there is one: the client wraps it in sentences without content."""
+    seen: BaseException | None = trouble
+    while seen is not None:
+        if isinstance(seen, BaseExceptionGroup):
+            seen = seen.exceptions[0]
+        if isinstance(seen, OSError) and seen.errno is not None and seen.errno > 0:
+            return os.strerror(seen.errno).lower()
+        seen = seen.__cause__ or seen.__context__
+    return str(trouble) or type(trouble).__name__
 
 
 def _show(report: dict[str, Any], unit: str, console: Console) -> None:
@@ -129,33 +230,9 @@ def _show(report: dict[str, Any], unit: str, console: Console) -> None:
     supply = report["supply"]
     console.print(
         f"{report['transfers']} transfers, {report['repeated']} of them sent twice and counted once, "
-        f"{report['refused']} refused for want of funds, {report['fees']} {unit} in fees"
+        f"{report['refused']} refused: insufficient funds, {report['fees']} {unit} in fees"
     )
     console.print(
         f"supply: issued {supply['tokens_issued']} - destroyed {supply['tokens_destroyed']}"
         f" = circulating {supply['total_circulating']}, delta {supply['delta']}: [bold green]{supply['status']}[/]"
     )
-
-
-@asynccontextmanager
-async def _registry_of_our_own(console: Console) -> AsyncIterator[str]:
-    """A registry in a temporary directory on a free port, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="hansa-demo-") as directory:
-        console.print("starting a registry in a temporary directory …")
-        environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-        process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}"],
-            stdout=asyncio.subprocess.PIPE,
-            env={**environment, "LOG_LEVEL": "warning"},
-        )
-        assert process.stdout is not None
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                line = (await process.stdout.readline()).decode()
-            if not line.startswith("ready "):
-                raise DemoFailed("the registry did not start")
-            yield line.removeprefix("ready ").strip()
-        finally:
-            if process.returncode is None:
-                process.terminate()
-            await process.wait()

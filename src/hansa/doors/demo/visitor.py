@@ -1,16 +1,37 @@
 """A client of one registry, as a developer would write it."""
 
-import asyncio
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import httpx2
 
-WAITS_FOR_A_LIMIT = 8
+from hansa.doors.demo.screen import Screen
+
+OK = 200
+CREATED = 201
+TOO_MANY_REQUESTS = 429
+UNAVAILABLE = 503
+# A registry may ask a client to wait; a demo that waited longer than this for one request would look hung.
+WAIT_SECONDS_MAX = 600
+RETRY_SECONDS_DEFAULT = 1
 
 
 class DemoFailed(Exception):
     """Something did not go as the specification says; the message is one sentence."""
+
+
+@dataclass
+class DemoDeveloper:
+    """A developer that the demo registered."""
+
+    name: str
+    email: str
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
 
 
 @dataclass
@@ -21,6 +42,7 @@ class DemoAgent:
     did: str
     token: str
     funding: str
+    owner: DemoDeveloper
 
     @property
     def headers(self) -> dict[str, str]:
@@ -28,28 +50,25 @@ class DemoAgent:
 
 
 class Visitor:
-    """Speaks to one registry over HTTP and insists on the status that it expects."""
+    """Sends requests to one registry over HTTP and requires the status that it expects."""
 
-    def __init__(self, http: httpx2.AsyncClient) -> None:
+    def __init__(self, http: httpx2.AsyncClient, screen: Screen) -> None:
         self._http = http
+        self._screen = screen
 
-    async def ask(self, method: str, path: str, *, expect: int = 200, **request: Any) -> httpx2.Response:
-        """The answer; waits when a rate limit asks for it. Raises: DemoFailed on any other status."""
-        for _ in range(WAITS_FOR_A_LIMIT):
-            answer = await self._http.request(method, path, **request)
-            if answer.status_code != 429:  # noqa: PLR2004
-                break
-            await asyncio.sleep(int(answer.headers["Retry-After"]))
+    async def ask(self, method: str, path: str, *, expect: int = OK, **request: Any) -> httpx2.Response:
+        """The answer. Raises: DemoFailed on any other status."""
+        answer = await self._request(method, path, **request)
         if answer.status_code != expect:
             raise DemoFailed(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
         return answer
 
     async def send(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> httpx2.Response:
-        """One POST, whatever its answer."""
-        return await self._http.post(path, json=body, headers=headers)
+        """One POST under an Idempotency-Key, whatever its answer."""
+        return await self._request("POST", path, json=body, headers=headers)
 
-    async def join(self, name: str, email: str, password: str) -> str:
-        """Register a developer and log in; returns the developer token."""
+    async def join(self, name: str, email: str, password: str) -> DemoDeveloper:
+        """Register a developer and log in."""
         person = {
             "name": name,
             "email": email,
@@ -57,20 +76,20 @@ class Visitor:
             "tos_accepted": True,
             "age_confirmed": True,
         }
-        await self.ask("POST", "/api/v1/auth/register", expect=201, json=person)
+        await self.ask("POST", "/api/v1/auth/register", expect=CREATED, json=person)
         form = {"username": email, "password": password}
         login = await self.ask("POST", "/api/v1/auth/login", data=form)
-        token: str = login.json()["access_token"]
-        return token
+        return DemoDeveloper(name, email, login.json()["access_token"])
 
-    async def create_agent(self, developer_token: str, did_method: str, card: dict[str, Any]) -> DemoAgent:
+    async def create_agent(self, owner: DemoDeveloper, did_method: str, card: dict[str, Any]) -> DemoAgent:
         """Onboard an agent in two steps and log it in."""
-        bearer = {"Authorization": f"Bearer {developer_token}"}
-        bootstrap = await self.ask("POST", "/api/v1/onboard/bootstrap/request-token", json={}, headers=bearer)
+        bootstrap = await self.ask(
+            "POST", "/api/v1/onboard/bootstrap/request-token", json={}, headers=owner.headers
+        )
         made = await self.ask(
             "POST",
             "/api/v1/onboard/create_agent",
-            expect=201,
+            expect=CREATED,
             json={"agent_did_method": did_method, "agent_card": card},
             headers={"Bootstrap-Token": bootstrap.json()["bootstrap_token"]},
         )
@@ -82,9 +101,32 @@ class Visitor:
             agent["agent_did"],
             token.json()["access_token"],
             agent["initial_funding_status"],
+            owner,
         )
 
     async def balance(self, agent: DemoAgent) -> str:
         answer = await self.ask("GET", "/api/v1/teg/balance", headers=agent.headers)
         balance: str = answer.json()["balance"]
         return balance
+
+    async def _request(self, method: str, path: str, **request: Any) -> httpx2.Response:
+        """The answer, after waiting as often as the registry asks for it."""
+        deadline = monotonic() + WAIT_SECONDS_MAX
+        while True:
+            answer = await self._http.request(method, path, **request)
+            seconds = _asked_to_wait(answer)
+            if seconds is None or monotonic() + seconds > deadline:
+                return answer
+            await self._screen.wait(seconds, f"{_reason(answer)}, {method} {path}")
+
+
+def _asked_to_wait(answer: httpx2.Response) -> int | None:
+    """How many seconds later the request may be sent again; None for an answer that is final."""
+    if answer.status_code not in {TOO_MANY_REQUESTS, UNAVAILABLE}:
+        return None
+    after = answer.headers.get("Retry-After", "")
+    return max(int(after), 1) if after.isdecimal() else RETRY_SECONDS_DEFAULT
+
+
+def _reason(answer: httpx2.Response) -> str:
+    return "rate limit" if answer.status_code == TOO_MANY_REQUESTS else "registry busy"

@@ -1,11 +1,21 @@
-"""The OpenAPI document: one problem shape for every refusal, declared on every operation."""
+"""The OpenAPI document: who may call each operation, one problem shape for every refusal, an example of each body."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
-from hansa.foundation.plumbing.problem_docs import Problem, every_refusal, problem_response
+from hansa.doors.http.api_examples import add_examples
+from hansa.doors.http.api_tags import TAGS
+from hansa.foundation.plumbing.problem_docs import (
+    PROBLEM_SHAPE,
+    Problem,
+    every_refusal,
+    problem_response,
+    referring_to,
+)
 
 COMMON = {
     "429": "A rate limit is used up; Retry-After says when to come back.",
@@ -16,17 +26,31 @@ BODY = {
     "415": "The body is not of the media type that this route takes.",
     "422": "The request is not of the required form.",
 }
+NO_CREDENTIAL = "The credential is missing, unknown, expired, or of another kind than this route takes."
 NARROW_KEY = "The credential does not give the right to do that, or the API key is too narrow for this route."
 HOSTILE_TARGET = "The path or query holds NUL or is not UTF-8, or the path ends with a line feed."
 
+DESCRIPTION = (
+    "Bodies are JSON unless stated otherwise. Amounts are decimal strings in the unit of this registry, times are"
+    " ISO 8601. Every refusal is a problem document (RFC 9457); branch on `error.type`, then on `error.code`."
+)
+LICENCE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
+# The document is served by the registry that it describes.
+SERVERS = [{"url": "/", "description": "This registry."}]
 MUTUAL_TLS = {
     "type": "mutualTLS",
     "description": "The certificate of a service of the operator's own, shown to the federation listener.",
 }
+BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
 
 
-def install(app: FastAPI) -> None:
-    """Publish the description of `app` with its refusals."""
+def operation_id(route: APIRoute) -> str:
+    """The name of the function that answers. Two routes with one function: name them with `operation_id=`."""
+    return route.name
+
+
+def install(app: FastAPI, operator: str, address: str) -> None:
+    """Publish the description of `app`, which `operator` runs at `address`."""
 
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -34,46 +58,79 @@ def install(app: FastAPI) -> None:
                 title=app.title,
                 version=app.version,
                 summary=app.summary,
+                description=DESCRIPTION,
+                contact={"name": f"The operator of {operator}", "url": address},
+                license_info=LICENCE,
+                servers=SERVERS,
                 routes=app.routes,
-                tags=app.openapi_tags,
+                tags=[{"name": name, "description": description} for name, description in TAGS.items()],
             )
             _declare_problems(document)
-            _declare_mutual_tls(document)
+            for operation in _operations(document):
+                _declare_credentials(operation)
+                _declare_refusals(operation)
+                _keep_one_tag(operation)
+            document["components"]["securitySchemes"]["MutualTLS"] = MUTUAL_TLS
+            _write_whole_numbers(document)
+            add_examples(document)
             app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]
 
 
+def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (operation for path in document["paths"].values() for operation in path.values())
+
+
 def _declare_problems(document: dict[str, Any]) -> None:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    model = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas.update(model.pop("$defs", {}))
-    schemas["Problem"] = model
+    shapes: list[type[Problem]] = [Problem, *Problem.__subclasses__()]
+    for shape in shapes:
+        model = shape.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(model.pop("$defs", {}))
+        schemas[shape.__name__] = model
     schemas["ProblemError"]["properties"]["code"]["examples"] = [refusal.code for refusal in every_refusal()]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            _complete(operation)
 
 
-def _declare_mutual_tls(document: dict[str, Any]) -> None:
-    """The framework knows no such scheme. It opens what the internal key does."""
-    document["components"]["securitySchemes"]["MutualTLS"] = MUTUAL_TLS
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            if {"InternalKey": []} in (ways := operation.get("security", [])):
-                ways.append({"MutualTLS": []})
+def _declare_credentials(operation: dict[str, Any]) -> None:
+    """An operation that takes none says so. The framework knows no mutual TLS; it opens what the internal key does."""
+    ways = operation.setdefault("security", [])
+    if {"InternalKey": []} in ways:
+        ways.append({"MutualTLS": []})
+    if ways:
+        operation["responses"].setdefault("401", problem_response(NO_CREDENTIAL))
+    if any("DeveloperToken" in way for way in ways):
+        operation["responses"].setdefault("403", problem_response(NARROW_KEY))
 
 
-def _complete(operation: dict[str, Any]) -> None:
+def _declare_refusals(operation: dict[str, Any]) -> None:
     responses: dict[str, Any] = operation["responses"]
     if "HTTPValidationError" in str(responses.get("422")):
         responses["422"] = problem_response(BODY["422"])
-    wanted = {**COMMON, **(BODY if "requestBody" in operation else {})}
-    for status, description in wanted.items():
+    for status, description in {**COMMON, **(BODY if "requestBody" in operation else {})}.items():
         responses.setdefault(status, problem_response(description))
-    if any("DeveloperToken" in way for way in operation.get("security", [])):
-        responses.setdefault("403", problem_response(NARROW_KEY))
     responses.setdefault("400", problem_response(HOSTILE_TARGET))
+    shape = operation.pop(PROBLEM_SHAPE, None)
+    if shape is not None:
+        # Such a route answers every malformed request with 400.
+        responses.pop("422", None)
+        for response in responses.values():
+            referring_to(response, shape)
+    operation["responses"] = {status: responses[status] for status in sorted(responses)}
+
+
+def _keep_one_tag(operation: dict[str, Any]) -> None:
+    """Of a router within a router, the tag of the inner one. A test names the operation that has none."""
+    operation["tags"] = operation.get("tags", [])[-1:]
+
+
+def _write_whole_numbers(node: Any) -> None:
+    """The framework keeps bounds as floats and writes 30.0; a generator then takes an integer for a float."""
+    for name, value in node.items() if isinstance(node, dict) else enumerate(node):
+        if name in BOUNDS and isinstance(value, float) and value.is_integer():
+            node[name] = int(value)
+        elif isinstance(value, dict | list):
+            _write_whole_numbers(value)

@@ -12,12 +12,15 @@ from hansa.doors import assembly
 from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
+from hansa.doors.http.bounded import ConnectionBounds
+from hansa.doors.http.budgets import Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
-from hansa.doors.http.hot_routes import HotRoutes
+from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.switchboard import Switchboard, each_alone
 from hansa.foundation.plumbing.direct import direct_handlers
-from hansa.foundation.plumbing.limits import ReadLimiter
+from hansa.foundation.plumbing.limits import LeasedLimit
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.rooms import catalogue
 
 API_PREFIX = "/api/v1"
@@ -63,10 +66,15 @@ def build_app(runtime: Runtime) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=api_description.operation_id,
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
-    app.state.hot_routes = HotRoutes.of(app, app.direct)
+    app.state.budgets = Budgets(app, app.direct, Admissions.usual())
+    app.state.connection_bounds = ConnectionBounds()
+    app.state.address_counts = AddressCounts(
+        runtime.settings.connections_per_address, runtime.settings.trusted_proxies
+    )
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.export_desk = assembly.export_desk(runtime)
@@ -80,11 +88,13 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.searcher = assembly.searcher(runtime)
     app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)
     app.state.list_findings = catalogue.Findings()
-    app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
+    app.state.read_limit = LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
+    app.state.write_limit = LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
+    app.state.write_probe = WriteProbe(runtime.database)
     app.add_routers([*assembly.API_ROUTERS, status.api_router], prefix=API_PREFIX)
     app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
-    api_description.install(app)
+    api_description.install(app, runtime.settings.registry_name, runtime.settings.base_url)
     app.connect()
     return app

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 
+from hansa.foundation.plumbing.invalid_member import InvalidMember
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.words.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
 
@@ -21,20 +22,20 @@ TAGS = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     409: "conflict",
     412: "precondition_failed",
     413: "payload_too_large",
     415: "unsupported_media_type",
     422: "validation_error",
     429: "rate_limit_exceeded",
+    431: "request_header_fields_too_large",
     500: "internal_server_error",
     503: "service_unavailable",
 }
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
 SENTENCES = {404: "There is nothing at this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
-# How pydantic says that something is not an object, in words of its own.
-NOT_AN_OBJECT = {"model_type", "model_attributes_type", "dict_type"}
 
 _log = structlog.get_logger()
 
@@ -106,13 +107,8 @@ async def _refused(request: Request, trouble: Exception) -> ProblemResponse:
 
 async def _invalid(request: Request, trouble: Exception) -> ProblemResponse:
     assert isinstance(trouble, RequestValidationError)
-    first = trouble.errors()[0]
-    field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    is_no_object = first["type"] in NOT_AN_OBJECT
-    message = "Input should be an object" if is_no_object else str(first["msg"]).removeprefix("Value error, ")
-    # Some messages quote what was sent, line breaks and all.
-    shown = "".join(letter if letter.isprintable() else "?" for letter in f"{field}: {message}")
-    return problem(request, 422, MemberInvalid.code, shown, field=field)
+    invalid = InvalidMember.of(trouble)
+    return problem(request, 422, MemberInvalid.code, invalid.message, field=invalid.field)
 
 
 async def _http(request: Request, trouble: Exception) -> ProblemResponse:

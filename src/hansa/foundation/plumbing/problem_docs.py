@@ -7,6 +7,9 @@ from pydantic import BaseModel, Field
 
 from hansa.foundation.words.errors import Refused
 
+# An operation whose problem documents have a shape of their own names it under this key (`openapi_extra`).
+PROBLEM_SHAPE = "x-problem-shape"
+
 
 class ProblemError(BaseModel):
     """The legacy envelope."""
@@ -46,6 +49,13 @@ def problem_response(description: str) -> dict[str, Any]:
         "description": description,
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
+
+
+def referring_to(response: dict[str, Any], shape: str) -> None:
+    """Let a declared refusal have this shape, the name of a subclass of Problem."""
+    problem = response.get("content", {}).get("application/problem+json")
+    if problem is not None:
+        problem["schema"] = {"$ref": f"#/components/schemas/{shape}"}
 
 
 def every_refusal() -> list[type[Refused]]:

@@ -27,7 +27,9 @@ CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
 HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL"})
 ARE_A_SECRET = frozenset({"INTERNAL_API_KEY"})
 
-SECRET = re.compile(r"[!-~]{32,256}", re.ASCII)
+SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
+SECRET_SHORT_BELOW = 32
+"""A shorter secret is accepted with a warning: it is within reach of an offline search."""
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
@@ -136,15 +138,15 @@ def _directory(value: object) -> object:
     return value
 
 
-def _reads_limit(value: object) -> object:
+def _per_minute(value: object) -> object:
     if isinstance(value, str) and value != "off" and not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII):
-        raise ValueError("a whole number of reads a minute, or off")
+        raise ValueError("a whole number of requests a minute, or off")
     return 0 if value == "off" else value
 
 
 def _secret(value: str) -> str:
     if not SECRET.fullmatch(value):
-        raise ValueError("32 to 256 visible ASCII characters")
+        raise ValueError("16 to 256 visible ASCII characters, better 32 or more")
     return value
 
 
@@ -152,6 +154,7 @@ Domain = Annotated[str, AfterValidator(_domain)]
 Url = Annotated[str, AfterValidator(_base_url)]
 FederationUrl = Annotated[str, AfterValidator(_federation_url)]
 Decimals = Annotated[str, AfterValidator(_decimal)]
+PerMinute = Annotated[int, BeforeValidator(_per_minute), Field(ge=0)]
 Words = Annotated[list[str], BeforeValidator(_words)]
 
 
@@ -209,11 +212,13 @@ class Settings(BaseSettings):
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
 
+    connections_per_address: int = Field(default=1000, ge=1, le=1_000_000)
     trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
     outgoing_allow_hosts: Annotated[Words, AfterValidator(_places)] = []
-    rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
+    rate_limit_reads: PerMinute = 6000
+    rate_limit_writes: PerMinute = 0
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
     eventstore_ws_auth_required: bool = False
     event_emitter_fail_closed: bool = False

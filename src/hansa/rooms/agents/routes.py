@@ -9,6 +9,7 @@ from fastapi.security import APIKeyHeader
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
@@ -51,6 +52,7 @@ from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
 from .owners import OwnersStanding
 from .schemas import (
+    AgentRevokedOut,
     AgentTokenForm,
     AgentTokenOut,
     BootstrapOut,
@@ -60,7 +62,6 @@ from .schemas import (
     HeartbeatOut,
     Myself,
     OwnAgentOut,
-    RevokedOut,
     RotateSecretOut,
 )
 from .secret import rotate_secret
@@ -87,7 +88,8 @@ OFFSET_MAX = 2**31 - 1
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
 
-def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
+@judged_once
+async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
     """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""
     values = request.headers.getlist("bootstrap-token")
     if len(values) != 1 or not 0 < len(values[0]) <= TOKEN_MAX_CHARACTERS:
@@ -152,7 +154,7 @@ async def request_bootstrap_token(
 async def onboard_agent(
     body: CreateAgentIn,
     token: BringsBootstrapToken,
-    db: Db,
+    db: catalogue.CardWrites,
     config: Config,
     owners_standing: OwnersStanding,
 ) -> CreateAgentOut:
@@ -205,10 +207,10 @@ router.add_api_route(
 @router.delete(
     "/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked, ledger.AccountHoldsUnits)
 )
-async def end_myself(agent: CurrentAgent, db: Db) -> RevokedOut:
+async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevokedOut:
     """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
     await db.act(lambda tx: end_itself(tx, agent.did))
-    return RevokedOut(agent_did=agent.did)
+    return AgentRevokedOut(agent_did=agent.did)
 
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
@@ -241,11 +243,11 @@ async def list_own_agents(
     ),
 )
 async def end_agent(
-    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
-) -> RevokedOut:
+    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: catalogue.CardWrites
+) -> AgentRevokedOut:
     """End an own agent for good, as it would itself; repeated, the answer is the same."""
     await db.act(lambda tx: end_own_agent(tx, developer, did))
-    return RevokedOut(agent_did=did)
+    return AgentRevokedOut(agent_did=did)
 
 
 @router.post(

@@ -22,7 +22,8 @@ def _without_empty(value: object) -> object:
 
 Hint = Annotated[str, Field(max_length=128)]
 FormText = Annotated[
-    str | None, BeforeValidator(_without_empty), Field(max_length=SECRET_MAX_CHARACTERS, repr=False)
+    Annotated[str, Field(max_length=SECRET_MAX_CHARACTERS)] | None,
+    BeforeValidator(_without_empty),
 ]
 
 
@@ -104,9 +105,9 @@ class AgentTokenForm(BaseModel):
         Literal["password", "client_credentials"] | None, BeforeValidator(_without_empty)
     ] = None
     username: FormText = Field(default=None, description="The client id.")
-    password: FormText = Field(default=None, description="The client secret.")
+    password: FormText = Field(default=None, description="The client secret.", repr=False)
     client_id: FormText = None
-    client_secret: FormText = None
+    client_secret: FormText = Field(default=None, repr=False)
 
     @model_validator(mode="after")
     def _has_credentials(self) -> "AgentTokenForm":
@@ -175,7 +176,7 @@ class HeartbeatOut(BaseModel):
     last_active_at: datetime = Field(description="By the registry's clock; written anew after 10 seconds.")
 
 
-class RevokedOut(BaseModel):
+class AgentRevokedOut(BaseModel):
     """The agent is no more."""
 
     agent_did: str

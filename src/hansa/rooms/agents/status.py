@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from hansa.foundation.events import AgentRevoked
+from hansa.foundation.events import AgentRevoked, AgentStatusChanged
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import catalogue, journal, ledger
 
@@ -23,25 +23,27 @@ Revoker = Literal["agent", "owner", "administrator", "account_deletion"]
 
 
 async def suspend(tx: Tx, did: str) -> Suspended:
-    """Suspend an agent; its ledger account, its certificate and its card are for the caller."""
+    """Suspend an agent and record AgentStatusChanged; its ledger account, its certificate and its card are for the caller."""
     status = await store.lock_status(tx, did)
     if status == "active":
         await store.write_status(tx, did, "suspended")
+        await journal.append(tx, AgentStatusChanged(did, "active", "suspended"))
         return "suspended"
     return "already" if status == "suspended" else _ended(status)
 
 
 async def reinstate(tx: Tx, did: str) -> Reinstated:
-    """Let a suspended agent act again; its ledger account, its certificate and its card are for the caller."""
+    """Let a suspended agent act again and record AgentStatusChanged; its ledger account, its certificate and its card are for the caller."""
     status = await store.lock_status(tx, did)
     if status == "suspended":
         await store.write_status(tx, did, "active")
+        await journal.append(tx, AgentStatusChanged(did, "suspended", "active"))
         return "reinstated"
     return "already" if status == "active" else _ended(status)
 
 
 async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
-    """End an agent for good, with its certificate and its card, and tell AgentRevoked.
+    """End an agent for good, with its certificate and its card; records AgentStatusChanged and AgentRevoked.
 
     Its ledger account is left as it is: close it first, or leave it suspended.
     """
@@ -53,7 +55,7 @@ async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
     await revoke_mtls(tx, did)
     await store.write_revoked(tx, did)
     await catalogue.retire_card(tx, did)
-    await journal.append(tx, AgentRevoked(did=did, by=by))
+    await journal.append(tx, AgentStatusChanged(did, status, "revoked"), AgentRevoked(did=did, by=by))
     return "revoked"
 
 

@@ -52,7 +52,16 @@ async def audit_from_zero(tx: Tx) -> AuditVerdict:
     return await audit(tx, from_zero=True)
 
 
-async def audit(tx: Tx, *, from_zero: bool = False) -> AuditVerdict:
+async def audit_on_request(tx: Tx) -> AuditVerdict:
+    """A cycle now, after any other that is running; a breach that is known already is not logged again.
+
+    Raises: asyncpg.LockNotAvailableError when another one is at work for long.
+    """
+    await store.wait_for_turn(tx)
+    return await audit(tx, logs_known_breach=False)
+
+
+async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = True) -> AuditVerdict:
     """One cycle: from the checkpoint on, or from the first event. `tx` must be one snapshot that may write."""
     await store.allow_minutes(tx)
     seen = await journal.horizon(tx)
@@ -85,7 +94,10 @@ async def audit(tx: Tx, *, from_zero: bool = False) -> AuditVerdict:
         ),
     )
     verdict = AuditVerdict(verdict_id, checked_at, status, supply, checks, findings)
-    await _tell(tx, verdict, digest, before.breach_digest if before else None)
+    known = before.breach_digest if before else None
+    _log_verdict(verdict, digest, known, logs_known_breach=logs_known_breach)
+    if digest not in (None, known):
+        await journal.append(tx, _breach_of(verdict))
     return verdict
 
 
@@ -123,32 +135,35 @@ async def _compare_transactions(tx: Tx, reached: Advance, seen: journal.Horizon)
     return strays
 
 
-async def _tell(tx: Tx, verdict: AuditVerdict, digest: str | None, digest_before: str | None) -> None:
-    """A breach goes into the journal once, into the log at every cycle; so does the first sound cycle after it."""
-    supply = verdict.supply
-    _show(verdict.status, supply.delta)
-    if digest is None:
-        if digest_before is not None:
-            _log.warning("supply invariant restored", verdict=verdict.id)
-        return
-    _log.error(
-        "supply invariant breached",
-        verdict=verdict.id,
-        delta_minor=supply.delta,
-        **verdict.checks,
-        findings=verdict.findings,
-    )
-    if digest != digest_before:
-        breach = SupplyInvariantBreach(
-            verdict_id=verdict.id,
-            as_of_event_seq=supply.as_of_seq,
-            delta=format_amount(supply.delta),
-            net_supply=format_amount(supply.net_supply),
-            total_circulating=format_amount(supply.circulating),
-            checks=verdict.checks,
+def _log_verdict(
+    verdict: AuditVerdict, digest: str | None, known: str | None, *, logs_known_breach: bool
+) -> None:
+    """A breach is logged at every cycle, and the first sound cycle after it."""
+    delta = verdict.supply.delta
+    _show(verdict.status, delta)
+    if digest is None and known is not None:
+        _log.warning("supply invariant restored", verdict=verdict.id)
+    elif digest is not None and (logs_known_breach or digest != known):
+        _log.critical(
+            "supply invariant breached",
+            verdict=verdict.id,
+            delta_minor=delta,
+            **verdict.checks,
             findings=verdict.findings,
         )
-        await journal.append(tx, breach)
+
+
+def _breach_of(verdict: AuditVerdict) -> SupplyInvariantBreach:
+    supply = verdict.supply
+    return SupplyInvariantBreach(
+        verdict_id=verdict.id,
+        as_of_event_seq=supply.as_of_seq,
+        delta=format_amount(supply.delta),
+        net_supply=format_amount(supply.net_supply),
+        total_circulating=format_amount(supply.circulating),
+        checks=verdict.checks,
+        findings=verdict.findings,
+    )
 
 
 def _show(status: str, delta: int) -> None:

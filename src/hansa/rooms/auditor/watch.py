@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.gather import Gathering
 
 from . import rules, store
 from .checkpoint import advance_if_free
+from .cycle import audit_on_request
 from .store import KeptVerdict
 from .supply import LiveReading, SupplyVerdict, read_live
 
@@ -23,18 +24,17 @@ EVENTS_FOLDED_MAX = 10_000
 
 @dataclass(frozen=True)
 class SupplyWatch:
-    """The supply at `checked_at`; `last_cycle` is None before the first one."""
+    """The supply at `checked_at`; `last_cycle` is None before the first one.
+
+    While the last cycle is sound, `checks` are the supply of this reading and, of the same name, what that cycle found.
+    After a cycle that found a breach everything is of one new cycle: a delta never stands beside a status of another
+    moment.
+    """
 
     supply: SupplyVerdict
     checked_at: datetime
     last_cycle: KeptVerdict | None
-
-    @property
-    def checks(self) -> dict[str, str | None]:
-        """`supply` as of now, the others as the last cycle found them, None before the first."""
-        found = self.last_cycle.checks if self.last_cycle else {}
-        others = {name: found.get(name) for name in ("per_user", "staked_guard", "transactions")}
-        return {"supply": rules.SOUND if self.supply.is_ok else rules.BREACH, **others}
+    checks: Mapping[str, str | None]
 
     @property
     def status(self) -> str:
@@ -69,6 +69,27 @@ async def _read(database: Database) -> SupplyWatch:
         return await read_live(tx), await store.latest_verdict(tx)
 
     live, last_cycle = await database.read(reading)
+    if last_cycle is not None and last_cycle.status != rules.SOUND:
+        return await _check_again(database)
     if live.events_folded > EVENTS_FOLDED_MAX:
         await database.act(advance_if_free, one_snapshot=True)
-    return SupplyWatch(live.supply, live.checked_at, last_cycle)
+    found = last_cycle.checks if last_cycle else {}
+    checks = {name: found.get(name) for name in ("per_user", "staked_guard", "transactions")}
+    supply = rules.SOUND if live.supply.is_ok else rules.BREACH
+    return SupplyWatch(live.supply, live.checked_at, last_cycle, {"supply": supply, **checks})
+
+
+async def _check_again(database: Database) -> SupplyWatch:
+    verdict = await database.act(audit_on_request, one_snapshot=True)
+    supply = verdict.supply
+    cycle = KeptVerdict(
+        id=verdict.id,
+        checked_at=verdict.checked_at,
+        as_of_seq=supply.as_of_seq,
+        status=verdict.status,
+        delta=supply.delta,
+        checks=verdict.checks,
+        breach_digest=None,
+        is_recent=True,
+    )
+    return SupplyWatch(supply, verdict.checked_at, cycle, verdict.checks)

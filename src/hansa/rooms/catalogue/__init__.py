@@ -22,6 +22,7 @@ from .routes import router
 from .search import (
     LOCAL_ORIGIN,
     Answers,
+    CardWrites,
     Discovery,
     Facets,
     FoundCard,
@@ -35,6 +36,7 @@ from .search import (
 from .search import router as search_router
 from .signatures import AgentKey, ExportDesk, is_exported
 from .signatures import router as signatures_router
+from .store import newest_position
 from .template import card_template
 from .upkeep import index_texts, keep_lists_quick
 from .versions.records import Replaced
@@ -48,6 +50,7 @@ __all__ = [
     "CardInvalid",
     "CardRevoked",
     "CardUnknown",
+    "CardWrites",
     "Discovery",
     "ExportDesk",
     "Facets",
@@ -81,6 +84,7 @@ __all__ = [
     "mirror_cards",
     "name_of_agent",
     "names_of_agents",
+    "newest_position",
     "note_heartbeat",
     "owning_router",
     "probe_due",

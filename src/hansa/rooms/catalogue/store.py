@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
 from .records import Card, NewCard, StoredCard
@@ -298,9 +299,17 @@ def up_to(conditions: Conditions, last: Card) -> Conditions:
     return conditions.having("(c.updated_at, c.id) <= ({0}, {1})", last.updated_at, last.card_id)
 
 
+async def newest_position(tx: Tx) -> int:
+    """The highest position of a change to a card, 0 without any."""
+    position: int = await tx.fetchval(
+        "SELECT coalesce(greatest(max(changed_xid), max(search_xid)), 0) FROM catalogue_card"
+    )
+    return position
+
+
 async def oldest_open_transaction(tx: Tx) -> int:
     """Every change by an earlier transaction is visible to this snapshot, or undone."""
-    horizon: int = await tx.fetchval("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    horizon: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
     return horizon
 
 

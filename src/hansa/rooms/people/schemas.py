@@ -6,6 +6,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
+from hansa.foundation.words.request_body import RequestBody
+
 from . import rules
 
 PASSWORD_MIN_CHARACTERS = 12
@@ -42,9 +44,11 @@ Code = Annotated[
     ),
 ]
 Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
+# A token of another kind, however long, is an invalid credential and no malformed request.
+AnyToken = Annotated[str, Field(min_length=1, repr=False)]
 
 
-class RegistrationIn(BaseModel):
+class RegistrationIn(RequestBody):
     """A person who wants an account."""
 
     name: DisplayName = Field(description="Display name; unique, look-alikes included.")
@@ -110,14 +114,14 @@ class LoginOut(TokenPairOut):
 class SecondFactorIn(BaseModel):
     """The second half of a login."""
 
-    partial_token: Secret
+    partial_token: AnyToken
     code: Code
 
 
 class RefreshIn(BaseModel):
     """A refresh token."""
 
-    refresh_token: Secret
+    refresh_token: AnyToken
 
 
 class SessionOut(BaseModel):

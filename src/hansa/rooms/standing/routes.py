@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holdi
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.words.errors import Invalid, Unauthorized
+from hansa.rooms.catalogue import CardWrites
 
 from .developers import reinstate_developer, suspend_developer
 from .errors import DeveloperUnknown
@@ -39,7 +40,7 @@ DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 @router.post("/agents/bulk/suspend", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
 async def suspend_some_agents(
-    body: SuspendAgentsIn, administrator: Administrator, db: Db
+    body: SuspendAgentsIn, administrator: Administrator, db: CardWrites
 ) -> StoppedAgentsOut:
     """Suspend agents. What cannot be done to one of them is told in its row and hinders nothing else."""
     rows = await db.act(
@@ -52,7 +53,7 @@ async def suspend_some_agents(
 
 @router.post("/agents/bulk/reinstate", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
 async def reinstate_some_agents(
-    body: ReinstateAgentsIn, administrator: Administrator, db: Db
+    body: ReinstateAgentsIn, administrator: Administrator, db: CardWrites
 ) -> RestoredAgentsOut:
     """Reinstate agents, whatever they were suspended for."""
     rows = await db.act(
@@ -64,7 +65,9 @@ async def reinstate_some_agents(
 
 
 @router.post("/agents/bulk/revoke", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
-async def revoke_some_agents(body: RevokeAgentsIn, administrator: Administrator, db: Db) -> EndedAgentsOut:
+async def revoke_some_agents(
+    body: RevokeAgentsIn, administrator: Administrator, db: CardWrites
+) -> EndedAgentsOut:
     """End suspended agents for good."""
     rows = await db.act(lambda tx: revoke_agents(tx, body.agent_dids, administrator, reason=body.reason))
     return EndedAgentsOut.of(rows)
@@ -91,7 +94,7 @@ async def read_agents_of_developer(
     responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def suspend_one_developer(
-    developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: Db
+    developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: CardWrites
 ) -> StoppedDeveloperOut:
     """Suspend a developer and, hard, every agent of theirs."""
     rows = await db.act(lambda tx: suspend_developer(tx, developer_id, administrator, reason=body.reason))
@@ -105,7 +108,7 @@ async def suspend_one_developer(
 async def reinstate_one_developer(
     developer_id: DeveloperId,
     administrator: Administrator,
-    db: Db,
+    db: CardWrites,
     body: ReinstateDeveloperIn | None = None,
 ) -> RestoredDeveloperOut:
     """Lift a developer's suspension and whatever stands against the agents."""

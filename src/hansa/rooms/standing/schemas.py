@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
 from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.words.request_body import RequestBody
 
 from . import rules
 from .owned import OwnedAgents
@@ -31,7 +32,7 @@ Dids = Annotated[
 ]
 
 
-class SuspendAgentsIn(BaseModel):
+class SuspendAgentsIn(RequestBody):
     """Which agents to suspend, and why."""
 
     agent_dids: Dids
@@ -41,7 +42,7 @@ class SuspendAgentsIn(BaseModel):
     )
 
 
-class ReinstateAgentsIn(BaseModel):
+class ReinstateAgentsIn(RequestBody):
     """Which agents to reinstate."""
 
     agent_dids: Dids

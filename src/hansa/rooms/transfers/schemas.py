@@ -8,10 +8,19 @@ from pydantic import BaseModel, Field, model_validator
 
 from hansa.foundation.words.did import DID_MAX_CHARACTERS
 from hansa.foundation.words.money import PositiveAmount, format_amount, parse_positive
+from hansa.foundation.words.request_body import RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
 MESSAGE_MAX_CHARACTERS = 256
+
+
+ApprovalId = Annotated[
+    UUID | None,
+    Field(
+        description="The owner's approval of this receiver and amount, as in X-Spend-Approval; each is good for one payment."
+    ),
+]
 
 
 class TransferIn(BaseModel):
@@ -20,6 +29,7 @@ class TransferIn(BaseModel):
     receiver_agent_id: Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
     amount: PositiveAmount
     message: Annotated[str | None, Field(max_length=MESSAGE_MAX_CHARACTERS)] = None
+    approval_id: ApprovalId = None
 
     def order_by(self, payer: str) -> TransferOrder:
         """The order this request makes when `payer` sends it."""
@@ -57,7 +67,7 @@ class TransferOut(BaseModel):
         )
 
 
-class SendIn(BaseModel):
+class SendIn(RequestBody):
     """A transfer to wherever the receiver is; the registry finds the way."""
 
     receiver_did: Annotated[str | None, Field(min_length=1, max_length=DID_MAX_CHARACTERS)] = None
@@ -72,11 +82,13 @@ class SendIn(BaseModel):
         Literal["2pc", "async"] | None,
         Field(description="How to cross to another registry; a local way needs none."),
     ] = None
+    approval_id: ApprovalId = None
 
     @model_validator(mode="after")
     def _one_receiver(self) -> "SendIn":
-        if (self.receiver_did is None) == (self.recipient_did is None):
-            raise ValueError("exactly one of receiver_did and recipient_did names the receiver")
+        named = {self.receiver_did, self.recipient_did} - {None}
+        if len(named) != 1:
+            raise ValueError("receiver_did, recipient_did or both with the same value name one receiver")
         return self
 
     def order_by(self, payer: str) -> TransferOrder:
@@ -145,7 +157,7 @@ class ApprovalNeeded(BaseModel):
     amount: str
     currency: str
     expires_at: datetime = Field(description="Until when the owner can decide.")
-    detail: str = "The agent's owner has to approve; repeat the request with X-Spend-Approval then."
+    detail: str = "The agent's owner has to approve; then repeat the request with approval_id or under the same Idempotency-Key."
 
     @classmethod
     def of(cls, approval: Approval, currency: str) -> "ApprovalNeeded":

@@ -36,13 +36,13 @@ class ServerAccount:
                 self.take_over(Path(parent, name))
         self.take_over(folder)
 
-    def command(self, folder: Path, program: Path, *arguments: str) -> list[str]:
-        """Command line that runs `program` as this account, able to reach `folder`."""
+    def command(self, program: Path, *arguments: str) -> list[str]:
+        """Command line that runs `program` as this account, without any power of root."""
         if self.is_own:
             return [str(program), *arguments]
         # Isolated and without site packages: the launcher needs neither and starts in 10 ms.
         launcher = [sys.executable, "-I", "-S", str(LAUNCHER)]
-        return [*launcher, str(self.uid), str(self.gid), str(folder), str(program), *arguments]
+        return [*launcher, str(self.uid), str(self.gid), str(program), *arguments]
 
 
 def server_account(cluster: Path) -> ServerAccount:

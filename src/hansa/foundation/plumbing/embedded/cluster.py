@@ -17,9 +17,9 @@ from pathlib import Path
 
 from . import configuration
 from .account import ServerAccount
-from .binaries import program
 from .errors import EmbeddedPostgresFailed
 from .layout import ROLE, Layout
+from .reach import reached
 
 STAGING_PREFIX = "postgres.new-"
 
@@ -40,14 +40,16 @@ def exists(layout: Layout) -> bool:
     return (layout.cluster / "PG_VERSION").exists()
 
 
-async def create(layout: Layout, account: ServerAccount) -> None:
+async def create(layout: Layout, account: ServerAccount, programs: Path) -> None:
     """Run initdb beside the final place and move the finished cluster there.
 
     Raises: EmbeddedPostgresFailed with initdb's own complaint.
     """
     staging = await asyncio.to_thread(_fresh_staging, layout, account)
-    options = (*INITDB_OPTIONS, f"--pwfile={staging / 'password'}", f"--pgdata={staging / 'cluster'}")
-    complaint = await _complaint_of(account.command(staging, program("initdb"), *options))
+    with reached(account, staging) as folder:
+        place = folder.names[0]
+        options = (*INITDB_OPTIONS, f"--pwfile={place}/password", f"--pgdata={place}/cluster")
+        complaint = await _complaint_of(account.command(programs / "initdb", *options), folder.descriptors)
     if complaint is not None:
         raise EmbeddedPostgresFailed(f"The database cluster could not be created: {complaint}")
     await asyncio.to_thread(_move_into_place, staging, layout)
@@ -135,7 +137,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-async def _complaint_of(command: list[str]) -> str | None:
+async def _complaint_of(command: list[str], descriptors: tuple[int, ...]) -> str | None:
     """Run a command to its end; its last words if it failed."""
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -144,6 +146,7 @@ async def _complaint_of(command: list[str]) -> str | None:
         stderr=asyncio.subprocess.STDOUT,
         cwd="/",
         env=SERVER_ENVIRONMENT,
+        pass_fds=descriptors,
         start_new_session=True,
     )
     try:

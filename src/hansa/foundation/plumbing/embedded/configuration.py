@@ -1,6 +1,7 @@
 """The server's settings, written afresh at every start and included last from postgresql.conf."""
 
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -81,6 +82,19 @@ def render(socket_directory: Path, binaries_version: str) -> bytes:
     buffers = f"shared_buffers = {buffers_mib(memory)}MB\n"
     settings = (heading + SETTINGS + buffers).encode()
     return b"".join((settings, b"unix_socket_directories = '\"", listed, b"\"'\n"))
+
+
+def socket_directory(cluster: Path) -> Path | None:
+    """Where the server that was started last put its socket; None when the file does not say."""
+    try:
+        found = re.search(
+            rb"^unix_socket_directories = '\"(.*)\"'$",
+            (cluster / FILE_NAME).read_bytes(),
+            re.MULTILINE | re.DOTALL,
+        )
+    except FileNotFoundError:
+        return None
+    return Path(os.fsdecode(found[1].replace(b"''", b"'").replace(b'""', b'"'))) if found else None
 
 
 def is_current(cluster: Path, content: bytes) -> bool:

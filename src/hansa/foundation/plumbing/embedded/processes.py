@@ -94,8 +94,14 @@ class Postmaster:
 
 def is_postmaster(pid: int, cluster: Path) -> bool:
     """Whether the process is a live PostgreSQL server of this cluster and not a backend, zombie or stranger."""
-    arguments = _command_line(pid)
-    return bool(arguments) and b"postgres" in arguments[0] and os.fsencode(cluster) in arguments[1:]
+    program, *arguments = _command_line(pid) or [b""]
+    named = os.fsencode(cluster), os.fsencode(cluster_option(cluster))
+    return b"postgres" in program and any(name in arguments for name in named)
+
+
+def cluster_option(cluster: Path) -> str:
+    """A setting of ours on the server's command line: it says whose server it is, whatever name it reaches the folder by."""
+    return f"hansa.cluster={cluster}"
 
 
 def remove_stale_claim(file: Path, cluster: Path) -> None:

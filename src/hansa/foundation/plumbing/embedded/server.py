@@ -11,11 +11,13 @@ import asyncpg
 
 from . import cluster, configuration, log
 from .account import ServerAccount, server_account
-from .binaries import program, version
-from .claim import Claim
-from .errors import EmbeddedPostgresFailed, EmbeddedPostgresNotRunning
+from .binaries import version
+from .claim import Claim, is_claimed
+from .errors import EmbeddedPostgresFailed, EmbeddedPostgresNotRunning, NoRegistry
 from .layout import DATABASE, PORT, ROLE, SOCKET_NAME, Layout, dsn
-from .processes import PidFile, Postmaster, remove_stale_claim
+from .processes import PidFile, Postmaster, cluster_option, remove_stale_claim
+from .reach import DESCRIPTORS, reached
+from .staging import programs_for
 
 logger = logging.getLogger(__name__)
 
@@ -137,11 +139,12 @@ class EmbeddedPostgres:
         return False
 
     async def _launch_over_remnants(self, account: ServerAccount, settings: bytes) -> None:
+        programs = await asyncio.to_thread(programs_for, account, self._layout.data_dir)
         if not cluster.exists(self._layout):
-            await cluster.create(self._layout, account)
+            await cluster.create(self._layout, account, programs)
         await asyncio.to_thread(self._refresh_cluster, account, settings)
         deadline = monotonic() + REMNANTS_SECONDS
-        while (complaint := await self._launch(account)) is not None:
+        while (complaint := await self._launch(account, programs)) is not None:
             if monotonic() > deadline or not any(sign in complaint for sign in REMNANTS_COMPLAINTS):
                 raise EmbeddedPostgresFailed(
                     f"The embedded PostgreSQL did not start: {complaint} (see {self._layout.log})."
@@ -152,9 +155,9 @@ class EmbeddedPostgres:
         cluster.own_cluster(self._layout, account)
         configuration.write(self._layout.cluster, settings, account)
 
-    async def _launch(self, account: ServerAccount) -> str | None:
+    async def _launch(self, account: ServerAccount, programs: Path) -> str | None:
         """One attempt; what the server complained about, or None once it is ready."""
-        spawning = asyncio.ensure_future(asyncio.to_thread(self._spawn, account))
+        spawning = asyncio.ensure_future(asyncio.to_thread(self._spawn, account, programs))
         try:
             postmaster, log_start = await asyncio.shield(spawning)
         except asyncio.CancelledError:
@@ -168,27 +171,36 @@ class EmbeddedPostgres:
             return f"it was not ready after {RECOVERY_SECONDS:.0f} s"
         return await asyncio.to_thread(log.last_complaint, self._layout.log, log_start, postmaster.pid)
 
-    def _spawn(self, account: ServerAccount) -> tuple[Postmaster, int]:
+    def _spawn(self, account: ServerAccount, programs: Path) -> tuple[Postmaster, int]:
         for claim in (
             self._layout.cluster / "postmaster.pid",
             self._layout.socket_directory / f"{SOCKET_NAME}.lock",
         ):
             remove_stale_claim(claim, self._layout.cluster)
-        command = account.command(self._layout.cluster, program("postgres"), "-D", str(self._layout.cluster))
-        with log.open_log(self._layout.log) as output:
+        with (
+            reached(account, self._layout.cluster, self._layout.socket_directory) as folders,
+            log.open_log(self._layout.log) as output,
+        ):
             log_start = output.tell()
             # A session of its own: the terminal's Ctrl-C reaches the service, which shuts the server down in order.
             child = subprocess.Popen(  # noqa: S603
-                command,
+                account.command(programs / "postgres", *self._options(*folders.names)),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 cwd="/",
                 env=cluster.SERVER_ENVIRONMENT,
+                pass_fds=folders.descriptors,
                 start_new_session=True,
             )
         self._postmaster = Postmaster(self._layout.cluster, child.pid, child)
         return self._postmaster, log_start
+
+    def _options(self, folder: str, socket_directory: str) -> list[str]:
+        options = ["-D", folder, "-c", cluster_option(self._layout.cluster)]
+        if socket_directory.startswith(DESCRIPTORS):
+            options += ["-c", f"unix_socket_directories={socket_directory}"]
+        return options
 
     async def _require_database(self) -> None:
         """Check that the server knows our password, and make the database if it is not there yet."""
@@ -232,14 +244,28 @@ class EmbeddedPostgres:
 def running_dsn(data_dir: Path) -> str:
     """Connection string of the server that runs in this data directory.
 
-    Raises: EmbeddedPostgresNotRunning when none does; EmbeddedPostgresFailed when it may not be read.
+    Raises: NoRegistry, EmbeddedPostgresNotRunning when none runs; EmbeddedPostgresFailed when it may not be read.
     """
+    require_cluster(data_dir)
     layout = Layout.of(data_dir)
     try:
         server = PidFile.read(layout.cluster)
         if server is None or Postmaster.recorded(layout.cluster) is None:
-            raise EmbeddedPostgresNotRunning(f"No embedded PostgreSQL runs in {layout.data_dir}.")
+            raise EmbeddedPostgresNotRunning(
+                f"the registry in {layout.data_dir} is not running, nor is its database;"
+                f" start it with `hansa serve --data-dir {layout.data_dir}`"
+            )
         password = layout.password.read_text().strip()
     except OSError as error:
         raise EmbeddedPostgresFailed(f"The data directory cannot be read: {error}.") from error
-    return dsn(password, server.socket_directory, server.port)
+    # A descriptor of the server's is no address for others.
+    recorded = configuration.socket_directory(layout.cluster) or layout.socket_directory
+    by_descriptor = str(server.socket_directory).startswith(DESCRIPTORS)
+    return dsn(password, recorded if by_descriptor else server.socket_directory, server.port)
+
+
+def require_cluster(data_dir: Path) -> None:
+    """Raises: NoRegistry when no service has made a cluster in this data directory, nor makes one now."""
+    layout = Layout.of(data_dir)
+    if not cluster.exists(layout) and not is_claimed(layout.claim):
+        raise NoRegistry(layout.data_dir)

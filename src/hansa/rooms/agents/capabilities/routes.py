@@ -33,12 +33,12 @@ from .schemas import (
     AttenuationIn,
     CapabilityIn,
     CapabilityOut,
+    CapabilityRevokedOut,
     ConsumedOut,
     ConsumptionIn,
     DelegationsOut,
     IssuedOut,
     OwnCapabilitiesOut,
-    RevokedOut,
 )
 from .use import Presenter, consume
 
@@ -158,9 +158,9 @@ async def consume_capability(
 @router.delete(
     "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, Forbidden, errors.CapabilityAbsent)
 )
-async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> RevokedOut:
+async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> CapabilityRevokedOut:
     """End a capability and all that was drawn from it: for its holder, and for every issuer of its chain."""
-    return RevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
+    return CapabilityRevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
 
 
 @router.get("/{did}/delegations", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))

@@ -15,6 +15,7 @@ from hansa.foundation.words.money import (
     format_amount,
     parse_positive,
 )
+from hansa.foundation.words.request_body import RequestBody
 from hansa.foundation.words.roles import PERMISSIONS
 
 from .give_up import Revoked
@@ -49,7 +50,7 @@ Role = Literal["issuer", "holder"]
 Status = Literal["active", "revoked", "expired", "exhausted"]
 
 
-class _Caveats(BaseModel):
+class _Caveats(RequestBody):
     model_config = ConfigDict(extra="forbid")
 
     max_per_tx: Annotated[
@@ -80,7 +81,7 @@ class NarrowerCaveatsIn(_Caveats):
     permissions: Permissions | None = None
 
 
-class _Asked(BaseModel):
+class _Asked(RequestBody):
     holder_agent_did: Annotated[
         Did | None, Field(description="Who may use it; without, whoever shows its token.")
     ] = None
@@ -206,7 +207,7 @@ class ConsumedOut(BaseModel):
         )
 
 
-class RevokedOut(BaseModel):
+class CapabilityRevokedOut(BaseModel):
     """How many capabilities a revocation ended, what was drawn from the one named included."""
 
     ok: Literal[True] = True
@@ -214,7 +215,7 @@ class RevokedOut(BaseModel):
     revoked_count: int
 
     @classmethod
-    def of(cls, revoked: Revoked) -> "RevokedOut":
+    def of(cls, revoked: Revoked) -> "CapabilityRevokedOut":
         """The answer to a revocation."""
         return cls(root_token_id=revoked.root_id, revoked_count=revoked.count)
 

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_ca
 from hansa.foundation.plumbing.caller import Developer, developer_holding
 from hansa.foundation.plumbing.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.runtime import Config
 from hansa.foundation.words.errors import DeveloperSuspended, Unauthorized
 from hansa.rooms.catalogue.errors import (
     AgentNotActive,
@@ -24,6 +24,7 @@ from hansa.rooms.catalogue.errors import (
 )
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.schemas import CardOut
+from hansa.rooms.catalogue.search import CardWrites
 from hansa.rooms.catalogue.shown import shown
 from hansa.rooms.catalogue.signatures import CardSignatureRefused, SignaturePolicy
 
@@ -39,6 +40,7 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
 
 @router.post(
     "/agent-cards/",
+    operation_id="create_card",
     status_code=201,
     response_model=CardOut,
     responses=problems(
@@ -58,7 +60,13 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
 @router.post("/agent-cards", status_code=201, include_in_schema=False, response_model=CardOut)
 @takes_cards
 async def create(
-    request: Request, *, body: CreateCardIn, developer: Writer, db: Db, settings: Config, owners: Owners
+    request: Request,
+    *,
+    body: CreateCardIn,
+    developer: Writer,
+    db: CardWrites,
+    settings: Config,
+    owners: Owners,
 ) -> Response:
     """Create the card of an own agent that has none, or a listing card, which belongs to no agent."""
     card = await db.act(lambda tx: create_card(tx, body.asked(), developer.id, settings, owners))
@@ -70,6 +78,7 @@ async def create(
 
 @router.put(
     "/agent-cards/{card_id}",
+    operation_id="change_card",
     response_model=CardOut,
     responses=problems(
         Unauthorized,
@@ -92,7 +101,7 @@ async def edit(
     body: EditCardIn,
     developer: Writer,
     if_match: IfMatch,
-    db: Db,
+    db: CardWrites,
     settings: Config,
     owners: Owners,
 ) -> Response:
@@ -122,7 +131,7 @@ async def set_listing(
     body: ListingIn,
     developer: Writer,
     if_match: IfMatch,
-    db: Db,
+    db: CardWrites,
     settings: Config,
     owners: Owners,
 ) -> Response:
@@ -134,11 +143,12 @@ async def set_listing(
 
 @router.delete(
     "/agent-cards/{card_id}",
+    operation_id="delete_card",
     status_code=204,
     responses=problems(Unauthorized, DeveloperSuspended, CardNotYours, CardUnknown, PreconditionFailed),
 )
 async def delete(
-    card_id: str, *, developer: Writer, if_match: IfMatch, db: Db, settings: Config, owners: Owners
+    card_id: str, *, developer: Writer, if_match: IfMatch, db: CardWrites, settings: Config, owners: Owners
 ) -> None:
     """Switch an own card off. The agent keeps working, and its owner may switch the card on again."""
     editor = _editor(developer, card_id, if_match, settings)

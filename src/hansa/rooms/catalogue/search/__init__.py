@@ -6,10 +6,12 @@ from .errors import SearchNotReady
 from .routes import Search, router
 from .searcher import Searcher
 from .wanted import LOCAL_ORIGIN, Discovery, Facets, FoundCard, Wanted, Why
+from .writes import CardWrites
 
 __all__ = [
     "LOCAL_ORIGIN",
     "Answers",
+    "CardWrites",
     "Discovery",
     "Facets",
     "FoundCard",

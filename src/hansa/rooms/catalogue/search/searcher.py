@@ -11,7 +11,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import ParamSpec, TypeVar
@@ -28,6 +28,10 @@ from .index import Place, SearchIndex
 from .wanted import Wanted
 
 FOLLOW_SECONDS = 0.2
+# A write waits this long at most until a search finds it (decision 0032).
+WRITE_WAITS_SECONDS = 0.2
+# Writes of the same moment share one commit of the index, which costs more than the documents in it.
+SHARE_SECONDS = 0.01
 FAILED_PAUSE_SECONDS = 1.0
 # A start waits so long for an index that has to be built; a larger one is built while the rest is served.
 START_WAITS_SECONDS = 2.0
@@ -50,6 +54,10 @@ class Searcher:
         self._own_currency = own_currency
         self._index: SearchIndex | None = None
         self._turn = asyncio.Lock()
+        self._follower: asyncio.Task[None] | None = None
+        # Set when a write waits; the future is done when the next catch-up to begin has ended.
+        self._is_awaited = asyncio.Event()
+        self._next_catch_up: asyncio.Future[None] | None = None
         self._writing = ThreadPoolExecutor(1, "search-index")
         self._reading = ThreadPoolExecutor(SEARCH_THREADS, "search")
         # Changes that were told although an older transaction is open, each with the transaction that made it.
@@ -62,11 +70,12 @@ class Searcher:
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
         """Follow the changes meanwhile; an index that is quickly built is complete before this goes on."""
-        task = asyncio.create_task(self._keep_following())
+        self._follower = task = asyncio.create_task(self._keep_following())
         try:
             await asyncio.wait({asyncio.create_task(self._complete())}, timeout=START_WAITS_SECONDS)
             yield
         finally:
+            self._follower = None
             task.cancel()
             await asyncio.wait({task})
             await self.close()
@@ -80,6 +89,19 @@ class Searcher:
                 self._has_failed = self._index is not None
                 raise
             self._is_complete = True
+
+    async def include_committed(self) -> None:
+        """Wait until searches of this process find what is committed by now, `WRITE_WAITS_SECONDS` at most.
+
+        Returns at once where nothing follows the changes, or before the index is complete. Raises nothing: what could not be included
+        in time is included later.
+        """
+        if self._follower is None or not self._is_complete:
+            return
+        if self._next_catch_up is None:
+            self._next_catch_up = asyncio.get_running_loop().create_future()
+        self._is_awaited.set()
+        await asyncio.wait({self._next_catch_up}, timeout=WRITE_WAITS_SECONDS)
 
     async def hits(self, wanted: Wanted) -> Hits:
         """What the index finds. Raises: SearchNotReady."""
@@ -107,6 +129,8 @@ class Searcher:
 
     async def _keep_following(self) -> None:
         while True:
+            awaited, self._next_catch_up = self._next_catch_up, None
+            self._is_awaited.clear()
             try:
                 await self.catch_up()
             except Unavailable as trouble:
@@ -118,7 +142,16 @@ class Searcher:
                 # next turn comes.
                 _log.exception("search does not follow")
                 await asyncio.sleep(FAILED_PAUSE_SECONDS)
-            await asyncio.sleep(FOLLOW_SECONDS)
+            finally:
+                if awaited is not None:
+                    awaited.set_result(None)
+            await self._pause()
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(SHARE_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FOLLOW_SECONDS):
+                await self._is_awaited.wait()
 
     async def _complete(self) -> None:
         while not self._is_complete:  # noqa: ASYNC110

@@ -16,7 +16,7 @@ from hansa.rooms.federation import KeyDoesNotOpen
 from .export import ExportDesk
 from .schemas import SignedCard
 
-router = APIRouter(route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
 @router.get(

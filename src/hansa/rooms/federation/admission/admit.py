@@ -19,7 +19,7 @@ from hansa.rooms import journal
 
 from . import store
 from .check import KEY_PREFIX
-from .errors import LicenceAlreadyHeld, LicenceState, LicenceUnknown
+from .errors import LicenceAlreadyHeld, LicenceForOwnDomain, LicenceState, LicenceUnknown
 from .records import IssuedLicence, Licence
 
 Act: TypeAlias = Literal["suspend", "reinstate", "revoke"]
@@ -33,9 +33,17 @@ _CHANGES: dict[Act, tuple[str, tuple[str, ...]]] = {
 
 
 async def issue_licence(
-    tx: Tx, administrator: Developer, *, trust_domain: str, note: str | None, ttl_days: int | None
+    tx: Tx,
+    administrator: Developer,
+    *,
+    own_domain: str,
+    trust_domain: str,
+    note: str | None,
+    ttl_days: int | None,
 ) -> IssuedLicence:
-    """Admit a registry; without `ttl_days` its key does not end. Raises: LicenceAlreadyHeld."""
+    """Admit another registry; without `ttl_days` its key does not end. Raises: LicenceForOwnDomain, LicenceAlreadyHeld."""
+    if trust_domain == own_domain:
+        raise LicenceForOwnDomain(field="trust_domain")
     await store.lock_subject(tx, trust_domain)
     if await store.is_held(tx, trust_domain):
         raise LicenceAlreadyHeld

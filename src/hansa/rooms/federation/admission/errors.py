@@ -1,6 +1,6 @@
 """Why a registry is not admitted, and why its licence is not changed."""
 
-from hansa.foundation.words.errors import Conflict, NotFound
+from hansa.foundation.words.errors import Conflict, Invalid, NotFound
 
 
 class LicenceUnknown(NotFound):
@@ -22,3 +22,10 @@ class LicenceAlreadyHeld(Conflict):
 
     code = "FEDERATION_LICENCE_HELD"
     sentence = "This trust domain holds a licence already; revoke it first."
+
+
+class LicenceForOwnDomain(Invalid):
+    """The trust domain is this registry's own: it needs no licence to read its own routes."""
+
+    code = "FEDERATION_LICENCE_SELF"
+    sentence = "trust_domain is this registry's own; a licence key is issued to another registry."

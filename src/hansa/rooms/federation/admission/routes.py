@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Invalid, Unauthorized
 
 from . import admit
-from .errors import LicenceAlreadyHeld, LicenceState, LicenceUnknown
+from .errors import LicenceAlreadyHeld, LicenceForOwnDomain, LicenceState, LicenceUnknown
 from .schemas import IssuedLicenceOut, LicenceChange, LicenceIn, LicenceOut, LicencesPage, LicencesQuery
 
 router = APIRouter(prefix="/admin/federation/licence-keys", tags=["administrators"], route_class=GuardedRoute)
@@ -27,14 +27,19 @@ CHANGES = problems(
 @router.post(
     "",
     status_code=201,
-    responses=problems(Unauthorized, AreaMissing, ScopeMissing, LicenceAlreadyHeld, Invalid, BodyInvalid),
+    responses=problems(
+        Unauthorized, AreaMissing, ScopeMissing, LicenceAlreadyHeld, LicenceForOwnDomain, Invalid, BodyInvalid
+    ),
 )
-async def issue_licence_key(body: LicenceIn, administrator: Administrator, db: Db) -> IssuedLicenceOut:
+async def issue_licence_key(
+    body: LicenceIn, administrator: Administrator, db: Db, settings: Config
+) -> IssuedLicenceOut:
     """Admit another registry to the internal routes. Its licence key is shown this once."""
     issued = await db.act(
         lambda tx: admit.issue_licence(
             tx,
             administrator,
+            own_domain=settings.trust_domain,
             trust_domain=body.trust_domain,
             note=body.note,
             ttl_days=body.expires_in_days,

@@ -1,10 +1,10 @@
 """The charter: the keys that stand for the registry."""
 
 from .errors import KeyDoesNotOpen, KeyUnusable
-from .found import found_keys, require_present_key
+from .found import found_keys, replace_sealed_key, require_present_key
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
-from .routes import root_router, router
+from .routes import admin_router, root_router, router
 from .rules import registry_id_of
 from .signatory import Signatory
 from .signing import detached_signature
@@ -15,9 +15,11 @@ __all__ = [
     "RegistryKey",
     "Signatory",
     "SigningKey",
+    "admin_router",
     "detached_signature",
     "found_keys",
     "registry_id_of",
+    "replace_sealed_key",
     "require_present_key",
     "root_router",
     "rotate_key",

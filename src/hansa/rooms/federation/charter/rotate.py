@@ -2,6 +2,8 @@
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
@@ -22,6 +24,15 @@ async def rotate_key(
     if brought is not None and await store.was_held(tx, brought.public_key().public_bytes_raw()):
         raise KeyUnusable
     return await begin_key(tx, settings, seal, brought or Ed25519PrivateKey.generate())
+
+
+async def rotate_as_administrator(
+    tx: Tx, administrator: Developer, settings: Settings, seal: Seal, *, reason: str | None
+) -> RegistryKey:
+    """As `rotate_key` with a key made here, recorded in the audit log."""
+    key = await rotate_key(tx, settings, seal)
+    await record_admin_act(tx, administrator, act="registry_key.rotate", subject=key.kid, reason=reason)
+    return key
 
 
 async def begin_key(tx: Tx, settings: Settings, seal: Seal, key: Ed25519PrivateKey) -> RegistryKey:

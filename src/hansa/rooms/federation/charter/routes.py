@@ -1,21 +1,27 @@
 """The registry's keys over HTTP."""
 
+from typing import Annotated
+
 from fastapi import APIRouter, Depends, Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
-from hansa.foundation.words.errors import TooManyRequests
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
 
 from .reading import all_keys, published_keys
-from .schemas import RegistryJwks, RegistryKeyHistory
+from .rotate import rotate_as_administrator
+from .schemas import RegistryJwks, RegistryKeyHistory, RegistryKeyRotationIn, RotatedKey
 
 CACHED = "public, max-age=300, stale-while-revalidate=600"
 
 router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 root_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_platform")]
 
 
 @root_router.get("/.well-known/registry-jwks.json", responses=problems(TooManyRequests))
@@ -26,9 +32,34 @@ async def read_registry_jwks(_: Public, response: Response, db: Db) -> RegistryJ
     return RegistryJwks.of(keys)
 
 
-@router.get("/public/registry-keys", responses=problems(TooManyRequests))
-async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
+@root_router.get("/.well-known/registry-jwks-history.json", responses=problems(TooManyRequests))
+async def read_registry_key_history(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
     """Every key that the registry ever signed with and its times, to verify what was signed long ago."""
     keys = await db.look(all_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryKeyHistory.of(keys)
+
+
+@router.get("/public/registry-keys", responses=problems(TooManyRequests))
+async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
+    """The keys of `/.well-known/registry-jwks.json` with their times; older keys are in the history."""
+    keys = await db.look(published_keys)
+    response.headers["Cache-Control"] = CACHED
+    return RegistryKeyHistory.of(keys)
+
+
+@admin_router.post(
+    "/admin/registry-signing-key/rotate",
+    responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid),
+)
+async def rotate_registry_signing_key(
+    administrator: Administrator,
+    db: Db,
+    settings: Config,
+    seal: Sealing,
+    body: RegistryKeyRotationIn | None = None,
+) -> RotatedKey:
+    """Sign with a new key from now on, in every process. The key before stays in the key set for seven days."""
+    reason = body.reason if body else None
+    key = await db.act(lambda tx: rotate_as_administrator(tx, administrator, settings, seal, reason=reason))
+    return RotatedKey.of(key)

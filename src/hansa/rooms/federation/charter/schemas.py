@@ -1,13 +1,16 @@
 """The registry's keys as they are published."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from hansa.foundation.words.jwk import jwk_of
 
 from .records import RegistryKey
+
+REASON_MAX_CHARACTERS = 2000
+KEY_SET = "/.well-known/registry-jwks.json"
 
 
 class RegistryJwk(BaseModel):
@@ -52,7 +55,7 @@ class PastRegistryJwk(RegistryJwk):
 
 
 class RegistryKeyHistory(BaseModel):
-    """Every key that the registry ever signed with, the newest first."""
+    """Keys of the registry with their times, the newest first."""
 
     keys: list[PastRegistryJwk]
 
@@ -60,3 +63,21 @@ class RegistryKeyHistory(BaseModel):
     def of(cls, keys: list[RegistryKey]) -> "RegistryKeyHistory":
         """The history."""
         return cls(keys=[PastRegistryJwk.of(key) for key in keys])
+
+
+class RegistryKeyRotationIn(BaseModel):
+    """Why the key is rotated; kept in the audit log."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)] | None = None
+
+
+class RotatedKey(RegistryJwk):
+    """The new key of the registry, which signs from `valid_from` on."""
+
+    valid_from: datetime
+    jwks_url: str = Field(default=KEY_SET, description="Where the key set is published, on this registry.")
+
+    @classmethod
+    def of(cls, key: RegistryKey) -> "RotatedKey":
+        """The key as the administrator reads it."""
+        return cls(x=jwk_of(key.public_key)["x"], kid=key.kid, valid_from=key.valid_from)

@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StrictBool, model_validator
 
+from hansa.foundation.words.request_body import RequestBody
+
 from .rules import Policy
 
 Said = StrictBool | None
 
 
-class PolicyChange(BaseModel):
+class PolicyChange(RequestBody):
     """What changes; at least one member. A null takes back what was said."""
 
     emit_from_teg: Said = Field(default=None, description="Whether the ledger's side may record this event.")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from hansa.foundation.words.money import PositiveAmountOrNumber, format_amount, parse_positive
+from hansa.foundation.words.request_body import RequestBody
 
 from .figures import Everyone, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy
@@ -20,7 +21,7 @@ POSITION_ID_MAX_CHARACTERS = 64
 LockPeriod = Annotated[int, Field(strict=True, ge=0, le=LOCK_PERIOD_MAX_DAYS)]
 
 
-class StakeIn(BaseModel):
+class StakeIn(RequestBody):
     """Units to set aside."""
 
     amount: PositiveAmountOrNumber
@@ -33,7 +34,8 @@ class StakeIn(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _one_lock_period(cls, members: Any) -> Any:
-        if isinstance(members, dict) and {"lock_period", "lock_period_days"} <= members.keys():
+        both = ("lock_period", "lock_period_days")
+        if isinstance(members, dict) and all(members.get(name) is not None for name in both):
             raise ValueError("lock_period and lock_period_days are the same: give one of them")
         return members
 

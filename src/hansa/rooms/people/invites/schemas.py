@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt, mo
 
 from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.words.request_body import RequestBody
 
 from .invite import invite_name
 from .records import Invite, MadeInvite
@@ -26,7 +27,7 @@ LIFETIME_MAX_DAYS = 3650
 NOTE_MAX_CHARACTERS = 500
 
 
-class InvitesIn(BaseModel):
+class InvitesIn(RequestBody):
     """Invitations to make."""
 
     count: StrictInt = Field(default=1, ge=1, le=INVITES_AT_ONCE)

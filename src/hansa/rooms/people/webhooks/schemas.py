@@ -7,6 +7,7 @@ import msgspec
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
 from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.words.request_body import RequestBody
 from hansa.foundation.words.web_address import URL_MAX_CHARACTERS
 
 from . import rules
@@ -36,7 +37,7 @@ class WebhookIn(BaseModel):
     description: Description | None = None
 
 
-class WebhookChangeIn(BaseModel):
+class WebhookChangeIn(RequestBody):
     """What to change; an absent member stays as it is."""
 
     url: Url | None = None

@@ -4,13 +4,16 @@ They stand in the problem document of every refusal of these routes, beside the 
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.invalid_member import InvalidMember
+from hansa.foundation.plumbing.problem_docs import PROBLEM_SHAPE, Problem
 from hansa.foundation.words.errors import BadRequest, Invalid, NotFound, Refused
 
 ERROR_CODES = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RATE_LIMIT_EXCEEDED", 503: "UNAVAILABLE"}
@@ -31,8 +34,22 @@ class EntryUnknown(NotFound):
     sentence = "No entry of this registry has that identifier."
 
 
+class ResourceDiscoveryProblem(Problem):
+    """A refusal with the members of Agentic Resource Discovery; a refusal before the route has none of these."""
+
+    error_code: Literal[*ERROR_CODES.values(), MALFORMED] | None = Field(default=None, alias="errorCode")  # type: ignore[valid-type]
+    message: str | None = Field(default=None, description="The same as `detail`.")
+
+
 class ResourceDiscoveryRoute(GuardedRoute):
     """A route whose refusals carry the members of the specification, and where malformed requests get 400, not 422."""
+
+    def __init__(self, *declared: Any, **options: Any) -> None:
+        extra = {
+            **(options.pop("openapi_extra", None) or {}),
+            PROBLEM_SHAPE: ResourceDiscoveryProblem.__name__,
+        }
+        super().__init__(*declared, **options, openapi_extra=extra)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
@@ -41,25 +58,14 @@ class ResourceDiscoveryRoute(GuardedRoute):
             try:
                 return await answer(request)
             except RequestValidationError as trouble:
-                raise _told(_malformed(trouble)) from None
+                invalid = InvalidMember.of(trouble)
+                raise _told(ArgumentInvalid(invalid.message, field=invalid.field)) from None
             except Invalid as trouble:
                 raise _told(ArgumentInvalid(trouble.detail, field=trouble.field)) from None
             except Refused as trouble:
                 raise _told(trouble) from None
 
         return answered
-
-
-def _malformed(trouble: RequestValidationError) -> ArgumentInvalid:
-    first = trouble.errors()[0]
-    field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    message = f"{field}: {str(first['msg']).removeprefix('Value error, ')}"
-    # Some messages and names quote what was sent, line breaks and all.
-    return ArgumentInvalid(_printable(message), field=_printable(field))
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:500]
 
 
 def _told(trouble: Refused) -> Refused:

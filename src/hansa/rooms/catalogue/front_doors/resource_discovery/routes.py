@@ -46,7 +46,12 @@ api_router = APIRouter(
 
 
 @root_router.get("/.well-known/ard.json", response_model=Manifest, responses=TAGGED)
-@root_router.get("/.well-known/ai-catalog.json", response_model=Manifest, responses=TAGGED)
+@root_router.get(
+    "/.well-known/ai-catalog.json",
+    response_model=Manifest,
+    responses=TAGGED,
+    operation_id="read_manifest_at_former_path",
+)
 async def read_manifest(request: Request, settings: Config, _: Public) -> Response:
     """What this domain offers to agents: the search, the card of the registry, and every agent."""
     return document(request, manifest_of(settings), keep=KEEP_FOR_MINUTES)

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from hansa.foundation.words.request_body import RequestBody
+
 BASE_CONTEXT = "https://agenticresourcediscovery.org/context/v1"
 PAGE_MAX = 100
 TEXT_MAX = 1000
@@ -20,6 +22,12 @@ class InCamelCase(BaseModel):
     """A shape whose members are written in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+
+class BodyInCamelCase(RequestBody, InCamelCase):
+    """A request body whose members are written in camel case; a member that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class TrustManifest(InCamelCase):
@@ -103,10 +111,8 @@ class ListOut(InCamelCase):
     page_token: str | None = None
 
 
-class Asked(InCamelCase):
+class Asked(BodyInCamelCase):
     """What is looked for: values of one filter key are alternatives, keys narrow one another."""
-
-    model_config = ConfigDict(extra="forbid")
 
     context: Any = Field(default=None, alias="@context", description="Binds prefixes of filter keys.")
     text: Annotated[str, Field(max_length=TEXT_MAX)] | None = None
@@ -121,10 +127,8 @@ class SearchAsked(Asked):
     text: str = Field(min_length=1, max_length=TEXT_MAX)
 
 
-class SearchIn(InCamelCase):
+class SearchIn(BodyInCamelCase):
     """The body of a search."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: SearchAsked
     federation: Literal["auto", "referrals", "none"] = Field(
@@ -151,28 +155,22 @@ class SearchOut(InCamelCase):
     page_token: str | None = None
 
 
-class FacetWanted(InCamelCase):
+class FacetWanted(BodyInCamelCase):
     """One term to count by."""
-
-    model_config = ConfigDict(extra="forbid")
 
     field: str = Field(max_length=VALUE_MAX)
     limit: int = Field(default=20, ge=1, le=PAGE_MAX)
     min_count: int = Field(default=1, ge=0)
 
 
-class ResultType(InCamelCase):
+class ResultType(BodyInCamelCase):
     """The shape of the counts."""
-
-    model_config = ConfigDict(extra="forbid")
 
     facets: list[FacetWanted] = Field(min_length=1, max_length=16)
 
 
-class ExploreIn(InCamelCase):
+class ExploreIn(BodyInCamelCase):
     """The body of a count."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: Asked = Asked()
     result_type: ResultType

@@ -1,0 +1,50 @@
+"""What maintainers of Hansa use: `hansa map` and `hansa events` generate documentation from the code."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hansa.doors.commands.options import DEVELOP, examples
+from hansa.doors.commands.outcome import fail
+
+app = typer.Typer()
+
+
+@app.command("map", rich_help_panel=DEVELOP, epilog=examples("hansa map --write docs/map.md"))
+def house_map(
+    write: Annotated[
+        Path | None, typer.Option(help="File to write; without one, the map is printed.", show_default=False)
+    ] = None,
+) -> None:
+    """Generate docs/map.md: routes, settings, tables, events and background work, as Markdown."""
+    from hansa.doors.house_map import draw_map
+
+    drawn = draw_map()
+    if write is None:
+        typer.echo(drawn, nl=False)
+        return
+    try:
+        write.write_text(drawn)
+    except OSError as trouble:
+        fail(f"{write} cannot be written: {trouble.strerror}")
+
+
+@app.command("events", rich_help_panel=DEVELOP, epilog=examples("hansa events --write docs/events"))
+def event_schemas(
+    write: Annotated[Path, typer.Option(help="Directory to write to; other schemas in it are removed.")],
+) -> None:
+    """Generate the JSON Schema of every event type, one file each."""
+    from hansa.foundation.events import event_types
+    from hansa.foundation.events.schemas import schema_file
+
+    wanted = {f"{kind.__name__}.json": schema_file(kind) for kind in event_types()}
+    try:
+        write.mkdir(parents=True, exist_ok=True)
+        for name, schema in wanted.items():
+            (write / name).write_text(schema)
+        for file in write.glob("*.json"):
+            if file.name not in wanted:
+                file.unlink()
+    except OSError as trouble:
+        fail(f"{write} cannot be written: {trouble.strerror}")

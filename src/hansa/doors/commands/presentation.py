@@ -1,0 +1,72 @@
+"""How `--help` presents the commands: grouped by their purpose, flags without a type."""
+
+import os
+import sys
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup, TyperOption
+from typer.exceptions import TyperException
+
+from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT, RUN
+from hansa.doors.commands.outcome import fail
+
+HELP_OPTIONS = ["-h", "--help"]
+PROGRAM = "hansa"
+COMPLETION_VARIABLE = "_HANSA_COMPLETE"
+PANELS = (RUN, ADMINISTER, INSPECT, DEVELOP)
+# How the parser of options words what it refuses, and how it reads to somebody who does not know the parser.
+PARSER_PREFIX = "Value error, "
+PARSER_INTEGER = (
+    "Input should be a valid integer, unable to parse string as an integer",
+    "it must be a whole number",
+)
+
+
+class CommandsByPurpose(TyperGroup):
+    """The commands in the order of their panels."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The names, in the order in which they are shown."""
+        del ctx
+        return sorted(self.commands, key=lambda name: PANELS.index(_panel_of(self.commands[name])))
+
+
+def run_command_line(app: typer.Typer) -> None:
+    """Run the command that was typed, or answer a shell that asks how to complete one."""
+    if COMPLETION_VARIABLE in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+    command = typer.main.get_command(app)
+    _show_flags_bare(command)
+    try:
+        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
+    except TyperException as trouble:
+        _end_usage_error(trouble)
+    except typer.Abort:
+        fail("aborted")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end_usage_error(trouble: TyperException) -> NoReturn:
+    # A group without a command has printed its help by now, and says nothing more.
+    if not trouble.format_message():
+        sys.exit(trouble.exit_code)
+    context = getattr(trouble, "ctx", None)
+    path = context.command_path if context else PROGRAM
+    message = trouble.format_message().rstrip(".").replace(PARSER_PREFIX, "").replace(*PARSER_INTEGER)
+    end = "" if message.endswith("?") else "."
+    fail(f"{message}{end} See `{path} --help`.", trouble.exit_code)
+
+
+def _panel_of(command: Any) -> str:
+    return command.rich_help_panel if command.rich_help_panel in PANELS else DEVELOP
+
+
+def _show_flags_bare(command: Any) -> None:
+    for option in command.get_params(typer.Context(command, help_option_names=HELP_OPTIONS)):
+        if isinstance(option, TyperOption) and option.is_bool_flag:
+            option.metavar = ""
+    for subcommand in getattr(command, "commands", {}).values():
+        _show_flags_bare(subcommand)

@@ -1,0 +1,59 @@
+"""The program `hansa`: its groups of commands, in the order in which they are shown."""
+
+from typing import Annotated
+
+import typer
+
+from hansa import __version__
+from hansa.doors.commands import (
+    administrators,
+    completion,
+    database,
+    demonstration,
+    development,
+    registry_keys,
+    service_certificates,
+    serving,
+    supply,
+    verification,
+)
+from hansa.doors.commands.options import ADMINISTER, INSPECT
+from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=CommandsByPurpose,
+    help="Hansa: a federated registry and ledger for AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": HELP_OPTIONS},
+)
+
+
+@app.callback()
+def hansa(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """What every command shares."""
+    del version
+
+
+for top_level in (serving, demonstration, supply, completion, development):
+    app.add_typer(top_level.app)
+app.add_typer(registry_keys.bundle_app)
+app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
+app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
+app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
+app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
+app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

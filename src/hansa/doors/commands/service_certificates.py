@@ -1,0 +1,81 @@
+"""`hansa service`: certificates of the operator's own services."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hansa.doors.commands.execution import require_short, run_act, settings_from
+from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.outcome import fail, print_outcome
+
+app = typer.Typer(help="The operator's own services, known by their certificates.", no_args_is_help=True)
+
+
+@app.command("enrol", epilog=examples("hansa service enrol auditor --out /etc/auditor --days 30"))
+def enrol_service(
+    name: Annotated[str, typer.Argument(help="1 to 63 lower-case letters, digits and hyphens.")],
+    out: Annotated[Path, typer.Option(help="Directory for NAME.pem, NAME-key.pem and bundle.pem.")],
+    days: Annotated[int, typer.Option(help="How long the certificate lasts.", min=1, max=365)] = 90,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a service a certificate for mutual TLS, also while the registry runs; an older one lasts until its end."""
+    from datetime import timedelta
+
+    from hansa.doors import by_hand
+    from hansa.doors.handing_over import hand_over, require_writable
+
+    settings = settings_from(data_dir=data_dir)
+    try:
+        require_writable(out)
+        enrolled = run_act(by_hand.enrol_service(settings, name, timedelta(days=days)))
+        files = hand_over(enrolled, out)
+    except OSError as trouble:
+        fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
+    shown = {
+        "spiffe_id": enrolled.svid.spiffe_id,
+        "expires_at": enrolled.svid.expires_at.isoformat(),
+        **{member: str(file) for member, file in files.items()},
+    }
+    sentence = "{spiffe_id} until {expires_at}: {certificate}, {key}, {bundle}".format(**shown)
+    print_outcome(sentence, shown, as_json=as_json)
+
+
+@app.command("list", epilog=examples("hansa service list --json"))
+def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the certificates of services, in force or not."""
+    from hansa.doors import by_hand
+
+    found = run_act(by_hand.list_services(settings_from(data_dir=data_dir)))
+    shown = [
+        {
+            "name": one.name,
+            "spiffe_id": one.spiffe_id,
+            "status": one.status,
+            "issued_at": one.issued_at.isoformat(),
+            "expires_at": one.expires_at.isoformat(),
+            "revoked_at": one.revoked_at.isoformat() if one.revoked_at else None,
+        }
+        for one in found
+    ]
+    lines = ["{name}: {status}, issued {issued_at}, until {expires_at}".format(**one) for one in shown]
+    print_outcome(
+        "\n".join(lines) or "no service has a certificate", {"certificates": shown}, as_json=as_json
+    )
+
+
+@app.command("revoke", epilog=examples('hansa service revoke auditor --reason "machine retired"'))
+def revoke_service(
+    name: Annotated[str, typer.Argument(help="The service.")],
+    reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Revoke every certificate of a service; none is accepted from the next request on."""
+    from hansa.doors import by_hand
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    revoked = run_act(by_hand.revoke_service(settings, name, reason or None))
+    print_outcome(f"{name}: {revoked} revoked", {"name": name, "revoked": revoked}, as_json=as_json)

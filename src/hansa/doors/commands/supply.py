@@ -1,0 +1,72 @@
+"""`hansa mint` and `hansa burn`: the supply of units."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.options import ADMINISTER, AsJson, DataDir, examples
+from hansa.doors.commands.outcome import fail, print_outcome
+
+if TYPE_CHECKING:
+    from hansa.foundation.plumbing.settings import Settings
+    from hansa.foundation.words.money import Minor
+    from hansa.rooms import ledger
+
+app = typer.Typer()
+
+
+@app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa mint --amount 1000 --ref board-2026-07"))
+def mint(
+    amount: Annotated[str, typer.Option(help="Units to issue, such as 1000 or 0.5.")],
+    ref: Annotated[str, typer.Option(help="What they are issued for; a reference is good for one issue.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Issue units to the treasury, also while the registry runs."""
+    from hansa.doors import by_hand
+
+    _change_supply(by_hand.mint, "issued", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
+
+
+@app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa burn --amount 1000 --ref board-2026-07"))
+def burn(
+    amount: Annotated[str, typer.Option(help="Units to destroy, such as 1000 or 0.5.")],
+    ref: Annotated[str, typer.Option(help="What they are destroyed for; a reference is good for one burn.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Destroy units of the treasury for good, also while the registry runs."""
+    from hansa.doors import by_hand
+
+    _change_supply(by_hand.burn, "destroyed", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
+
+
+def _change_supply(
+    act: "Callable[[Settings, Minor, str], Coroutine[Any, Any, ledger.SupplyChange]]",
+    done: str,
+    amount: str,
+    ref: str,
+    settings: "Settings",
+    *,
+    as_json: bool,
+) -> None:
+    from hansa.foundation.words.money import NotAnAmount, format_amount, parse_positive
+
+    try:
+        asked = parse_positive(amount)
+    except NotAnAmount as trouble:
+        fail(f"--amount {amount!r} is refused: {trouble}.")
+    changed = run_act(act(settings, asked, ref))
+    shown = {
+        "transaction_id": f"tx-{changed.tx_id}",
+        "ref": ref,
+        "amount": format_amount(changed.amount),
+        "currency": settings.settlement_currency,
+        "supply": format_amount(changed.supply),
+    }
+    sentence = "{transaction_id}: {amount} {currency} {done}, the supply is {supply}".format(
+        **shown, done=done
+    )
+    print_outcome(sentence, shown, as_json=as_json)

@@ -1,0 +1,141 @@
+"""`hansa demo` succeeds on every sound registry, shows what it does, and can remove what it made."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from hansa.doors.demo import DemoFailed, Options, run_demo
+from hansa.rooms.catalogue import Wanted, discover
+from tests.doors.served import served
+from tests.registry import StartRegistry, TestRegistry
+
+
+def console(*, is_terminal: bool = False) -> Console:
+    return Console(file=StringIO(), width=200, force_terminal=is_terminal, highlight=False)
+
+
+def printed(to: Console) -> str:
+    assert isinstance(to.file, StringIO)
+    return to.file.getvalue()
+
+
+async def demo(
+    registry: TestRegistry, to: Console | None = None, options: Options | None = None
+) -> dict[str, object]:
+    return await run_demo(registry.settings.base_url, to or console(), options)
+
+
+async def forget_limits(registry: TestRegistry) -> None:
+    await registry.database.act(lambda tx: tx.execute("DELETE FROM plumbing_rate_limit"))
+
+
+async def test_each_step_is_printed_and_the_bar_advances(start_registry: StartRegistry):
+    to = console()
+    async with served(start_registry) as registry:
+        report = await demo(registry, to)
+    steps = [f"{number}/5 " for number in range(1, 6)]
+    assert [line[:4] for line in printed(to).splitlines() if line[1:4] == "/5 "] == steps
+    assert "transfers: 50 of 200" in printed(to)
+    assert "transfers: 200 of 200" in printed(to)
+    assert report["supply"]["status"] == "OK"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("is_terminal", [False, True], ids=["in a log", "on a terminal"])
+async def test_a_rate_limit_is_waited_for_with_a_countdown(start_registry: StartRegistry, is_terminal: bool):
+    to = console(is_terminal=is_terminal)
+    async with served(start_registry) as registry:
+        waited: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            if len(waited) == 12:
+                await forget_limits(registry)
+
+        # Three registrations and five agents each: the limits of a minute are 5 and 10.
+        for _ in range(2):
+            await demo(registry, to, Options(sleep=sleep))
+    assert len(waited) >= 12
+    assert "rate limit, POST /api/v1/auth/register: retry in " in printed(to)
+
+
+async def test_the_demo_repeats_its_search_until_the_index_has_followed(start_registry: StartRegistry):
+    async with served(start_registry) as registry:
+        searcher = registry.app.state.searcher
+        pauses = 0
+        # While this lock is held the index stays as it is, as in another process that has not followed yet.
+        await searcher._turn.acquire()
+
+        async def sleep(_: float) -> None:
+            nonlocal pauses
+            pauses += 1
+            if pauses == 3:
+                searcher._turn.release()
+                await searcher.catch_up()
+
+        await demo(registry, options=Options(sleep=sleep))
+        assert pauses == 3
+
+
+async def test_a_registry_with_agents_of_others_is_written_to_only_after_a_yes(start_registry: StartRegistry):
+    questions: list[str] = []
+
+    def refuse(question: str) -> bool:
+        questions.append(question)
+        return False
+
+    async with served(start_registry) as registry:
+        await demo(registry, options=Options(confirm=refuse))
+        assert questions == [], "agents of an earlier demo ask for nothing, and there are no others"
+        await registry.agent(name="Somebody's own")
+        await registry.indexed()
+        await forget_limits(registry)
+        with pytest.raises(DemoFailed, match="nothing was written"):
+            await demo(registry, options=Options(confirm=refuse))
+        assert await developers(registry) == 4
+        assert "has 1 cards that no demo made" in questions[0]
+        await demo(registry, options=Options(confirm=lambda _: True))
+        assert await developers(registry) == 7
+
+
+async def developers(registry: TestRegistry) -> int:
+    return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM people_developer"))
+
+
+async def test_what_the_demo_made_is_removed_when_asked(start_registry: StartRegistry):
+    async with served(start_registry) as registry:
+        report = await demo(registry, options=Options(removes=True))
+        removed = report["removed"]
+        assert len(removed["agents"]) == 4  # type: ignore[index]
+        assert (await discover(registry.app.state.searcher, registry.database, Wanted())).total == 0
+        supply = await registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0")
+        kept = removed["kept"]["balance"]  # type: ignore[index]
+        assert float(kept) > 290, "three grants of 100 units less fees"
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [("beta_invite_required", "invitation code"), ("email_verification_required", "verified e-mail")],
+)
+async def test_a_registry_that_admits_no_demo_is_named_before_anything_is_written(
+    start_registry: StartRegistry, setting: str, expected: str
+):
+    async with served(start_registry, **{setting: True}) as registry:
+        with pytest.raises(DemoFailed, match=expected):
+            await demo(registry)
+        assert await developers(registry) == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("127.0.0.1:8000", "URL must start with http:// or https://"),
+        ("ftp://127.0.0.1", "URL must start with http:// or https://"),
+        ("http://127.0.0.1:1", "cannot connect to 127.0.0.1:1: connection refused"),
+    ],
+)
+async def test_an_address_that_is_no_registry_is_one_sentence(url: str, expected: str):
+    with pytest.raises(DemoFailed) as failed:
+        await run_demo(url, console())
+    assert expected in str(failed.value)
