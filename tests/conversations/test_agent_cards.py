@@ -438,3 +438,21 @@ async def test_a_card_can_be_judged_before_it_is_published(registry):
         assert all(error["field"].startswith("$") for error in bad["errors"])
         assert bad["validated_card_data"] is None
     assert (await registry.post("/utils/validate-card", json={})).status_code == 422
+
+
+async def test_validate_card_says_what_a_card_in_the_older_form_was_completed_with(registry):
+    older = {name: value for name, value in card_of(tags=["cloth"]).items() if name != "version"}
+    older |= {"agentVersion": "2.0", "provider": {"name": "Acme"}}
+    older["skills"] = [{"id": "weave", "name": "Weaving", "description": "Weaves."}]
+    verdict = (await registry.post("/utils/validate-card", json={"card_data": older})).json()
+    assert (verdict["is_valid"], verdict["errors"]) == (True, [])
+    assert {one["field"] for one in verdict["completed"]} == {
+        "$.version",
+        "$.provider.organization",
+        "$.provider.url",
+        "$.skills[0].tags",
+    }
+    assert verdict["detail"] == "The card is valid; members completed: 4."
+    assert verdict["validated_card_data"]["skills"][0]["tags"] == ["cloth"]
+    whole = (await registry.post("/utils/validate-card", json={"card_data": card_of()})).json()
+    assert whole["completed"] == []
