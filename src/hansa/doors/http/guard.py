@@ -42,7 +42,7 @@ class DirectPath:
 
 
 class RequestGuard:
-    """The outermost layer. A request target with NUL or bad UTF-8 is refused before anything reads it.
+    """The outermost layer. A request target with NUL, bad UTF-8 or an encoded slash is refused before anything reads it.
 
     Direct routes (`direct`: method and path → handler) are answered from here: nothing that the framework does on the
     way to them is needed, and it costs more than they do.
@@ -106,6 +106,9 @@ def _target_trouble(scope: Scope) -> str | None:
             decoded.decode("utf-8")
         except UnicodeDecodeError:
             return "The path or query is not valid UTF-8."
+        # Decoded, it would name another route than it does to a proxy.
+        if b"%2f" in scope.get("raw_path", b"").lower():
+            return "The path holds an encoded slash (%2F)."
     # The pattern of a route does not see it: the path would pass for the one without.
     if scope["path"].endswith("\n"):
         return "The path ends with a line feed."

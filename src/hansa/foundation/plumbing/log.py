@@ -7,6 +7,8 @@ from typing import Any
 
 import structlog
 
+from hansa.foundation.plumbing.log_noise import NoiseFilter
+
 SECRET_WORDS = ("password", "secret", "token", "authorization", "private_key", "recovery", "api_key")
 HIDDEN = "[hidden]"
 
@@ -35,6 +37,7 @@ def configure_logs(level: str, form: str) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(NoiseFilter())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -212,6 +212,7 @@ class Settings(BaseSettings):
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
 
+    connections_per_address: int = Field(default=1000, ge=1, le=1_000_000)
     trusted_proxies: Annotated[Words, AfterValidator(_addresses)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
