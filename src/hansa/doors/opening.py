@@ -58,7 +58,10 @@ async def open_ground(settings: Settings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def open_database(settings: Settings) -> AsyncIterator[str]:
-    """The database alone, whatever is in it and whether it is in use or not; yields its DSN."""
+    """The database alone, whatever is in it and whether it is in use or not; yields its DSN.
+
+    Raises: NoRegistry, Unavailable, EmbeddedPostgresFailed.
+    """
     if settings.database_url is not None:
         await require_reachable(settings.database_url)
         yield settings.database_url
@@ -66,6 +69,7 @@ async def open_database(settings: Settings) -> AsyncIterator[str]:
     try:
         running = running_dsn(settings.data_dir)
     except EmbeddedPostgresNotRunning:
+        require_cluster(settings.data_dir)
         async with _embedded_server(settings) as dsn:
             yield dsn
     else:

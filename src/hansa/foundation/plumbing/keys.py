@@ -86,7 +86,7 @@ class Keyring:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._directory / file
         if not path.exists():
-            _write_once(path, make())
+            write_once(path, make())
         return path.read_bytes()
 
 
@@ -119,8 +119,8 @@ def private_pem(key: Ed25519PrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _write_once(path: Path, content: bytes) -> None:
-    """Several processes may start at once: the first whole file wins, and nobody reads half of one."""
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file of mode 0600 unless it is there: of several processes the first wins, and none reads half of it."""
     draft = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -166,3 +166,6 @@ _FINGERPRINTED: dict[str, tuple[str, Callable[[str, bytes], bytes]]] = {
     AUTHORITY: (f"{AUTHORITY}.pem", _of_authority),
     SEALING: (SEALING, _of_secret),
 }
+
+KEY_FILES = {name: file for name, (file, _) in _FINGERPRINTED.items()}
+"""The file in DIR/keys of each key that is part of the identity."""

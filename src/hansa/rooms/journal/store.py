@@ -115,6 +115,23 @@ async def add_month(tx: Tx, months_ahead: int) -> bool:
     return made
 
 
+async def months(tx: Tx) -> list[str]:
+    """The first days of the months that have a partition."""
+    rows = await tx.fetch(
+        "SELECT to_char(to_date(right(inhrelid::regclass::text, 7), 'YYYY_MM'), 'YYYY-MM-DD') AS month FROM pg_inherits"
+        " WHERE inhparent = 'journal_event'::regclass AND inhrelid::regclass::text ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY 1"
+    )
+    return [row["month"] for row in rows]
+
+
+async def add_months(tx: Tx, first_days: Sequence[str]) -> None:
+    """Make the partitions of these months in an empty log."""
+    await tx.execute(
+        "SELECT journal_add_month(day::date::timestamp AT TIME ZONE 'UTC') FROM unnest($1::text[]) AS day",
+        first_days,
+    )
+
+
 async def newest_position(tx: Tx) -> int:
     """The highest position of an event, 0 without any. Until the transaction ends, nobody else appends."""
     await tx.execute("LOCK TABLE journal_event IN SHARE ROW EXCLUSIVE MODE")

@@ -154,6 +154,15 @@ async def note_failure(tx: Tx, name: str, turn: Turn, pause_seconds: float) -> N
     await tx.execute(_NOTE_FAILURE, name, *turn.place, turn.failures, pause_seconds)
 
 
+async def pass_over(tx: Tx, name: str) -> None:
+    """Move the reactor behind every event there is, without a reaction to any."""
+    await tx.execute(
+        "UPDATE journal_reactor SET (xid, seq) = (SELECT xid, seq FROM journal_event ORDER BY xid DESC, seq DESC LIMIT 1)"
+        " WHERE name = $1 AND EXISTS (SELECT FROM journal_event)",
+        name,
+    )
+
+
 async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, trouble: str) -> None:
     """Set the event aside and move behind it, unless the reactor has gone on since."""
     await tx.execute(
