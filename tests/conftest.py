@@ -11,6 +11,7 @@ import pytest
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.settings import read_settings
+from tests.memory_directory import keep_temporary_files_in_memory
 from tests.registry import (
     DatabaseFarm,
     StartRegistry,
@@ -19,6 +20,8 @@ from tests.registry import (
     name_of,
     open_registry,
 )
+
+keep_temporary_files_in_memory()
 
 # Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
 gc.set_threshold(50_000, 20, 20)

@@ -7,7 +7,7 @@ from hansa.foundation.words.errors import HostRefused
 from hansa.rooms.catalogue import HumanReadableIdTaken, publish_card
 from hansa.rooms.catalogue.cursor import ChangesCursor, ListingCursor, encode
 from hansa.rooms.catalogue.rules import BIGINT_MAX
-from tests.registry import card_of
+from tests.registry import TestRegistry, card_of
 from tests.rooms.catalogue.catalogue_cards import change, names, new_did, publish, stub
 
 READ_MEMBERS = {
@@ -143,7 +143,7 @@ async def test_a_stub_names_its_host_and_waits_for_the_agents_own_card(registry)
     assert read["name"] == "agent.example.org"
     assert read["last_pull_attempt_at"] is None
     with pytest.raises(HostRefused):
-        await stub(registry, "http://127.0.0.1:9000")
+        await stub(registry, "ftp://agent.example.org")
 
 
 async def test_the_list_has_items_and_pagination_and_answers_with_and_without_slash(registry):
@@ -231,6 +231,34 @@ async def test_own_cards_need_a_developer_and_unlisted_ones_an_administrator(reg
     assert refused.status_code == 401
     assert refused.json()["error"]["type"] == "unauthorized"
     assert (await registry.get("/agent-cards/", params={"include_unlisted": True})).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer not.a.token", "Bearer avreg_unknown"],
+)
+async def test_the_list_takes_an_empty_or_foreign_authorization_header_as_anonymous(
+    authorization: str, registry: TestRegistry
+):
+    await publish(registry, "Shown")
+    for path in ("/agent-cards/", "/agent-cards"):
+        listed = await registry.get(path, headers={"Authorization": authorization})
+        assert (listed.status_code, len(listed.json()["items"])) == (200, 1), listed.text
+
+
+async def test_the_list_takes_an_ended_or_narrow_credential_and_an_agents_as_anonymous(
+    registry: TestRegistry,
+):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    narrow = await developer.api_key("profile:read")
+    ended = {"Authorization": f"Bearer {developer.token}"}
+    await registry.post("/auth/logout", headers=developer.headers)
+    for headers in (ended, agent.headers, narrow.headers):
+        listed = await registry.get("/agent-cards/", headers=headers)
+        assert (listed.status_code, len(listed.json()["items"])) == (200, 1), listed.text
+        owned = await registry.get("/agent-cards/", params={"owned_only": True}, headers=headers)
+        assert owned.status_code == 401
 
 
 async def test_an_owner_lists_own_cards_unlisted_and_suspended_ones_included(registry):

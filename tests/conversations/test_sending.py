@@ -59,10 +59,32 @@ async def test_an_unknown_receiver_is_404_and_want_of_funds_402(
     assert await status("did:hansa:system:treasury", "1") == 403
 
 
-async def test_exactly_one_receiver_is_named(registry: TestRegistry) -> None:
+async def test_one_receiver_is_named_by_either_name_or_by_both_alike(registry: TestRegistry) -> None:
     alice, bob = await registry.agent(), await registry.agent()
-    for body in ({"amount": "1"}, {"amount": "1", "receiver_did": bob.did, "recipient_did": bob.did}):
+    both = {"amount": "1", "receiver_did": bob.did, "recipient_did": bob.did}
+    assert (await registry.post("/teg/send", json=both, headers=alice.headers)).status_code == 200
+    null = {"amount": "1", "receiver_did": bob.did, "recipient_did": None}
+    assert (await registry.post("/teg/send", json=null, headers=alice.headers)).status_code == 200
+    for body in ({"amount": "1"}, {**both, "recipient_did": alice.did}):
         assert (await registry.post("/teg/send", json=body, headers=alice.headers)).status_code == 422
+    assert await bob.balance() == "102"
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_transfer_to_a_revoked_agent_says_that_it_is_revoked(
+    registry: TestRegistry, *, dry_run: bool
+) -> None:
+    alice, owner = await registry.agent(), await registry.developer()
+    await owner.agent()
+    gone = await owner.agent()
+    assert (await registry.http.delete("/api/v1/agents/me", headers=gone.headers)).status_code == 200
+    body = {"receiver_did": gone.did, "amount": "1", "dry_run": dry_run}
+    sent = await registry.post("/teg/send", json=body, headers=alice.headers)
+    for answer in (sent, await alice.transfer(gone, "1")):
+        assert answer.status_code == 403
+        assert answer.json()["error"]["code"] == "ACCOUNT_REVOKED"
+        assert answer.json()["detail"] == f"The agent {gone.did} is revoked and receives nothing."
+    assert await alice.balance() == "100"
 
 
 async def test_a_repeated_send_counts_once_and_its_key_is_not_that_of_a_transfer(

@@ -31,6 +31,20 @@ async def test_the_sessions_of_the_account_are_listed_with_who_holds_them(regist
     assert session["is_current"] is True
 
 
+@pytest.mark.parametrize("length", [1, 20, 257, 4000, 100_000])
+async def test_a_token_of_another_kind_is_401_whatever_its_length(registry, length):
+    token = "x" * length
+    refused = await registry.post("/auth/refresh", json={"refresh_token": token})
+    assert said(refused) == (401, "AUTH_FAILED")
+    refused = await registry.post("/auth/2fa/validate", json={"partial_token": token, "code": "123456"})
+    assert said(refused) == (401, "AUTH_FAILED")
+
+
+async def test_an_access_token_refreshes_nothing(ada):
+    refused = await ada.registry.post("/auth/refresh", json={"refresh_token": ada.tokens["access_token"]})
+    assert said(refused) == (401, "AUTH_FAILED")
+
+
 async def test_the_session_used_last_comes_first_and_ones_own_is_marked(ada):
     other = await ada.elsewhere()
     assert [one["is_current"] for one in (await sessions(ada))["items"]] == [False, True]

@@ -51,14 +51,14 @@ async def authz(owner, agent):
     return (await owner.registry.get(f"/agents/{agent.did}/authz", headers=owner.headers)).json()
 
 
-async def pay(agent, payee, amount, *, approval=None, key=None, route="/teg/transfer"):
+async def pay(agent, payee, amount, *, approval=None, key=None, route="/teg/transfer", **members):
     headers = dict(agent.headers)
     if approval is not None:
         headers["X-Spend-Approval"] = str(approval)
     if key is not None:
         headers["Idempotency-Key"] = key
     receiver = {"/teg/transfer": "receiver_agent_id", "/teg/send": "receiver_did"}[route]
-    body = {receiver: getattr(payee, "did", payee), "amount": amount}
+    body = {receiver: getattr(payee, "did", payee), "amount": amount, **members}
     return await agent.registry.post(route, json=body, headers=headers)
 
 
@@ -397,6 +397,53 @@ async def test_a_payment_that_waits_leaves_its_key_free_for_the_approved_one(own
     again = await pay(payer, payee, "6", key="k", approval=approval)
     assert (again.text, again.headers["Idempotent-Replayed"]) == (paid.text, "true")
     assert await payee.balance() == "106"
+
+
+@pytest.mark.parametrize("route", ["/teg/transfer", "/teg/send"])
+async def test_an_approval_is_named_in_the_body_as_well_as_in_the_header(owner, payer, payee, route):
+    await govern(owner, payer, approval_over="5")
+    approval = await asked(payer, payee, "6")
+    await decide(owner, payer, approval, "approve")
+    other = "00000000-0000-4000-8000-000000000000"
+    both = await pay(payer, payee, "6", approval=other, approval_id=approval, route=route)
+    assert both.status_code == 422
+    assert (await pay(payer, payee, "6", approval_id=None, route=route)).status_code == 202
+    paid = await pay(payer, payee, "6", approval_id=approval, key="k", route=route)
+    assert paid.status_code == 200
+    for again in (
+        await pay(payer, payee, "6", approval_id=approval, key="k", route=route),
+        await pay(payer, payee, "6", key="k", route=route),
+    ):
+        assert (again.text, again.headers["Idempotent-Replayed"]) == (paid.text, "true")
+    assert await payee.balance() == "106"
+
+
+@pytest.mark.parametrize("first_key", ["k", None])
+async def test_a_call_repeated_under_its_key_finds_the_same_approval_and_pays_with_it(
+    owner, payer, payee, first_key
+):
+    await govern(owner, payer, approval_over="5")
+    approval = (await pay(payer, payee, "6", key=first_key)).json()["approval_id"]
+    waiting = await pay(payer, payee, "6", key="k")
+    assert (waiting.status_code, waiting.json()["approval_id"]) == (202, approval)
+    await decide(owner, payer, approval, "approve")
+    answers = await at_once(*(pay(payer, payee, "6", key="k") for _ in range(4)))
+    assert {answer.status_code for answer in answers} <= {200, 422}
+    assert (await pay(payer, payee, "6", key="k")).status_code == 200
+    assert await payee.balance() == "106"
+    assert (await approvals(owner, payer)).json()["pagination"]["total_items"] == 1
+    assert (await pay(payer, payee, "6", key="another")).json()["approval_id"] != approval
+
+
+async def test_a_denied_call_repeated_under_its_key_is_refused_and_not_put_to_the_owner_again(
+    owner, payer, payee
+):
+    await govern(owner, payer, approval_over="5")
+    approval = (await pay(payer, payee, "6", key="k")).json()["approval_id"]
+    await decide(owner, payer, approval, "deny")
+    assert code(await pay(payer, payee, "6", key="k")) == (409, "SPEND_APPROVAL_UNUSABLE")
+    assert (await approvals(owner, payer)).json()["pagination"]["total_items"] == 1
+    assert (await pay(payer, payee, "7", key="k")).status_code == 202
 
 
 async def test_an_approval_is_good_for_its_receiver_and_amount_only(registry, owner, payer, payee):

@@ -3,6 +3,8 @@
 import csv
 import io
 
+import pytest
+
 from tests.registry import TestRegistry
 
 
@@ -82,6 +84,30 @@ async def test_a_statement_is_csv_on_request_and_runs_nothing_in_a_spreadsheet(
         rows = list(csv.DictReader(io.StringIO(answer.text)))
         assert rows[0]["amount"] == "10"
         assert rows[0]["message"].startswith("'=")
+
+
+@pytest.mark.parametrize(
+    ("message", "exported"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("paid\n=1+1", "paid\n'=1+1"),
+        ("paid\r\n  +1", "paid\r\n  '+1"),
+        ("a,=1+1;-2|@x", "a,'=1+1;'-2|'@x"),
+        ('a,"=1+1', "a,\"'=1+1"),
+        ("\u2028=1", "\u2028'=1"),
+        ("\uff1d1", "'\uff1d1"),
+        ("a = b - c", "a = b - c"),
+    ],
+)
+async def test_no_cell_of_a_csv_export_begins_with_a_formula(
+    registry: TestRegistry, message: str, exported: str
+) -> None:
+    alice, bob = await registry.agent(), await registry.agent()
+    await alice.transfer(bob, "10", message=message)
+    answer = await registry.get("/teg/transactions", headers=alice.headers, params={"format": "csv"})
+    (row, _) = csv.DictReader(io.StringIO(answer.text, newline=""))
+    assert row["message"] == exported
 
 
 async def test_a_statement_refuses_what_is_out_of_bounds(registry: TestRegistry) -> None:

@@ -145,3 +145,29 @@ async def test_of_a_burst_of_reads_as_many_are_admitted_as_the_limit_says(start_
     assert sorted(answer.status_code for answer in answers) == [200] * 120 + [429] * 10
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert "More than 120 requests in 60 seconds" in refused.json()["detail"]
+
+
+async def test_an_agent_moves_units_as_often_a_minute_as_rate_limit_writes_says(
+    start_registry: StartRegistry,
+):
+    registry = await start_registry(rate_limit_writes=4, agent_rbac_default_roles=["trader", "staker"])
+    alice, bob = await registry.agent(), await registry.agent()
+    answers = await at_once(*(alice.transfer(bob, "1") for _ in range(3)))
+    assert [answer.status_code for answer in answers] == [200] * 3
+    body = {"receiver_did": bob.did, "amount": "1"}
+    sent = await registry.post("/teg/send", json=body, headers=alice.headers)
+    assert sent.status_code == 200
+    for refused in (
+        await alice.transfer(bob, "1"),
+        await registry.post("/teg/send", json=body, headers=alice.headers),
+        await registry.post("/staking/stake", json={"amount": "10"}, headers=alice.headers),
+        await registry.post("/staking/unstake", json={"amount": "10"}, headers=alice.headers),
+    ):
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert (await bob.transfer(alice, "1")).status_code == 200
+    assert await bob.balance() == "102.995"
+
+
+async def test_no_number_of_writes_is_too_many_by_default(start_registry: StartRegistry):
+    assert (await start_registry()).settings.rate_limit_writes == 0

@@ -89,6 +89,7 @@ _.code_prefix
 _.collected
 _.collector
 _.color
+_.completed
 _.consecutive_failures
 _.context
 _.controller
@@ -161,6 +162,7 @@ _.facets
 _.fail_closed
 _.failed
 _.failing
+_.failing_jobs
 _.failures
 _.federation
 _.fee
@@ -220,6 +222,7 @@ _.issued_by
 _.issuer
 _.issuer_did
 _.items
+_.jwks_url
 _.key_id
 _.key_name
 _.key_pem
@@ -313,6 +316,7 @@ _.plain_api_key
 _.position
 _.position_id
 _.positions
+_.previous_status
 _.pricing
 _.private_key_pem
 _.protected

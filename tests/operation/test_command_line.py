@@ -12,6 +12,7 @@ import typer.main
 
 import hansa
 from hansa.doors.commands.program import app
+from tests.operation.conftest import Launch
 from tests.operation.registry_process import RegistryProcess, run
 
 
@@ -112,8 +113,12 @@ async def test_the_schema_can_be_migrated_while_the_registry_runs(running: Regis
 
 
 @pytest.mark.parametrize("command", ["url", "migrate"])
-async def test_a_registry_that_does_not_run_has_no_database_to_name(tmp_path: Path, command: str):
-    ended = await run("db", command, data_dir=tmp_path / "data")
-    assert ended.code == 1
-    assert ended.output == ""
-    assert ended.complaints == [f"hansa: No embedded PostgreSQL runs in {tmp_path / 'data'}."]
+async def test_a_stopped_registry_has_no_database_in_use(operated: Launch, command: str):
+    registry = operated()
+    await registry.start()
+    await registry.stop()
+    ended = await run("db", command, data_dir=registry.data_dir)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert "is not running" in line
+    assert f"start it with `hansa serve --data-dir {registry.data_dir}`" in line

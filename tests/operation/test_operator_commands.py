@@ -46,7 +46,7 @@ async def serving(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Reg
 
 @dataclass(frozen=True)
 class CreatedAtRest:
-    """A registry that never served, whose administrator `ada` was created; what was seen on the way."""
+    """A stopped registry, whose administrator `ada` was created meanwhile; what was seen on the way."""
 
     registry: RegistryProcess
     commands: set[str]
@@ -56,6 +56,8 @@ class CreatedAtRest:
 @pytest.fixture(scope="module")
 async def created_at_rest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CreatedAtRest]:
     registry = RegistryProcess(tmp_path_factory.mktemp("resting") / "data")
+    await registry.start()
+    await registry.stop()
     process = await asyncio.create_subprocess_exec(
         *(COMMAND, "admin", "create", "--name=ada", "--email=ada@example.org"),
         stdout=PIPE,
@@ -374,6 +376,40 @@ async def test_a_database_of_ones_own_is_used_where_it_is_named(database_farm: D
         assert (await registry.supply())["tokens_issued"] == "1000001"
         assert (await log_in(registry.http, "ada")).status_code == 200
     assert not data_dir.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "admin create --name=ada --email=ada@example.org",
+        "mint --amount=1 --ref=x",
+        "burn --amount=1 --ref=x",
+        "keys rotate",
+        "bundle",
+        "service enrol auditor --out=OUT",
+        "service list",
+        "service revoke auditor",
+        "db url",
+        "db migrate",
+    ],
+)
+async def test_a_mistyped_data_directory_is_refused_and_not_made(tmp_path: Path, command: str):
+    mistyped = tmp_path / "mistyped"
+    arguments = command.replace("OUT", str(tmp_path / "out")).split()
+    line = refused_in_one_line(await run(*arguments, data_dir=mistyped, HANSA_ADMIN_PASSWORD=PASSWORD))
+    assert line == f"no registry in {mistyped}; `hansa serve --data-dir {mistyped}` makes one"
+    assert not mistyped.exists()
+
+
+@pytest.mark.parametrize("command", ["keys rotate", "bundle", "service enrol auditor --out=OUT"])
+async def test_no_key_is_made_in_a_mistyped_data_directory_beside_a_given_database(
+    database_farm: DatabaseFarm, tmp_path: Path, command: str
+):
+    mistyped = tmp_path / "mistyped"
+    arguments = command.replace("OUT", str(tmp_path / "out")).split()
+    ended = await run(*arguments, data_dir=mistyped, DATABASE_URL=await database_farm.fresh())
+    assert refused_in_one_line(ended).startswith(f"no registry in {mistyped};")
+    assert not mistyped.exists()
 
 
 async def test_a_database_out_of_reach_is_one_line(tmp_path: Path):

@@ -113,6 +113,20 @@ async def test_a_schema_migrated_by_hand_is_not_migrated_again(operated: Launch,
     assert await _issued(empty_database) == [], "migrating issues nothing"
 
 
+@pytest.mark.parametrize("command", ["mint --amount=1 --ref=x", "burn --amount=1 --ref=x", "service list"])
+async def test_a_command_makes_no_registry_in_an_empty_database(
+    empty_database: str, tmp_path: Path, command: str
+):
+    ended = await run(*command.split(), data_dir=tmp_path / "data", DATABASE_URL=empty_database)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert line.startswith("hansa: no registry in the database at ")
+    assert line.endswith("; `hansa serve` makes one")
+    connection = await asyncpg.connect(empty_database)
+    assert await connection.fetchval("SELECT count(*) FROM pg_class WHERE relname = 'alembic_version'") == 0
+    await connection.close()
+
+
 async def _issued(dsn: str) -> list[int]:
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch("SELECT amount FROM ledger_transaction WHERE tx_type = 'issue'")

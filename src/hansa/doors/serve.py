@@ -18,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hansa.doors import assembly
+from hansa.doors.agent_connections import AgentConnections
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
@@ -107,7 +108,9 @@ async def serve_here(
         if listeners.federation is not None:
             assert runtime.authority is not None
             context = await meanwhile.enter_async_context(mutual_tls(settings, runtime.authority))
-            serving.append((federation_server_of(app, context), listeners.federation))
+            connections = AgentConnections(app, runtime.database)
+            await meanwhile.enter_async_context(connections.watched())
+            serving.append((federation_server_of(connections, context), listeners.federation))
 
         def stop() -> None:
             for server, _ in serving:
@@ -133,13 +136,13 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
     return _Server(_configured(app, ConnectionProtocol), ready_line)
 
 
-def federation_server_of(app: FastAPI, context: ssl.SSLContext) -> uvicorn.Server:
+def federation_server_of(app: AgentConnections, context: ssl.SSLContext) -> uvicorn.Server:
     """The server of mutual TLS of one process, not yet serving."""
     return _Server(_configured(app, FederationProtocol, context), None)
 
 
 def _configured(
-    app: FastAPI, protocol: type[ConnectionProtocol], context: ssl.SSLContext | None = None
+    app: FastAPI | AgentConnections, protocol: type[ConnectionProtocol], context: ssl.SSLContext | None = None
 ) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -209,10 +212,14 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
-    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS))]
+    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS, runtime.jobs))]
     tasks.append(asyncio.create_task(make_rounds(runtime, assembly.ROUNDS)))
     if runtime.settings.reactor_framework_enabled:
-        tasks.append(asyncio.create_task(journal.run_reactors(runtime.database, assembly.REACTORS)))
+        tasks.append(
+            asyncio.create_task(
+                journal.run_reactors(runtime.database, assembly.REACTORS, health=runtime.jobs)
+            )
+        )
     try:
         yield
     finally:

@@ -1,6 +1,8 @@
 """Running a command's work: its settings, its event loop, and the failures that end in one line."""
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansa.doors.commands.outcome import USAGE_ERROR, fail
@@ -35,12 +37,19 @@ def run(work: Coroutine[Any, Any, Answer]) -> Answer:
 
 def run_act(act: Coroutine[Any, Any, Answer]) -> Answer:
     """The result of an operator's act on the registry's data; an expected failure ends the command."""
+    with failures_in_one_line():
+        return run(act)
+
+
+@contextmanager
+def failures_in_one_line() -> Iterator[None]:
+    """An expected failure in this block ends the command with one line."""
     from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
     from hansa.foundation.plumbing.keys import BadKey
     from hansa.foundation.words.errors import Refused
 
     try:
-        return run(act)
+        yield
     except Refused as trouble:
         fail(trouble.detail)
     except (EmbeddedPostgresFailed, BadKey) as trouble:
@@ -51,3 +60,14 @@ def require_short(reason: str) -> None:
     """End the command when a reason is too long for the audit log."""
     if len(reason) > REASON_MAX_CHARACTERS:
         fail(f"--reason is refused: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
+
+
+def data_directory(settings: "Settings") -> Path:
+    """The data directory, absolute; where there is no registry, that ends the command."""
+    directory = settings.data_dir.expanduser().resolve()
+    if settings.database_url is None:
+        from hansa.foundation.plumbing.embedded import require_cluster
+
+        with failures_in_one_line():
+            require_cluster(directory)
+    return directory

@@ -18,7 +18,7 @@ from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.switchboard import Switchboard, each_alone
 from hansa.foundation.plumbing.direct import direct_handlers
-from hansa.foundation.plumbing.limits import ReadLimiter
+from hansa.foundation.plumbing.limits import LeasedLimit
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.rooms import catalogue
@@ -88,8 +88,9 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.searcher = assembly.searcher(runtime)
     app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)
     app.state.list_findings = catalogue.Findings()
+    app.state.read_limit = LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
+    app.state.write_limit = LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
     app.state.write_probe = WriteProbe(runtime.database)
-    app.state.read_limiter = ReadLimiter(runtime.database, runtime.settings.rate_limit_reads)
     app.add_routers([*assembly.API_ROUTERS, status.api_router], prefix=API_PREFIX)
     app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")

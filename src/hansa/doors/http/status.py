@@ -1,16 +1,18 @@
 """How the process is, and what the registry says of itself in public."""
 
+from datetime import datetime
+
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import hansa
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.words.errors import TooManyRequests, Unavailable
@@ -36,6 +38,21 @@ class Health(BaseModel):
     card_signatures: CardSignatures
 
 
+class JobFailure(BaseModel):
+    """A background job whose last try failed."""
+
+    name: str
+    since: datetime
+    failures: int
+    error: str = Field(examples=["TimeoutError: the database did not answer"])
+
+
+class Readiness(Health):
+    """The process serves; background jobs whose last try failed are listed."""
+
+    failing_jobs: list[JobFailure]
+
+
 class RegistryConfig(BaseModel):
     """What a client must know before it registers."""
 
@@ -53,14 +70,23 @@ class RegistryConfig(BaseModel):
     documents_version: str
 
 
-@root_router.get("/health", responses=problems(Unavailable), operation_id="read_health")
-@root_router.get("/readyz", responses=problems(Unavailable))
-async def read_readiness(_: Public, request: Request, db: Db, settings: Config) -> Health:
-    """200 while the process can serve and its database answers and can write."""
+@root_router.get("/health", responses=problems(Unavailable))
+async def read_health(_: Public, db: Db, settings: Config) -> Health:
+    """200 while the process can serve and its database answers."""
     await db.read(lambda tx: tx.fetchval("SELECT 1"))
+    return _health(settings)
+
+
+@root_router.get("/readyz", responses=problems(Unavailable))
+async def read_readiness(_: Public, request: Request, settings: Config, jobs: Jobs) -> Readiness:
+    """200 while the process can serve and its database can write.
+
+    Names the background jobs of this process that fail; they stop no request, so it stays 200.
+    """
     write_probe: WriteProbe = request.app.state.write_probe
     await write_probe.require()
-    return _health(settings)
+    failing = [JobFailure.model_validate(job, from_attributes=True) for job in jobs.failing()]
+    return Readiness(**_health(settings).model_dump(), failing_jobs=failing)
 
 
 @root_router.get("/livez")
@@ -69,7 +95,11 @@ async def read_liveness(_: Public, settings: Config) -> Health:
     return _health(settings)
 
 
-@root_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@root_router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def read_metrics(_: Public) -> Response:
     """Prometheus text."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

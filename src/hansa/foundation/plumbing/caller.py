@@ -277,17 +277,21 @@ def developer_holding(scope: str) -> Any:
 
 
 def maybe_developer_holding(scope: str) -> Any:
-    """A dependency: the developer asking, with a credential that has `scope`, or None without an Authorization header.
+    """A dependency: the developer asking, with a credential that has `scope`; None for every other request.
 
-    With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route.
+    The route is public: a credential that is missing, malformed, expired, of another kind or without the scope is not
+    refused, the request is anonymous. With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route.
     """
     assert scope in SCOPES, scope
 
     async def developer_with_scope_if_any(
-        developer: Annotated[Developer | None, Depends(any_developer_if_any)],
+        request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
     ) -> Developer | None:
-        if developer is not None:
+        try:
+            developer = await _gate_of(request).developer(runtime_of(request), bearer_token(request))
             developer.require(scope)
+        except (Unauthorized, Forbidden):
+            return None
         return developer
 
     developer_with_scope_if_any.optional_scope = scope  # type: ignore[attr-defined]

@@ -20,6 +20,7 @@ from hansa.foundation.words.errors import Invalid, Unavailable
 Tx: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Result = TypeVar("Result")
 
+LOWEST_POSTGRESQL = 15
 TRIES = 12
 ACQUIRE_SECONDS = 5.0
 SERVER_SETTINGS = {
@@ -177,16 +178,24 @@ async def _until_it_stands(transaction: Callable[[], Awaitable[Result]]) -> Resu
 
 
 async def require_reachable(dsn: str) -> None:
-    """Connect once. Raises: Unavailable, naming the address and the trouble, never the password."""
+    """Connect once. Raises: Unavailable, naming the address and the trouble, never the password; also for an old server."""
     try:
         connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS)
+        version = connection.get_server_version()
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
         reason = " ".join(str(trouble).split()) or type(trouble).__name__
-        raise Unavailable(f"The database at {_address(dsn)} cannot be used: {reason}.") from trouble
+        raise Unavailable(f"The database at {address_of(dsn)} cannot be used: {reason}.") from trouble
+
+    if version.major < LOWEST_POSTGRESQL:
+        raise Unavailable(
+            f"The database at {_address(dsn)} is PostgreSQL {version.major}.{version.micro};"
+            f" PostgreSQL {LOWEST_POSTGRESQL} or later is required."
+        )
 
 
-def _address(dsn: str) -> str:
+def address_of(dsn: str) -> str:
+    """Where the database is, without the password."""
     parts = urlsplit(dsn)
     host = parts.netloc.rpartition("@")[2] or ",".join(parse_qs(parts.query).get("host", []))
     return f"{host}{parts.path}"

@@ -1,7 +1,8 @@
 """Rate limits: sliding windows shared by all processes through the database.
 
 - A strict limit (`Limit`) keeps the times of its last requests in one row and admits or refuses in one statement.
-- Public reads are counted in the process against permits leased in blocks, so that most cost no statement.
+- Public reads (for each client) and writes (for each agent) are counted in the process against permits leased in blocks,
+  so that most cost no statement (`LeasedLimit`).
 - A client is an address: the right-most one not of a named proxy; IPv6 by its /64.
 """
 
@@ -11,8 +12,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database, Tx
@@ -20,8 +22,8 @@ from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.words.errors import TooManyRequests
 
-READ_WINDOW_SECONDS = 60
-READ_BLOCKS_PER_WINDOW = 60
+WINDOW_SECONDS = 60
+BLOCKS_PER_WINDOW = 60
 CLIENTS_KEPT = 20_000
 
 _ADMIT = """
@@ -72,18 +74,22 @@ def limited(limit: Limit) -> Callable[[Request], Awaitable[None]]:
     return within_limit
 
 
-class ReadLimiter:
-    """Public reads of one process, against blocks of permits leased from the shared bucket."""
+class LeasedLimit:
+    """At most `per_minute` requests for each key, counted by this process in blocks leased from the shared bucket.
 
-    def __init__(self, database: Database, per_minute: int) -> None:
+    0 admits all. Buckets of different names do not meet.
+    """
+
+    def __init__(self, database: Database, name: str, per_minute: int) -> None:
         self._database = database
+        self._name = name
         self._per_minute = per_minute
-        self._block = max(1, per_minute // READ_BLOCKS_PER_WINDOW)
+        self._block = max(1, per_minute // BLOCKS_PER_WINDOW)
         self._leases: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._renewals: dict[str, asyncio.Task[None]] = {}
 
     async def admit(self, client: str) -> None:
-        """Count one read. Raises: TooManyRequests."""
+        """Count one request. Raises: TooManyRequests."""
         if self._per_minute == 0:
             return
         while not self._take(client):
@@ -104,10 +110,10 @@ class ReadLimiter:
     async def _renew(self, client: str) -> None:
         blocks = max(1, self._per_minute // self._block)
         try:
-            wait = await _wait_of(self._database, Limit("reads", blocks, READ_WINDOW_SECONDS), client)
+            wait = await _wait_of(self._database, Limit(self._name, blocks, WINDOW_SECONDS), client)
             if wait is not None:
-                raise _refusal(self._per_minute, READ_WINDOW_SECONDS, wait)
-            self._leases[client] = (self._block, time.monotonic() + READ_WINDOW_SECONDS)
+                raise _refusal(self._per_minute, WINDOW_SECONDS, wait)
+            self._leases[client] = (self._block, time.monotonic() + WINDOW_SECONDS)
             if len(self._leases) > CLIENTS_KEPT:
                 self._leases.popitem(last=False)
         finally:
@@ -117,8 +123,17 @@ class ReadLimiter:
 @judged_once
 async def within_read_limit(request: Request) -> None:
     """A dependency that holds a public read to RATE_LIMIT_READS."""
-    limiter: ReadLimiter = request.app.state.read_limiter
+    limiter: LeasedLimit = request.app.state.read_limit
     await limiter.admit(client_address(request))
+
+
+async def _write_limit_of(request: Request) -> LeasedLimit:
+    limiter: LeasedLimit = request.app.state.write_limit
+    return limiter
+
+
+WriteLimit = Annotated[LeasedLimit, Depends(_write_limit_of)]
+"""RATE_LIMIT_WRITES: a route that moves units counts each request of an agent against it, by its DID."""
 
 
 def client_address(request: HTTPConnection) -> str:
@@ -152,7 +167,7 @@ def _refusal(count: int, seconds: int, wait: int) -> TooManyRequests:
         "RateLimit-Policy": f"{count};w={seconds}",
     }
     return TooManyRequests(
-        f"More than {count} requests in {seconds} seconds; come back in {wait} seconds.",
+        f"More than {count} requests in {seconds} seconds; retry after {wait} seconds.",
         retry_after=wait,
         headers=headers,
     )

@@ -38,6 +38,8 @@ feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets o
 feed_readers_dropped_total = Counter(
     "hansa_feed_readers_dropped", "Sockets ended because they read too slowly."
 )
+job_failing = Gauge("hansa_job_failing", "1 while the last try of a background job has failed.", ["job"])
+job_failures_total = Counter("hansa_job_failures", "Failed tries of background jobs.", ["job"])
 reactions_total = Counter(
     "hansa_reactions", "Events that reactors of this process have reacted to.", ["reactor"]
 )

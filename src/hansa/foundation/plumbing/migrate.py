@@ -13,10 +13,16 @@ LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
 
-async def migrate(dsn: str) -> None:
-    """Bring the schema of the database to this version; quick when it is there already."""
-    if await _present(dsn) != _newest():
-        await asyncio.to_thread(_upgrade, dsn)
+async def migrate(dsn: str, schema: str | None = None) -> None:
+    """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there."""
+    wanted = schema or newest_schema()
+    if await present_schema(dsn) != wanted:
+        await asyncio.to_thread(_upgrade, dsn, wanted)
+
+
+async def has_schema(dsn: str) -> bool:
+    """Whether a registry was ever started on this database."""
+    return await present_schema(dsn) is not None
 
 
 def migrations_directory() -> Path:
@@ -25,11 +31,18 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
-def _newest() -> str:
+def newest_schema() -> str:
+    """The number of the last migration of this version."""
     return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
 
 
-async def _present(dsn: str) -> str | None:
+def knows_schema(number: str) -> bool:
+    """Whether this version has the migration of that number."""
+    return any(path.name.partition("_")[0] == number for path in migrations_directory().glob("[0-9]*.py"))
+
+
+async def present_schema(dsn: str) -> str | None:
+    """The number of the last migration that was applied; None before the first."""
     connection = await asyncpg.connect(dsn)
     try:
         if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
@@ -40,7 +53,7 @@ async def _present(dsn: str) -> str | None:
         await connection.close()
 
 
-def _upgrade(dsn: str) -> None:
+def _upgrade(dsn: str, target: str) -> None:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.runtime.migration import RevisionStep
@@ -51,7 +64,7 @@ def _upgrade(dsn: str) -> None:
     script = ScriptDirectory(str(directory), version_locations=[str(directory)])
 
     def to_head(revision: object, _: object) -> Sequence[RevisionStep]:
-        return script._upgrade_revs("head", revision)  # type: ignore[arg-type]  # noqa: SLF001
+        return script._upgrade_revs(target, revision)  # type: ignore[arg-type]  # noqa: SLF001
 
     url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
     engine = create_engine(url, poolclass=NullPool)

@@ -64,6 +64,11 @@ async def forget_letters(tx: Tx, recipient: str) -> None:
     await tx.execute("DELETE FROM plumbing_letter WHERE lower(recipient) = lower($1)", recipient)
 
 
+async def forget_all_letters(tx: Tx) -> int:
+    """Delete every e-mail that waits; returns how many there were."""
+    return int((await tx.execute("DELETE FROM plumbing_letter")).removeprefix("DELETE "))
+
+
 async def hand_over(runtime: Runtime) -> None:
     """Hand the letters that are due to the mail server."""
     while due := await runtime.database.act(_claim):

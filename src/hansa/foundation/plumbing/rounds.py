@@ -8,12 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unavailable
-
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -33,12 +28,10 @@ async def make_rounds(runtime: Runtime, rounds: Sequence[Round]) -> None:
 
 
 async def _repeat(runtime: Runtime, turn: Round) -> None:
+    async def once() -> None:
+        await turn.work(runtime)
+
+    pause = 0.0
     while True:
-        await asyncio.sleep(turn.every_seconds)
-        try:
-            await turn.work(runtime)
-        except Unavailable as trouble:
-            _log.warning("round put off", round=turn.name, reason=trouble.detail)
-        except Exception:  # noqa: BLE001
-            # A round fails alone, as a sweep does.
-            _log.exception("round failed", round=turn.name)
+        await asyncio.sleep(max(turn.every_seconds, pause))
+        pause = await runtime.jobs.attempt(turn.name, once)

@@ -138,9 +138,9 @@ def _directory(value: object) -> object:
     return value
 
 
-def _reads_limit(value: object) -> object:
+def _per_minute(value: object) -> object:
     if isinstance(value, str) and value != "off" and not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII):
-        raise ValueError("a whole number of reads a minute, or off")
+        raise ValueError("a whole number of requests a minute, or off")
     return 0 if value == "off" else value
 
 
@@ -154,6 +154,7 @@ Domain = Annotated[str, AfterValidator(_domain)]
 Url = Annotated[str, AfterValidator(_base_url)]
 FederationUrl = Annotated[str, AfterValidator(_federation_url)]
 Decimals = Annotated[str, AfterValidator(_decimal)]
+PerMinute = Annotated[int, BeforeValidator(_per_minute), Field(ge=0)]
 Words = Annotated[list[str], BeforeValidator(_words)]
 
 
@@ -216,7 +217,8 @@ class Settings(BaseSettings):
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
     outgoing_allow_hosts: Annotated[Words, AfterValidator(_places)] = []
-    rate_limit_reads: Annotated[int, BeforeValidator(_reads_limit), Field(ge=0)] = 6000
+    rate_limit_reads: PerMinute = 6000
+    rate_limit_writes: PerMinute = 0
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
     eventstore_ws_auth_required: bool = False
     event_emitter_fail_closed: bool = False

@@ -5,12 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.words.errors import Unavailable
-
-_log = structlog.get_logger()
+from hansa.foundation.plumbing.job_health import JobHealth
 
 
 @dataclass(frozen=True)
@@ -26,25 +22,27 @@ class Sweep:
     one_snapshot: bool = False
 
 
-async def run_sweeps(database: Database, sweeps: Sequence[Sweep]) -> None:
+async def run_sweeps(database: Database, sweeps: Sequence[Sweep], health: JobHealth | None = None) -> None:
     """Run until cancelled."""
+    health = health or JobHealth()
     async with asyncio.TaskGroup() as group:
         for sweep in sweeps:
-            group.create_task(_repeat(database, sweep))
+            group.create_task(_repeat(database, sweep, health))
 
 
-async def _repeat(database: Database, sweep: Sweep) -> None:
+async def _repeat(database: Database, sweep: Sweep, health: JobHealth) -> None:
+    async def once() -> bool:
+        return await database.act(lambda tx: _leased(tx, sweep), one_snapshot=sweep.one_snapshot)
+
+    pause = 0.0
     while True:
-        await asyncio.sleep(sweep.every_seconds)
-        try:
-            await database.act(lambda tx: _leased(tx, sweep), one_snapshot=sweep.one_snapshot)
-        except Unavailable as trouble:
-            _log.warning("sweep put off", sweep=sweep.name, reason=trouble.detail)
-        except Exception:  # noqa: BLE001
-            # A sweep fails alone: neither the others nor the service end with it, and its next turn comes.
-            _log.exception("sweep failed", sweep=sweep.name)
+        await asyncio.sleep(max(sweep.every_seconds, pause))
+        pause = await health.attempt(sweep.name, once)
 
 
-async def _leased(tx: Tx, sweep: Sweep) -> None:
-    if await tx.fetchval("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1))", sweep.name):
-        await sweep.work(tx)
+async def _leased(tx: Tx, sweep: Sweep) -> bool:
+    """Do the work unless another process is at it; returns whether it was done here."""
+    if not await tx.fetchval("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1))", sweep.name):
+        return False
+    await sweep.work(tx)
+    return True

@@ -6,13 +6,13 @@ from typing import Any
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.money import Minor, parse_amount
 from hansa.foundation.words.secrets import fingerprint
 from hansa.rooms import catalogue, journal, ledger
 
 from . import rules, store
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
+from .grants import fund
 from .owners import IsSuspended, require_good_standing
 from .rules import FundingStatus
 
@@ -49,7 +49,7 @@ async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspend
         raise BootstrapTokenUsed
     is_first = await store.claim_grant(tx, token.developer_id, agent_id)
     await ledger.open_account(tx, asked.identity.did)
-    funding = await _fund(tx, asked.identity.did, is_first=is_first, settings=settings)
+    funding = await fund(tx, token.developer_id, asked.identity.did, is_first=is_first, settings=settings)
     onboarded = AgentOnboarded(
         did=asked.identity.did,
         card_id=str(card.id),
@@ -85,11 +85,3 @@ async def _register(tx: Tx, identity: NewIdentity, developer_id: int, name: str,
             public_key=identity.public_key,
         ),
     )
-
-
-async def _fund(tx: Tx, did: str, *, is_first: bool, settings: Settings) -> FundingStatus:
-    grant = parse_amount(settings.genesis_grant_amount) if settings.genesis_grant_enabled else Minor(0)
-    if (without := rules.funding_without_grant(is_first=is_first, grant=grant)) is not None:
-        return without
-    paid = await ledger.grant(tx, payee=did, amount=grant, ref="genesis_grant", book=ledger.Book.of(settings))
-    return FundingStatus.COMPLETED if paid else FundingStatus.TREASURY_EMPTY

@@ -18,7 +18,10 @@ from .spending import Clearance, Spending, clear_spending, preview_spending
 
 @dataclass(frozen=True)
 class Payment:
-    """What an agent asks to pay; `amount` without the fee. The last two are what it shows with the request."""
+    """What an agent asks to pay; `amount` without the fee.
+
+    `approval_id` and `capability_token` come with the request; `request_scope` is its SHA-256 under its Idempotency-Key.
+    """
 
     payee: str
     amount: Minor
@@ -27,11 +30,12 @@ class Payment:
     operation: str
     approval_id: UUID | None = None
     capability_token: str | None = field(default=None, repr=False)
+    request_scope: bytes | None = None
 
     @property
     def spending(self) -> Spending:
         """The payment as a spend policy sees it."""
-        return Spending(self.payee, self.amount, self.approval_id)
+        return Spending(self.payee, self.amount, self.approval_id, self.request_scope)
 
     @property
     def use(self) -> Use:

@@ -190,9 +190,10 @@ async def issue_agent_token(
     return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
 
 
-async def read_myself(agent: CurrentKnownAgent) -> Myself:
+async def read_myself(agent: CurrentKnownAgent, db: Db) -> Myself:
     """Who the token belongs to; a 200 is proof of identity at this moment."""
-    return Myself.of(agent)
+    name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
+    return Myself.of(agent, name or agent.name)
 
 
 router.add_api_route(
@@ -214,7 +215,7 @@ async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevo
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
-    """Say that the agent lives."""
+    """Report that the agent is running. It counts as seen alive: in `liveness` and in the search filter `active_24h`."""
     heard_at = await db.act(lambda tx: hear(tx, agent.did)) or agent.last_active_at
     assert heard_at is not None
     return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)

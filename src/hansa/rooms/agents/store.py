@@ -12,6 +12,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
 
 from .rules import BootstrapToken, Credentials, OwnedAgent, Standing
 
@@ -46,6 +47,16 @@ _INSERT_FIRST_KEY = "INSERT INTO agents_key (agent_id, number, public_key) VALUE
 _CLAIM_GRANT = """
 INSERT INTO agents_genesis_grant (developer_id, agent_id) VALUES ($1, $2)
 ON CONFLICT (developer_id) DO NOTHING RETURNING 1
+"""
+
+_LOCK_OWED_GRANT = """
+SELECT g.developer_id, a.did, g.owed AS amount FROM agents_genesis_grant g JOIN agents_agent a ON a.id = g.agent_id
+WHERE g.owed IS NOT NULL AND a.status = 'active'
+ORDER BY g.claimed_at, g.developer_id LIMIT 1 FOR NO KEY UPDATE OF g, a SKIP LOCKED
+"""
+
+_SETTLE_OWED_GRANT = """
+UPDATE agents_genesis_grant SET owed = NULL WHERE developer_id = $1 AND owed IS NOT NULL RETURNING true
 """
 
 _FIND_CREDENTIALS = """
@@ -99,6 +110,14 @@ class NewAgent:
     name: str
     roles: list[str]
     public_key: bytes
+
+
+class OwedGrant(msgspec.Struct, frozen=True):
+    """A genesis grant that the treasury has not paid yet; `amount` in minor units."""
+
+    developer_id: int
+    did: str
+    amount: Minor
 
 
 class Bearer(msgspec.Struct, frozen=True):
@@ -183,6 +202,25 @@ async def insert_agent(tx: Tx, agent: NewAgent) -> int:
 async def claim_grant(tx: Tx, developer_id: int, agent_id: int) -> bool:
     """Make this the developer's first agent; False when it has one."""
     return await tx.fetchval(_CLAIM_GRANT, developer_id, agent_id) is not None
+
+
+async def owe_grant(tx: Tx, developer_id: int, amount: Minor) -> None:
+    """Note that the treasury owes the developer's first agent its grant."""
+    await tx.execute(
+        "UPDATE agents_genesis_grant SET owed = $2 WHERE developer_id = $1", developer_id, amount
+    )
+
+
+async def lock_owed_grant(tx: Tx) -> OwedGrant | None:
+    """The oldest grant owed to an active agent; claim and agent stay locked until the transaction ends."""
+    row = await tx.fetchrow(_LOCK_OWED_GRANT)
+    return OwedGrant(**row) if row else None
+
+
+async def settle_owed_grant(tx: Tx, developer_id: int) -> None:
+    """Note that a locked grant was paid."""
+    settled = await tx.fetchval(_SETTLE_OWED_GRANT, developer_id)
+    assert settled, "a locked grant was paid by another transaction"
 
 
 async def find_credentials(tx: Tx, client_id: str) -> Credentials | None:

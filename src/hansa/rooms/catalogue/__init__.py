@@ -11,9 +11,9 @@ from .owning import Ownership
 from .owning import router as owning_router
 from .payment import stated_price
 from .publish import publish_card, publish_stub
-from .pulls import probe_due, pull_due
+from .pulls import note_heartbeat, probe_due, pull_due
 from .pulls import router as pulls_router
-from .reading import card_of, card_of_agent
+from .reading import card_of, card_of_agent, name_of_agent, names_of_agents
 from .records import Card, StoredCard
 from .replace import replace_document
 from .retire import erase_old, leave_nothing, retire_card
@@ -35,6 +35,7 @@ from .search import (
 from .search import router as search_router
 from .signatures import AgentKey, ExportDesk
 from .signatures import router as signatures_router
+from .store import newest_position
 from .template import card_template
 from .upkeep import index_texts, keep_lists_quick
 from .versions.records import Replaced
@@ -78,6 +79,10 @@ __all__ = [
     "list_cards",
     "manifest_router",
     "mirror_cards",
+    "name_of_agent",
+    "names_of_agents",
+    "newest_position",
+    "note_heartbeat",
     "owning_router",
     "probe_due",
     "publish_card",

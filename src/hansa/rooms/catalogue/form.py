@@ -1,7 +1,8 @@
 """The form of an agent card: A2A 1.0 or 0.3, judged by the official A2A types, completed so that both can call it.
 
 - What the platform owns is dropped from an owner's card; what A2A does not know is kept.
-- Texts are NFC. A required member that is missing or empty is refused.
+- Texts are NFC. What the older form does not know is completed (`completion`); any other required member that is
+  missing or empty is refused.
 """
 
 import copy
@@ -18,6 +19,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.json_format import ParseError
 
 from . import human_readable_id, limits
+from .completion import completed, contradictions
 from .errors import CardInvalid
 from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
@@ -53,6 +55,8 @@ class CheckedCard:
 
     card: dict[str, Any] | None
     troubles: tuple[Trouble, ...]
+    completions: tuple[Trouble, ...] = ()
+    """What the card lacked and was completed with; only of a card that is taken."""
 
 
 def check_card(card_data: Any) -> CheckedCard:
@@ -77,11 +81,12 @@ def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> 
         return CheckedCard(None, (Trouble(limits.ROOT, "An agent card is a JSON object."),))
     if troubles := tuple(limits.size_troubles(card_data)):
         return CheckedCard(None, troubles)
-    card = with_interfaces(part(_normalised(card_data)))
+    card, completions = completed(with_interfaces(part(_normalised(card_data))))
     troubles = (
         *limits.count_troubles(card),
         *limits.text_troubles(card),
         *_name_troubles(card),
+        *contradictions(card),
         *_form_troubles(card),
     )
     if troubles:
@@ -89,7 +94,7 @@ def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     complete = with_both_halves(card)
     # What is handed out must be readable again, so the derived half is judged as well.
     troubles = tuple(_protocol_troubles(complete))
-    return CheckedCard(None, troubles) if troubles else CheckedCard(complete, ())
+    return CheckedCard(None, troubles) if troubles else CheckedCard(complete, (), completions)
 
 
 def require_card(card_data: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hansa.foundation.words.moments import ISO_ONLY
 from hansa.foundation.words.paging import Page, Pagination
 
 from .form import CheckedCard, sentence_of
-from .limits import TAG_MAX
+from .limits import TAG_MAX, Trouble
 from .listing import CardsPage, Filters, PageWanted
 from .marks import standing_of
 from .records import Card, Tombstone
@@ -54,9 +54,7 @@ class CardListQuery(BaseModel):
     natives_only: bool = Field(
         default=False, description="Only this registry's own; overrules include_federated."
     )
-    include_unlisted: bool = Field(
-        default=False, description="Only for administrators of enforcement or of the platform."
-    )
+    include_unlisted: bool = Field(default=False, description="Only for administrators, of any area.")
     next: str | None = Field(
         default=None,
         max_length=CURSOR_MAX,
@@ -228,10 +226,15 @@ class ValidateCardIn(BaseModel):
 
 
 class CardTrouble(BaseModel):
-    """What is wrong with one member."""
+    """What is wrong with one member, or how it was completed."""
 
     field: str = Field(description="The JSON path of the member, such as `$.skills[0].tags`.")
     message: str
+
+    @classmethod
+    def of(cls, trouble: Trouble) -> "CardTrouble":
+        """The note as it is answered."""
+        return cls(field=trouble.field, message=trouble.message)
 
 
 class CardVerdict(BaseModel):
@@ -240,6 +243,9 @@ class CardVerdict(BaseModel):
     is_valid: bool
     detail: str
     errors: list[CardTrouble]
+    completed: list[CardTrouble] = Field(
+        description="What the card lacks of A2A 1.0 and was completed with; empty for a card that is not valid."
+    )
     validated_card_data: dict[str, Any] | None
 
     @classmethod
@@ -247,12 +253,19 @@ class CardVerdict(BaseModel):
         """The verdict as it is answered."""
         return cls(
             is_valid=checked.card is not None,
-            detail=sentence_of(checked.troubles[0]) if checked.troubles else "The card is valid.",
-            errors=[
-                CardTrouble(field=trouble.field, message=trouble.message) for trouble in checked.troubles
-            ],
+            detail=_verdict_sentence(checked),
+            errors=[CardTrouble.of(trouble) for trouble in checked.troubles],
+            completed=[CardTrouble.of(note) for note in checked.completions],
             validated_card_data=checked.card,
         )
+
+
+def _verdict_sentence(checked: CheckedCard) -> str:
+    if checked.troubles:
+        return sentence_of(checked.troubles[0])
+    if checked.completions:
+        return f"The card is valid; members completed: {len(checked.completions)}."
+    return "The card is valid."
 
 
 def _home(card: Card) -> dict[str, Any]:

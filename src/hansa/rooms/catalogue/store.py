@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
 from .records import Card, NewCard, StoredCard
@@ -70,6 +71,10 @@ _SET_STANDING = """
 UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
+"""
+
+_NAMES_OF_AGENTS = """
+SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NULL AND NOT is_erased
 """
 
 _COUNT_CLASSES = """
@@ -200,6 +205,12 @@ async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     return None if row is None else _card(row)
 
 
+async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The names on the cards of these own agents, by DID."""
+    rows = await tx.fetch(_NAMES_OF_AGENTS, dids)
+    return {row["did"]: row["name"] for row in rows}
+
+
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
     """The card with that humanReadableId: this registry's own before the oldest mirror."""
     row = await tx.fetchrow(
@@ -289,9 +300,17 @@ def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
     return narrowed
 
 
+async def newest_position(tx: Tx) -> int:
+    """The highest position of a change to a card, 0 without any."""
+    position: int = await tx.fetchval(
+        "SELECT coalesce(greatest(max(changed_xid), max(search_xid)), 0) FROM catalogue_card"
+    )
+    return position
+
+
 async def oldest_open_transaction(tx: Tx) -> int:
     """Every change by an earlier transaction is visible to this snapshot, or undone."""
-    horizon: int = await tx.fetchval("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    horizon: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
     return horizon
 
 

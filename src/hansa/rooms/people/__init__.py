@@ -9,10 +9,10 @@ from .deletion import carry_out_due as carry_out_due_deletions
 from .deletion import router as deletion_router
 from .ended import forget_ended
 from .invites import router as invites_router
-from .recovery import answer_forgotten_passwords, check_password_setter
+from .recovery import answer_forgotten_passwords, check_password_setter, leave_forgotten_unanswered
 from .routes import router
 from .store import names_of
-from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries
+from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries, withhold_deliveries
 from .webhooks import router as webhooks_router
 from .webhooks import send_due as send_webhooks
 
@@ -34,8 +34,10 @@ __all__ = [
     "forget_old_deliveries",
     "invites_router",
     "is_account_closed",
+    "leave_forgotten_unanswered",
     "names_of",
     "router",
     "send_webhooks",
     "webhooks_router",
+    "withhold_deliveries",
 ]

@@ -83,10 +83,10 @@ def deletion_requested(until: datetime) -> Callable[..., Letter]:
     def notice(*, to: str, name: str) -> Letter:
         text = f"""Hello {name},
 
-somebody, probably you, asked for the deletion of your account here. Everybody was logged out. The account and its
-agents are deleted for good after {until:%Y-%m-%d %H:%M} UTC.
+The deletion of your account was requested. The account and its agents are deleted permanently after
+{until:%Y-%m-%d %H:%M} UTC. Until then you stay logged in.
 
-To keep them, log in before then and cancel the deletion. If it was not you, change your password as well.
+To keep them, cancel the deletion before that time. If you did not request it, also change your password.
 """
         return _notice(to, "Your account is to be deleted", text)
 

@@ -44,6 +44,8 @@ Code = Annotated[
     ),
 ]
 Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
+# A token of another kind, however long, is an invalid credential and no malformed request.
+AnyToken = Annotated[str, Field(min_length=1, repr=False)]
 
 
 class RegistrationIn(RequestBody):
@@ -112,14 +114,14 @@ class LoginOut(TokenPairOut):
 class SecondFactorIn(BaseModel):
     """The second half of a login."""
 
-    partial_token: Secret
+    partial_token: AnyToken
     code: Code
 
 
 class RefreshIn(BaseModel):
     """A refresh token."""
 
-    refresh_token: Secret
+    refresh_token: AnyToken
 
 
 class SessionOut(BaseModel):

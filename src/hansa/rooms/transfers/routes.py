@@ -1,10 +1,12 @@
 """HTTP doors of transfers."""
 
+from collections.abc import Awaitable
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
+from pydantic import BaseModel
 
 from hansa.foundation.plumbing.caller import CAPABILITY_HEADER, Agent, PermissionMissing, agent_holding
 from hansa.foundation.plumbing.database import Database
@@ -16,12 +18,21 @@ from hansa.foundation.plumbing.idempotency import (
     Repeatable,
     answer_once,
 )
+from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized, Unavailable
+from hansa.foundation.words.errors import (
+    Forbidden,
+    Invalid,
+    MemberInvalid,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
 from hansa.rooms import agents, ledger
 
+from .errors import AccountRevoked
 from .governed import GovernedTransfer, transfer_governed
 from .schemas import ApprovalNeeded, SendIn, SendOut, TransferIn, TransferOut
 
@@ -57,7 +68,8 @@ SpendApproval = Annotated[
 ANSWERS = {
     202: {
         "model": ApprovalNeeded,
-        "description": "The agent's owner has to approve; nothing was moved. Repeat with X-Spend-Approval.",
+        "description": "The agent's owner has to approve; nothing was moved. Then repeat the request: "
+        "with approval_id or X-Spend-Approval, or under the same Idempotency-Key.",
     },
     **problems(
         ledger.SelfTransfer,
@@ -66,6 +78,7 @@ ANSWERS = {
         Forbidden,
         PermissionMissing,
         ledger.AccountSuspended,
+        AccountRevoked,
         ledger.SystemAccountRefused,
         agents.CapabilityUnknown,
         agents.CapabilityEnded,
@@ -83,6 +96,7 @@ ANSWERS = {
         Invalid,
         KeyReused,
         KeyInProgress,
+        TooManyRequests,
         Unavailable,
     ),
 }
@@ -96,22 +110,27 @@ async def transfer_units(
     db: Db,
     config: Config,
     *,
+    writes: WriteLimit,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
     """Move units to another agent of this registry; the fee is added on top of the amount."""
+    await writes.admit(agent.did)
     order, currency = body.order_by(agent.did), config.settlement_currency
-    request = Repeatable(agent.did, "/teg/transfer", key, body.model_dump()) if key else None
+    request = _repeatable(agent, "/teg/transfer", key, body)
 
     def tell(receipt: ledger.Receipt) -> str:
         return TransferOut.of(receipt, order, currency).model_dump_json()
 
-    if not agents.pays_plainly(agent, capability):
-        payment = _payment(order, currency, "teg.transfer", approval, capability)
-        return await _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
-    told = await transfers.transfer(order, request, tell)
-    return answer_once(told.answer, replayed=told.replayed)
+    if agents.pays_plainly(agent, capability):
+        return await _answer_to(db, order, transfers.transfer(order, request, tell), currency)
+    shown = _one_approval(body.approval_id, approval)
+    payment = _payment(
+        order, currency, "teg.transfer", approval=shown, capability=capability, request=request
+    )
+    governed = _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
+    return await _answer_to(db, order, governed, currency)
 
 
 @router.post("/teg/send", response_model=SendOut, responses=ANSWERS)
@@ -122,35 +141,60 @@ async def send_units(
     db: Db,
     config: Config,
     *,
+    writes: WriteLimit,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
-    """Move units to an agent wherever it is; `dry_run` tells the way and moves nothing."""
+    """Move units to an agent of any registry; `dry_run` returns the route and moves nothing."""
+    await writes.admit(agent.did)
     order, book = body.order_by(agent.did), ledger.Book.of(config)
-    request = Repeatable(agent.did, "/teg/send", key, body.model_dump()) if key else None
-    payment = _payment(order, book.currency, "teg.send", approval, capability)
+    request = _repeatable(agent, "/teg/send", key, body)
+    shown = _one_approval(body.approval_id, approval)
+    payment = _payment(
+        order, book.currency, "teg.send", approval=shown, capability=capability, request=request
+    )
     is_plain = agents.pays_plainly(agent, capability)
 
     def tell(receipt: ledger.Receipt) -> str:
         return SendOut.done(receipt, order, book).model_dump_json()
 
-    if body.dry_run:
+    async def planned() -> ledger.Told:
         needs_approval = not is_plain and await _would_need_approval(db, agent, payment, config)
-        planned = SendOut.planned(await transfers.preview(order), order, book, needs_approval=needs_approval)
-        return answer_once(planned.model_dump_json(), replayed=False)
-    if not is_plain:
-        return await _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
-    told = await transfers.transfer(order, request, tell)
-    return answer_once(told.answer, replayed=told.replayed)
+        preview = await transfers.preview(order)
+        plan = SendOut.planned(preview, order, book, needs_approval=needs_approval)
+        return ledger.Told(plan.model_dump_json(), replayed=False)
+
+    if body.dry_run:
+        return await _answer_to(db, order, planned(), book.currency)
+    if is_plain:
+        return await _answer_to(db, order, transfers.transfer(order, request, tell), book.currency)
+    governed = _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
+    return await _answer_to(db, order, governed, book.currency)
+
+
+def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> Repeatable | None:
+    """The request under its key. Which approval it names is not part of what is to be done."""
+    if key is None:
+        return None
+    return Repeatable(agent.did, route, key, body.model_dump(exclude={"approval_id"}))
+
+
+def _one_approval(in_body: UUID | None, in_header: UUID | None) -> UUID | None:
+    """Raises: MemberInvalid when body and header name different approvals."""
+    if in_body is not None and in_header is not None and in_body != in_header:
+        raise MemberInvalid("approval_id and X-Spend-Approval name different approvals; send one of them.")
+    return in_body or in_header
 
 
 def _payment(
     order: ledger.TransferOrder,
     currency: str,
     operation: str,
+    *,
     approval: UUID | None,
     capability: str | None,
+    request: Repeatable | None,
 ) -> agents.Payment:
     return agents.Payment(
         payee=order.payee,
@@ -160,15 +204,35 @@ def _payment(
         operation=operation,
         approval_id=approval,
         capability_token=capability,
+        request_scope=request.scope if request else None,
     )
 
 
-async def _governed(db: Database, agent: Agent, asked: GovernedTransfer, settings: Settings) -> Response:
-    told = await db.act(lambda tx: transfer_governed(tx, agent, asked, settings))
+async def _answer_to(
+    db: Database,
+    order: ledger.TransferOrder,
+    outcome: Awaitable[ledger.Told | agents.Approval],
+    currency: str,
+) -> Response:
+    """The response to a transfer that was made, planned or put before the owner. Raises: AccountRevoked."""
+    try:
+        told = await outcome
+    except ledger.AccountSuspended as refusal:
+        # The book knows that the account is closed; why, the agents' room knows.
+        statuses = await db.read(lambda tx: agents.statuses_of(tx, [order.payee]))
+        if statuses.get(order.payee) == "revoked":
+            raise AccountRevoked(f"The agent {order.payee} is revoked and receives nothing.") from refusal
+        raise
     if isinstance(told, agents.Approval):
-        pending = ApprovalNeeded.of(told, settings.settlement_currency)
+        pending = ApprovalNeeded.of(told, currency)
         return Response(pending.model_dump_json(), status_code=202, media_type="application/json")
     return answer_once(told.answer, replayed=told.replayed)
+
+
+async def _governed(
+    db: Database, agent: Agent, asked: GovernedTransfer, settings: Settings
+) -> ledger.Told | agents.Approval:
+    return await db.act(lambda tx: transfer_governed(tx, agent, asked, settings))
 
 
 async def _would_need_approval(

@@ -15,12 +15,21 @@ from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 MESSAGE_MAX_CHARACTERS = 256
 
 
+ApprovalId = Annotated[
+    UUID | None,
+    Field(
+        description="The owner's approval of this receiver and amount, as in X-Spend-Approval; each is good for one payment."
+    ),
+]
+
+
 class TransferIn(BaseModel):
     """A transfer to an agent of this registry."""
 
     receiver_agent_id: Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
     amount: PositiveAmount
     message: Annotated[str | None, Field(max_length=MESSAGE_MAX_CHARACTERS)] = None
+    approval_id: ApprovalId = None
 
     def order_by(self, payer: str) -> TransferOrder:
         """The order this request makes when `payer` sends it."""
@@ -73,11 +82,13 @@ class SendIn(RequestBody):
         Literal["2pc", "async"] | None,
         Field(description="How to cross to another registry; a local way needs none."),
     ] = None
+    approval_id: ApprovalId = None
 
     @model_validator(mode="after")
     def _one_receiver(self) -> "SendIn":
-        if (self.receiver_did is None) == (self.recipient_did is None):
-            raise ValueError("exactly one of receiver_did and recipient_did names the receiver")
+        named = {self.receiver_did, self.recipient_did} - {None}
+        if len(named) != 1:
+            raise ValueError("receiver_did, recipient_did or both with the same value name one receiver")
         return self
 
     def order_by(self, payer: str) -> TransferOrder:
@@ -146,7 +157,7 @@ class ApprovalNeeded(BaseModel):
     amount: str
     currency: str
     expires_at: datetime = Field(description="Until when the owner can decide.")
-    detail: str = "The agent's owner has to approve; repeat the request with X-Spend-Approval then."
+    detail: str = "The agent's owner has to approve; then repeat the request with approval_id or under the same Idempotency-Key."
 
     @classmethod
     def of(cls, approval: Approval, currency: str) -> "ApprovalNeeded":

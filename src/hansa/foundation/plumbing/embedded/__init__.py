@@ -6,13 +6,15 @@
 - A killed server is started again by `watch`; nothing acknowledged is lost.
 """
 
-from .errors import DataDirectoryInUse, EmbeddedPostgresFailed, EmbeddedPostgresNotRunning
-from .server import EmbeddedPostgres, running_dsn
+from .errors import DataDirectoryInUse, EmbeddedPostgresFailed, EmbeddedPostgresNotRunning, NoRegistry
+from .server import EmbeddedPostgres, require_cluster, running_dsn
 
 __all__ = [
     "DataDirectoryInUse",
     "EmbeddedPostgres",
     "EmbeddedPostgresFailed",
     "EmbeddedPostgresNotRunning",
+    "NoRegistry",
+    "require_cluster",
     "running_dsn",
 ]

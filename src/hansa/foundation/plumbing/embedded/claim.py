@@ -36,6 +36,17 @@ class Claim:
             self._descriptor = None
 
 
+def is_claimed(path: Path) -> bool:
+    """Whether the process that last took this claim seems to run. Asking for the lock itself could refuse it to others."""
+    try:
+        os.kill(int(path.read_text()), 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 _held: weakref.WeakSet[Claim] = weakref.WeakSet()
 
 

@@ -1,5 +1,7 @@
 """Troubles of the embedded PostgreSQL; each message is one sentence for the operator."""
 
+from pathlib import Path
+
 
 class EmbeddedPostgresFailed(Exception):
     """The embedded PostgreSQL could not be brought up or reached."""
@@ -11,3 +13,10 @@ class EmbeddedPostgresNotRunning(EmbeddedPostgresFailed):
 
 class DataDirectoryInUse(EmbeddedPostgresFailed):
     """Another live service holds this data directory."""
+
+
+class NoRegistry(EmbeddedPostgresFailed):
+    """No registry was ever started in this data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(f"no registry in {data_dir}; `hansa serve --data-dir {data_dir}` makes one")

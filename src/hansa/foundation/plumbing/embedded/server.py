@@ -12,8 +12,8 @@ import asyncpg
 from . import cluster, configuration, log
 from .account import ServerAccount, server_account
 from .binaries import version
-from .claim import Claim
-from .errors import EmbeddedPostgresFailed, EmbeddedPostgresNotRunning
+from .claim import Claim, is_claimed
+from .errors import EmbeddedPostgresFailed, EmbeddedPostgresNotRunning, NoRegistry
 from .layout import DATABASE, PORT, ROLE, SOCKET_NAME, Layout, dsn
 from .processes import PidFile, Postmaster, cluster_option, remove_stale_claim
 from .reach import DESCRIPTORS, reached
@@ -244,13 +244,17 @@ class EmbeddedPostgres:
 def running_dsn(data_dir: Path) -> str:
     """Connection string of the server that runs in this data directory.
 
-    Raises: EmbeddedPostgresNotRunning when none does; EmbeddedPostgresFailed when it may not be read.
+    Raises: NoRegistry, EmbeddedPostgresNotRunning when none runs; EmbeddedPostgresFailed when it may not be read.
     """
+    require_cluster(data_dir)
     layout = Layout.of(data_dir)
     try:
         server = PidFile.read(layout.cluster)
         if server is None or Postmaster.recorded(layout.cluster) is None:
-            raise EmbeddedPostgresNotRunning(f"No embedded PostgreSQL runs in {layout.data_dir}.")
+            raise EmbeddedPostgresNotRunning(
+                f"the registry in {layout.data_dir} is not running, nor is its database;"
+                f" start it with `hansa serve --data-dir {layout.data_dir}`"
+            )
         password = layout.password.read_text().strip()
     except OSError as error:
         raise EmbeddedPostgresFailed(f"The data directory cannot be read: {error}.") from error
@@ -258,3 +262,10 @@ def running_dsn(data_dir: Path) -> str:
     recorded = configuration.socket_directory(layout.cluster) or layout.socket_directory
     by_descriptor = str(server.socket_directory).startswith(DESCRIPTORS)
     return dsn(password, recorded if by_descriptor else server.socket_directory, server.port)
+
+
+def require_cluster(data_dir: Path) -> None:
+    """Raises: NoRegistry when no service has made a cluster in this data directory, nor makes one now."""
+    layout = Layout.of(data_dir)
+    if not cluster.exists(layout) and not is_claimed(layout.claim):
+        raise NoRegistry(layout.data_dir)

@@ -35,9 +35,10 @@ async def ask_approval(tx: Tx, did: str, spending: Spending, currency: str) -> A
     await store.expire_approvals_of(tx, governed.agent_id)
     known = await store.find_pending(tx, governed.agent_id, spending.payee, spending.amount)
     if known is not None:
+        await store.keep_request(tx, known.id, spending.request_scope)
         return known
     rules.require_room(await store.count_pending(tx, governed.agent_id))
-    asked = await store.insert_approval(tx, governed.agent_id, spending.payee, spending.amount)
+    asked = await store.insert_approval(tx, governed.agent_id, spending)
     requested = SpendApprovalRequested(
         did=did,
         approval_id=str(asked.id),

@@ -36,12 +36,28 @@ async def clear_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
     spent_today = await store.spent_today(tx, governed.agent_id)
     clearance = rules.judge(governed.policy, spending, spent_today)
     if clearance is Clearance.NEEDS_APPROVAL:
-        if spending.approval_id is None:
+        approval = await _approval_shown(tx, governed.agent_id, spending)
+        if approval is None:
             return clearance
-        found = await store.lock_approval(tx, governed.agent_id, spending.approval_id)
-        await store.use_approval(tx, rules.require_approved(found, spending).id)
+        await store.use_approval(tx, approval.id)
     await store.count_spending(tx, governed.agent_id, spending.amount)
     return Clearance.CLEARED
+
+
+async def _approval_shown(tx: Tx, agent_id: int, spending: Spending) -> rules.Approval | None:
+    """The approval that this payment uses: the one it names, or the one that the same request asked for earlier.
+
+    None when the owner has yet to decide, or was not asked. Raises: as `rules.require_approved`.
+    """
+    if spending.approval_id is not None:
+        found = await store.lock_approval(tx, agent_id, spending.approval_id)
+    elif spending.request_scope is not None:
+        found = await store.lock_approval_of_request(tx, agent_id, spending)
+        if found is None or found.status in {"pending", "expired"}:
+            return None
+    else:
+        return None
+    return rules.require_approved(found, spending)
 
 
 async def preview_spending(tx: Tx, did: str, spending: Spending) -> Clearance:

@@ -32,11 +32,16 @@ class SpendPolicy:
 
 @dataclass(frozen=True)
 class Spending:
-    """A payment that an agent asks for; `amount` without the fee. `approval_id` is the approval it shows."""
+    """A payment that an agent requests; `amount` without the fee.
+
+    `approval_id` is the approval that the request names; `request_scope` identifies the request under its
+    Idempotency-Key (SHA-256).
+    """
 
     payee: str
     amount: Minor
     approval_id: UUID | None = None
+    request_scope: bytes | None = None
 
 
 class Clearance(StrEnum):

@@ -13,7 +13,7 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import Minor
 
-from .rules import Approval, SpendPolicy
+from .rules import Approval, Spending, SpendPolicy
 
 HOURS_TO_DECIDE = 24
 HOURS_TO_USE = 24
@@ -71,6 +71,12 @@ _LOCK_APPROVAL = f"""
 SELECT {_COLUMNS} FROM agents_spend_approval p WHERE p.agent_id = $1 AND p.id = $2 FOR UPDATE
 """  # noqa: S608
 
+_LOCK_APPROVAL_OF_REQUEST = f"""
+SELECT {_COLUMNS} FROM agents_spend_approval p
+WHERE p.agent_id = $1 AND p.request_scope = $2 AND p.payee = $3 AND p.amount = $4 AND p.used_at IS NULL
+ORDER BY p.created_at DESC, p.id LIMIT 1 FOR UPDATE
+"""  # noqa: S608
+
 _USE_APPROVAL = """
 UPDATE agents_spend_approval SET used_at = clock_timestamp()
 WHERE id = $1 AND status = 'approved' AND used_at IS NULL RETURNING true
@@ -82,8 +88,8 @@ WHERE p.agent_id = $1 AND p.payee = $2 AND p.amount = $3 AND p.status = 'pending
 """  # noqa: S608
 
 _INSERT_APPROVAL = f"""
-INSERT INTO agents_spend_approval AS p (agent_id, payee, amount, expires_at)
-VALUES ($1, $2, $3, now() + make_interval(hours => $4)) RETURNING {_COLUMNS}
+INSERT INTO agents_spend_approval AS p (agent_id, payee, amount, request_scope, expires_at)
+VALUES ($1, $2, $3, $4, now() + make_interval(hours => $5)) RETURNING {_COLUMNS}
 """  # noqa: S608
 
 _DECIDE_APPROVAL = f"""
@@ -146,6 +152,15 @@ async def lock_approval(tx: Tx, agent_id: int, approval_id: UUID) -> Approval | 
     return _approval(await tx.fetchrow(_LOCK_APPROVAL, agent_id, approval_id))
 
 
+async def lock_approval_of_request(tx: Tx, agent_id: int, spending: Spending) -> Approval | None:
+    """The newest unused approval that this very request asked for, locked until the transaction ends."""
+    return _approval(
+        await tx.fetchrow(
+            _LOCK_APPROVAL_OF_REQUEST, agent_id, spending.request_scope, spending.payee, spending.amount
+        )
+    )
+
+
 async def use_approval(tx: Tx, approval_id: UUID) -> None:
     """Use up a locked approval."""
     used = await tx.fetchval(_USE_APPROVAL, approval_id)
@@ -157,6 +172,15 @@ async def find_pending(tx: Tx, agent_id: int, payee: str, amount: Minor) -> Appr
     return _approval(await tx.fetchrow(_FIND_PENDING, agent_id, payee, amount))
 
 
+async def keep_request(tx: Tx, approval_id: UUID, request_scope: bytes | None) -> None:
+    """Note the request of a pending approval that came without an Idempotency-Key at first."""
+    await tx.execute(
+        "UPDATE agents_spend_approval SET request_scope = $2 WHERE id = $1 AND request_scope IS NULL",
+        approval_id,
+        request_scope,
+    )
+
+
 async def count_pending(tx: Tx, agent_id: int) -> int:
     """How many payments of an agent wait for its owner."""
     pending: int = await tx.fetchval(
@@ -165,9 +189,18 @@ async def count_pending(tx: Tx, agent_id: int) -> int:
     return pending
 
 
-async def insert_approval(tx: Tx, agent_id: int, payee: str, amount: Minor) -> Approval:
+async def insert_approval(tx: Tx, agent_id: int, spending: Spending) -> Approval:
     """A new pending approval; one for the same payment must not be pending."""
-    made = _approval(await tx.fetchrow(_INSERT_APPROVAL, agent_id, payee, amount, HOURS_TO_DECIDE))
+    made = _approval(
+        await tx.fetchrow(
+            _INSERT_APPROVAL,
+            agent_id,
+            spending.payee,
+            spending.amount,
+            spending.request_scope,
+            HOURS_TO_DECIDE,
+        )
+    )
     assert made is not None
     return made
 

@@ -19,7 +19,8 @@ from .a2a_profile import A2A_PROFILE, is_a2a_signed
 from .records import AgentKey, InboundVerdict
 
 SIGNATURES_MAX = 16
-# Stock A2A signers name no profile: theirs is the one of A2A.
+# A signature that names no profile is verified in both forms: stock A2A signers use the one of A2A, older clients of
+# the protocol the sorted one.
 KNOWN_PROFILES = frozenset({CARD_PROFILE, A2A_PROFILE, None})
 
 _OF_A_REGISTRY = re.compile(r"spiffe://[^/]+/registry/")
@@ -75,7 +76,7 @@ def _read(listed: list[Any]) -> tuple[list[DetachedSignature], InboundVerdict | 
 
 
 def _is_signed(card: Mapping[str, Any], entries: list[DetachedSignature], key: AgentKey) -> bool:
-    ours = [entry for entry in entries if entry.profile == CARD_PROFILE]
+    ours = [entry for entry in entries if entry.profile != A2A_PROFILE]
     theirs = [entry for entry in entries if entry.profile != CARD_PROFILE]
     if ours:
         try:

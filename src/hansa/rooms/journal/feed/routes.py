@@ -41,10 +41,10 @@ async def follow_events(websocket: WebSocket) -> None:
         host=websocket.headers.get("host", ""),
         base_url=runtime.settings.base_url,
     )
-    await state.read_limiter.admit(client_address(websocket))
+    await state.read_limit.admit(client_address(websocket))
     given = websocket.query_params.getlist("token")
     bearer = await bearer_of(runtime, state.gate, state.owned_among, given)
     async with feed.place():
         await websocket.accept()
-        with feed.reading(websocket.scope["extensions"][LINE]) as reader:
+        with feed.reading(websocket.scope["extensions"][LINE], bearer.did) as reader:
             await Conversation(websocket, feed, reader, bearer).run(runtime.settings.trust_domain)

@@ -3,5 +3,6 @@
 from .reactor import React, Reactor
 from .routes import router
 from .runner import run_reactors, settle_reactors
+from .store import pass_over
 
-__all__ = ["React", "Reactor", "router", "run_reactors", "settle_reactors"]
+__all__ = ["React", "Reactor", "pass_over", "router", "run_reactors", "settle_reactors"]

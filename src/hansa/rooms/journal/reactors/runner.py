@@ -13,6 +13,7 @@ import asyncpg
 import structlog
 
 from hansa.foundation.plumbing.database import OUT_OF_REACH, Database, Tx
+from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.metrics import (
     reactions_failed_total,
     reactions_set_aside_total,
@@ -32,6 +33,7 @@ PACE_SECONDS = 0.1
 LOOK_AGAIN_MIN_SECONDS = 0.02
 LOOK_AGAIN_MAX_SECONDS = 1.0
 RECONNECT_SECONDS = 1.0
+NOTIFICATIONS = "reactors: notifications of the journal"
 
 _log = structlog.get_logger()
 
@@ -44,53 +46,59 @@ async def settle_reactors(tx: Tx, reactors: Sequence[Reactor]) -> None:
 
 
 async def run_reactors(
-    database: Database, reactors: Sequence[Reactor], patience: Patience | None = None
+    database: Database,
+    reactors: Sequence[Reactor],
+    patience: Patience | None = None,
+    health: JobHealth | None = None,
 ) -> None:
     """Run until cancelled; they must have been settled."""
-    runs = [_Run(database, reactor, patience or Patience()) for reactor in reactors]
+    health = health or JobHealth()
+    runs = [_Run(database, reactor, patience or Patience(), health) for reactor in reactors]
     async with asyncio.TaskGroup() as group:
-        group.create_task(_wake(database.dsn, [run.wake for run in runs]))
+        group.create_task(_wake(database.dsn, [run.wake for run in runs], health))
         for run in runs:
             group.create_task(run.keep_reacting())
 
 
-async def _wake(dsn: str, wakes: Sequence[asyncio.Event]) -> None:
-    while True:
+async def _wake(dsn: str, wakes: Sequence[asyncio.Event], health: JobHealth) -> None:
+    """Wake the reactors at each notification; without notifications they look by themselves."""
+
+    async def listen() -> None:
         ended = asyncio.Event()
         try:
             async with listening(dsn, *wakes) as connection:
-                connection.add_termination_listener(lambda _, ended=ended: ended.set())
+                health.succeeded(NOTIFICATIONS)
+                connection.add_termination_listener(lambda _: ended.set())
                 await ended.wait()
         except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
-            _log.warning("reactors are not told of events", reason=type(trouble).__name__)
-        except Exception:  # noqa: BLE001
-            # Without being told, reactors look by themselves.
-            _log.exception("reactors are not told of events")
-        await asyncio.sleep(RECONNECT_SECONDS)
+            raise Unavailable(f"Notifications cannot be received: {type(trouble).__name__}.") from trouble
+
+    while True:
+        pause = await health.attempt(NOTIFICATIONS, listen)
+        await asyncio.sleep(max(RECONNECT_SECONDS, pause))
 
 
 class _Run:
     """One reactor in this process."""
 
-    def __init__(self, database: Database, reactor: Reactor, patience: Patience) -> None:
+    def __init__(self, database: Database, reactor: Reactor, patience: Patience, health: JobHealth) -> None:
         self.wake = asyncio.Event()
         self._database = database
         self._reactor = reactor
         self._patience = patience
+        self._health = health
+        self._job = f"reactor: {reactor.name}"
+        self._waits_for_an_event = False
+        self._reacted = False
 
     async def keep_reacting(self) -> None:
         look_again = LOOK_AGAIN_MIN_SECONDS
         while True:
             self.wake.clear()
-            try:
-                if await self._catch_up():
-                    look_again = LOOK_AGAIN_MIN_SECONDS
-            except Unavailable as trouble:
-                _log.warning("reactor waits", reactor=self._reactor.name, reason=trouble.detail)
-            except Exception:  # noqa: BLE001
-                # A reactor fails alone, and its next turn comes.
-                _log.exception("reactor failed", reactor=self._reactor.name)
-            await asyncio.sleep(PACE_SECONDS)
+            pause = await self._health.attempt(self._job, self._catch_up)
+            if self._reacted:
+                look_again = LOOK_AGAIN_MIN_SECONDS
+            await asyncio.sleep(max(PACE_SECONDS, pause))
             with suppress(TimeoutError):
                 async with asyncio.timeout(look_again):
                     await self.wake.wait()
@@ -99,14 +107,18 @@ class _Run:
             look_again = min(2 * look_again, LOOK_AGAIN_MAX_SECONDS)
 
     async def _catch_up(self) -> bool:
-        """React to all that is due; returns whether anything was."""
+        """React to all that is due; returns False while an event fails or another process is at it."""
         name, types = self._reactor.name, self._reactor.type_names
-        reacted = False
+        self._reacted = False
         while await self._database.look(lambda tx: store.is_due(tx, name, types)):
             if not await self._take_turn(BATCH_MAX):
-                break
-            reacted = True
-        return reacted
+                return False
+            self._reacted, self._waits_for_an_event = True, False
+        if self._waits_for_an_event:
+            # Another process may have succeeded with the event, or set it aside.
+            state = await self._database.look(lambda tx: store.state_of(tx, name))
+            self._waits_for_an_event = state.failures > 0
+        return not self._waits_for_an_event
 
     async def _take_turn(self, limit: int) -> int:
         """React to the next events; returns to how many, 0 when it is another process's turn or one failed."""
@@ -128,14 +140,8 @@ class _Run:
         name = self._reactor.name
         pause = self._patience.pause_after(turn.failures + 1)
         reactions_failed_total.labels(name).inc()
-        _log.warning(
-            "reaction failed",
-            reactor=name,
-            event_type=event.event_type,
-            seq=event.sequence,
-            failures=turn.failures + 1,
-            reason=told_of(trouble),
-        )
+        self._health.failed(self._job, trouble, event_type=event.event_type, seq=event.sequence)
+        self._waits_for_an_event = True
         if pause is not None:
             await self._database.act(lambda tx: store.note_failure(tx, name, turn, pause))
             return

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.bodies import GuardedRoute, exact_numbers
 from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMissing, Public, agent_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
-from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
@@ -77,6 +77,7 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
         errors.StakeBelowMinimum,
         KeyReused,
         KeyInProgress,
+        TooManyRequests,
     ),
 )
 @exact_numbers
@@ -87,9 +88,11 @@ async def stake_units(
     book: BookOfHere,
     db: Db,
     *,
+    writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
     """Set units aside, locked for 0 to 365 days."""
+    await writes.admit(agent.did)
     order = body.order_by(agent.did)
 
     async def staked(tx: Tx) -> StakeOut:
@@ -112,13 +115,21 @@ async def stake_units(
         Invalid,
         KeyReused,
         KeyInProgress,
+        TooManyRequests,
     ),
 )
 @exact_numbers
 async def unstake_units(
-    body: UnstakeIn, agent: CurrentAgent, book: BookOfHere, db: Db, *, key: IdempotencyKey = None
+    body: UnstakeIn,
+    agent: CurrentAgent,
+    book: BookOfHere,
+    db: Db,
+    *,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Release units whose lock has ended; possible while staking is switched off."""
+    await writes.admit(agent.did)
     order = body.order_by(agent.did)
 
     async def unstaked(tx: Tx) -> UnstakeOut:

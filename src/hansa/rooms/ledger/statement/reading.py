@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
@@ -21,8 +22,10 @@ CSV_COLUMNS = (
     "balance_after",
     "message",
 )
-# What a spreadsheet takes for the beginning of a formula.
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet may start a new cell at a line break or a separator, quoted or not, and read what follows as a formula.
+FORMULA = re.compile(
+    r"(^|[\r\n\t,;|\v\f\x1c-\x1e\x85\u2028\u2029])([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])"
+)
 
 
 async def lines_of(tx: Tx, did: str, wanted: Wanted) -> tuple[list[Line], int]:
@@ -58,4 +61,6 @@ def as_csv(lines: Sequence[Line]) -> str:
 
 
 def _harmless(text: str) -> str:
-    return "'" + text if text.startswith(FORMULA_SIGNS) else text
+    """The text with a quote before each sign that would begin a formula in some cell."""
+    guarded = FORMULA.sub(r"\1\2'", text)
+    return "'" + guarded if guarded.startswith(("\t", "\r")) else guarded

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.rooms.people import letters, sessions
+from hansa.rooms.people import letters
 
 from . import store
 from .belongings import Belongings, Blocker
@@ -24,9 +24,9 @@ class Standing:
 async def request_deletion(
     tx: Tx, seal: Seal, developer: Developer, belongings: Belongings, *, cooling_off_days: int
 ) -> Standing:
-    """Have the account deleted after the cooling-off; every session of it ends now, and a letter says how to cancel.
+    """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
 
-    Asked again while a deletion waits, it changes nothing.
+    A repeated request while a deletion waits changes nothing.
 
     Raises: DeletionBlocked.
     """
@@ -36,7 +36,6 @@ async def request_deletion(
     requested = await store.request_deletion(tx, developer.id, cooling_off_days)
     if requested is None:
         return Standing(await store.deletion_of(tx, developer.id), [])
-    await sessions.end_all(tx, developer.id)
     await letters.notify(tx, seal, developer.id, letters.deletion_requested(requested.effective_at))
     return Standing(requested, [])
 

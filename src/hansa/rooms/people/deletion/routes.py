@@ -22,7 +22,7 @@ router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRout
 async def request_deletion(
     developer: CurrentDeveloper, belongings: OfDeveloper, db: Db, config: Config, seal: Sealing
 ) -> DeletionOut:
-    """Have one's own account deleted after the cooling-off. Every session ends; a new login can cancel it."""
+    """Have one's own account deleted after the cooling-off. Until then every token works, and any of them can cancel it."""
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
         await db.act(lambda tx: ask.request_deletion(tx, seal, developer, belongings, cooling_off_days=days))

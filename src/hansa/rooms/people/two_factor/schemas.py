@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from hansa.rooms.people.schemas import SECRET_MAX_CHARACTERS, Code, Secret
+from hansa.rooms.people.schemas import Code, Secret
 
 
 class SetupOut(BaseModel):
@@ -38,6 +38,4 @@ class RecoverIn(BaseModel):
     """A recovery key; with it a partial token, from whoever is not logged in."""
 
     recovery_key: Secret
-    partial_token: Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS)] | None = Field(
-        default=None, repr=False
-    )
+    partial_token: Annotated[str, Field(min_length=1)] | None = Field(default=None, repr=False)

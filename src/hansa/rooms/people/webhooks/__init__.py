@@ -3,7 +3,14 @@
 from .routes import router
 from .rules import WebhookEvent
 from .sending import send_due
-from .sweeping import forget_old_deliveries
+from .sweeping import forget_old_deliveries, withhold_deliveries
 from .telling import enqueue_webhook
 
-__all__ = ["WebhookEvent", "enqueue_webhook", "forget_old_deliveries", "router", "send_due"]
+__all__ = [
+    "WebhookEvent",
+    "enqueue_webhook",
+    "forget_old_deliveries",
+    "router",
+    "send_due",
+    "withhold_deliveries",
+]

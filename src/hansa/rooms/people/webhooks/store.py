@@ -319,6 +319,16 @@ async def release(
     await tx.execute(_RELEASE, webhook_id, consecutive_failures, stopped_by, pause_seconds)
 
 
+async def withhold_pending(tx: Tx, trouble: str) -> int:
+    """End every delivery that waits, as failed; returns how many there were. Their owners may send them again."""
+    await tx.execute("UPDATE people_webhook SET lease = NULL, due_at = NULL")
+    outcome = await tx.execute(
+        "UPDATE people_webhook_delivery SET status = 'failed', next_try_at = NULL, trouble = $1 WHERE status = 'pending'",
+        trouble,
+    )
+    return int(outcome.removeprefix("UPDATE "))
+
+
 async def forget_old(tx: Tx, days: int) -> None:
     """Delete deliveries of long ago, however they ended."""
     await tx.execute(

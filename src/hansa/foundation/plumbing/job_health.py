@@ -1,0 +1,85 @@
+"""Health of the background jobs of one process: which job fails, since when, and how long it waits before its next try.
+
+- A job that fails waits longer after each failure, up to a limit; while the database is away it keeps its usual interval.
+- One log line when a job begins to fail or fails in another way, and one when it recovers.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import structlog
+
+from hansa.foundation.plumbing.metrics import job_failing, job_failures_total
+from hansa.foundation.words.errors import Unavailable
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 300.0
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class FailingJob:
+    """A job whose last try failed; `error` is the class of the error, which holds no values."""
+
+    name: str
+    since: datetime
+    failures: int
+    error: str
+
+
+class JobHealth:
+    """What the last tries of each job of this process came to."""
+
+    def __init__(self) -> None:
+        self._failing: dict[str, FailingJob] = {}
+
+    def failing(self) -> list[FailingJob]:
+        """The jobs whose last try failed, by name."""
+        return sorted(self._failing.values(), key=lambda job: job.name)
+
+    async def attempt(self, name: str, work: Callable[[], Awaitable[object]]) -> float:
+        """Run a job once. Returns how many seconds it must wait at least before its next try; raises nothing but its cancellation.
+
+        A result of False means that the job had nothing to try, because another process was at it.
+        """
+        try:
+            result = await work()
+        except Exception as trouble:  # noqa: BLE001
+            # A job fails alone: neither the others nor the service end with it.
+            return self.failed(name, trouble)
+        if result is not False:
+            self.succeeded(name)
+        return 0.0
+
+    def succeeded(self, name: str) -> None:
+        """Note that the job's last try succeeded."""
+        if (job := self._failing.pop(name, None)) is not None:
+            job_failing.labels(name).set(0)
+            _log.warning("job recovered", job=name, failures=job.failures, failed_since=job.since.isoformat())
+
+    def failed(self, name: str, trouble: Exception, **details: object) -> float:
+        """Note that a try failed, logged with `details`. Returns how many seconds the job must wait at least before the next one."""
+        error = type(trouble).__name__
+        job = self._failing.get(name) or FailingJob(name, datetime.now(UTC), 0, "")
+        if job.error != error:
+            _log_failure(name, trouble, details)
+        self._failing[name] = job = replace(job, failures=job.failures + 1, error=error)
+        job_failing.labels(name).set(1)
+        job_failures_total.labels(name).inc()
+        return 0.0 if isinstance(trouble, Unavailable) else pause_after(job.failures)
+
+
+def pause_after(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
+
+
+def _log_failure(name: str, trouble: Exception, details: dict[str, object]) -> None:
+    if isinstance(trouble, Unavailable):
+        _log.warning("job waits for the database", job=name, reason=trouble.detail, **details)
+    else:
+        _log.error(
+            "job failed; its next failures of this kind are not logged", job=name, exc_info=trouble, **details
+        )

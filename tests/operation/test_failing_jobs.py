@@ -1,0 +1,164 @@
+"""A background job that fails is named by /readyz and in the metrics, tries less and less often, and logs once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from hansa.foundation.events import TokensIssued
+from hansa.foundation.plumbing import job_health
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.job_health import JobHealth, pause_after
+from hansa.foundation.plumbing.rounds import Round, make_rounds
+from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
+from hansa.foundation.words.errors import Unavailable
+from hansa.rooms import journal
+from tests.operation.registry_process import until
+from tests.registry import TestRegistry
+
+NAME = "test: may fail"
+TRIES = 6
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_health, "FIRST_PAUSE_SECONDS", 0.001)
+
+
+class Work:
+    """Work that fails until it is mended."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+        self.successes = 0
+        self.error: Exception | None = ZeroDivisionError("a value")
+
+    async def __call__(self, _: object) -> None:
+        self.tries += 1
+        if self.error is not None:
+            raise self.error
+        self.successes += 1
+
+
+@asynccontextmanager
+async def running(job: Awaitable[None]) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(job)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def sweeping(registry: TestRegistry, work: Work) -> Awaitable[None]:
+    return run_sweeps(registry.database, [Sweep(NAME, 0.001, work)], registry.runtime.jobs)
+
+
+def going_round(registry: TestRegistry, work: Work) -> Awaitable[None]:
+    return make_rounds(registry.runtime, [Round(NAME, 0.001, work)])
+
+
+async def readiness(registry: TestRegistry) -> dict[str, Any]:
+    answer = await registry.http.get("/readyz")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("run", [sweeping, going_round])
+async def test_readyz_names_a_job_that_fails_until_it_succeeds_again(
+    registry: TestRegistry, run: Callable[[TestRegistry, Work], Awaitable[None]]
+):
+    work = Work()
+    assert (await readiness(registry))["failing_jobs"] == []
+    with capture_logs() as logs:
+        async with running(run(registry, work)):
+            await until(lambda: work.tries >= TRIES)
+            [failing] = (await readiness(registry))["failing_jobs"]
+            assert (failing["name"], failing["error"]) == (NAME, "ZeroDivisionError")
+            assert failing["failures"] >= TRIES - 1
+            assert f'hansa_job_failing{{job="{NAME}"}} 1.0' in (await registry.http.get("/metrics")).text
+            work.error = None
+            await until(lambda: work.successes >= 2)
+            assert (await readiness(registry))["failing_jobs"] == []
+            assert f'hansa_job_failing{{job="{NAME}"}} 0.0' in (await registry.http.get("/metrics")).text
+    said = [line["event"] for line in logs if line.get("job") == NAME]
+    assert said == ["job failed; its next failures of this kind are not logged", "job recovered"]
+
+
+async def test_a_job_that_waits_for_the_database_says_so_once_and_keeps_its_interval(registry: TestRegistry):
+    work, health = Work(), JobHealth()
+    work.error = Unavailable(retry_after=1)
+    with capture_logs() as logs:
+        pauses = [await health.attempt(NAME, lambda: work(None)) for _ in range(TRIES)]
+    assert pauses == [0.0] * TRIES
+    assert [line["event"] for line in logs] == ["job waits for the database"]
+
+
+async def test_a_job_that_fails_in_another_way_says_so(registry: TestRegistry):
+    health = JobHealth()
+    with capture_logs() as logs:
+        for trouble in (ValueError(), ValueError(), KeyError(), KeyError(), ValueError()):
+            health.failed(NAME, trouble)
+    assert len(logs) == 3
+    assert [job.failures for job in health.failing()] == [5]
+
+
+def test_pauses_double_up_to_a_limit(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(job_health, "FIRST_PAUSE_SECONDS", 1.0)
+    assert [pause_after(failures) for failures in (1, 2, 3, 9, 10, 5000)] == [1, 2, 4, 256, 300, 300]
+
+
+async def test_a_turn_that_another_process_has_is_no_success(registry: TestRegistry):
+    health = JobHealth()
+    health.failed(NAME, ValueError())
+
+    async def nothing_to_try() -> bool:
+        return False
+
+    await health.attempt(NAME, nothing_to_try)
+    assert [job.name for job in health.failing()] == [NAME]
+
+
+async def test_a_reactor_that_cannot_read_its_place_fails_like_any_job(registry: TestRegistry):
+    async def react(tx: Tx, event: journal.StoredEvent) -> None: ...
+
+    reactor = journal.Reactor("test: reacts", (TokensIssued,), react)
+    jobs = registry.runtime.jobs
+    await registry.database.act(lambda tx: journal.settle_reactors(tx, [reactor]))
+    with capture_logs() as logs:
+        async with running(journal.run_reactors(registry.database, [reactor], health=jobs)):
+            await registry.database.act(
+                lambda tx: tx.execute("ALTER TABLE journal_reactor RENAME TO journal_reactor_gone")
+            )
+            await until(lambda: [job.failures for job in jobs.failing()] > [TRIES])
+            [failing] = (await readiness(registry))["failing_jobs"]
+            assert failing["name"] == "reactor: test: reacts"
+            await registry.database.act(
+                lambda tx: tx.execute("ALTER TABLE journal_reactor_gone RENAME TO journal_reactor")
+            )
+            await until(lambda: not jobs.failing())
+    assert len([line for line in logs if line.get("job") == failing["name"]]) == 2
+
+
+async def test_a_reactor_that_waits_for_an_event_that_fails_is_named_meanwhile(registry: TestRegistry):
+    mended = asyncio.Event()
+
+    async def react(tx: Tx, event: journal.StoredEvent) -> None:
+        if not mended.is_set():
+            raise ZeroDivisionError
+
+    reactor = journal.Reactor("test: reacts", (TokensIssued,), react, from_the_start=True)
+    jobs = registry.runtime.jobs
+    await registry.database.act(lambda tx: journal.settle_reactors(tx, [reactor]))
+    with capture_logs() as logs:
+        async with running(journal.run_reactors(registry.database, [reactor], health=jobs)):
+            await until(lambda: [job.failures for job in jobs.failing()] >= [2])
+            [failing] = (await readiness(registry))["failing_jobs"]
+            assert failing["error"] == "ZeroDivisionError"
+            mended.set()
+            await until(lambda: not jobs.failing())
+    [failed, recovered] = [line for line in logs if line.get("job") == failing["name"]]
+    assert (failed["event_type"], recovered["event"]) == ("TokensIssued", "job recovered")

@@ -1,0 +1,185 @@
+"""The lowest supported PostgreSQL runs everything; an older one is refused at start."""
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from hansa.doors import assembly
+from hansa.doors.serve import in_the_background
+from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
+from hansa.foundation.plumbing.embedded.account import server_account
+from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
+from hansa.rooms import standing
+from tests.operation import lowest_postgresql
+from tests.operation.registry_process import run, until
+from tests.registry import DatabaseFarm, TestRegistry, open_registry
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The DSN of a server of that version."""
+    programs = lowest_postgresql.get()
+    folder = Path(tempfile.mkdtemp(prefix="hansa-"))
+    account = server_account(folder / "cluster")
+    folder.chmod(0o755)
+    (folder / "cluster").mkdir(mode=0o700)
+    account.take_over_tree(folder)
+    surroundings = lowest_postgresql.environment(programs)
+    options = ["--username=hansa", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
+    initdb = account.command(programs / "initdb", *options, f"--pgdata={folder / 'cluster'}")
+    made = subprocess.run(initdb, env=surroundings, capture_output=True, text=True, check=False, cwd="/")
+    assert made.returncode == 0, made.stderr
+    settings = (f"unix_socket_directories={folder}", "listen_addresses=", "fsync=off", "full_page_writes=off")
+    command = account.command(
+        programs / "postgres", "-D", str(folder / "cluster"), *(f"--{setting}" for setting in settings)
+    )
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=surroundings, stdout=log, stderr=log, cwd="/")
+    try:
+        yield f"postgresql://hansa@/postgres?host={folder}"
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+async def registry(server: str, tmp_path: Path) -> AsyncIterator[TestRegistry]:
+    """A registry on a freshly migrated database of that server."""
+    await until_it_answers(server)
+    farm = DatabaseFarm(server)
+    await farm.prepare()
+    async with open_registry(await farm.fresh(), tmp_path) as registry:
+        yield registry
+    await farm.clear()
+
+
+async def until_it_answers(dsn: str) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                connection = await asyncpg.connect(dsn)
+            except (OSError, asyncpg.CannotConnectNowError):
+                await asyncio.sleep(0.05)
+                continue
+            assert connection.get_server_version().major == LOWEST_POSTGRESQL
+            return await connection.close()
+
+
+async def test_every_sweep_succeeds_there(registry: TestRegistry):
+    await (await registry.agent()).transfer(await registry.agent(), "1")
+    done: set[str] = set()
+
+    def noted(sweep: Sweep) -> Sweep:
+        async def work(tx: object) -> None:
+            await sweep.work(tx)
+            done.add(sweep.name)
+
+        return Sweep(sweep.name, 0.01, work, sweep.one_snapshot)
+
+    jobs = registry.runtime.jobs
+    sweeping = asyncio.create_task(
+        run_sweeps(registry.database, [noted(one) for one in assembly.SWEEPS], jobs)
+    )
+    await until(lambda: jobs.failing() or len(done) == len(assembly.SWEEPS))
+    sweeping.cancel()
+    await asyncio.wait([sweeping])
+    assert jobs.failing() == []
+
+
+async def test_every_round_succeeds_there(registry: TestRegistry):
+    await registry.agent()
+    for turn in assembly.ROUNDS:
+        await turn.work(registry.runtime)
+
+
+async def test_every_reactor_reacts_there(registry: TestRegistry):
+    administrator = await registry.administrator("admin_platform", "admin_enforcement")
+    agent = await registry.agent()
+    body = {"agent_dids": [agent.did], "reason": "For a test."}
+    async with in_the_background(registry.runtime):
+        answer = await registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+        assert answer.status_code == 200, answer.text
+        async with asyncio.timeout(60):
+            while any(one["events_waiting"] for one in await reactors(registry, administrator.headers)):
+                pass
+        assert registry.runtime.jobs.failing() == []
+    assert await registry.database.look(lambda tx: standing.is_blocklisted(tx, agent.did))
+    found = await reactors(registry, administrator.headers)
+    assert [one["name"] for one in found] == [one.name for one in assembly.REACTORS]
+    assert [(one["failures"], one["set_aside_count"]) for one in found] == [(0, 0)] * len(found)
+
+
+async def reactors(registry: TestRegistry, headers: dict[str, str]) -> list[dict[str, object]]:
+    answer = await registry.get("/admin/reactors", headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["items"]
+
+
+async def test_transfers_are_made_and_audited_there(registry: TestRegistry):
+    payer, payee = await registry.agent(), await registry.agent()
+    before = await payee.balance()
+    assert (await payer.transfer(payee, "10", key="once")).status_code == 200
+    assert (await payer.transfer(payee, "10", key="once")).status_code == 200
+    assert float(await payee.balance()) == float(before) + 10
+    assert (await registry.supply())["status"] == "OK"
+
+
+async def test_cards_are_found_there(registry: TestRegistry):
+    await registry.agent(name="Lingua")
+    async with registry.app.state.searcher.following():
+        await registry.indexed()
+        answer = await registry.get("/agent-cards/", params={"search": "Lingua"})
+    assert answer.status_code == 200, answer.text
+    assert [card["name"] for card in answer.json()["items"]] == ["Lingua"]
+
+
+@asynccontextmanager
+async def an_older_server() -> AsyncIterator[int]:
+    """The port of something that answers as PostgreSQL 14.9 does to a client that connects."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        if int.from_bytes((await reader.readexactly(size - 4))[:4], "big") == 80877103:
+            writer.write(b"N")
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            await reader.readexactly(size - 4)
+        version = b"server_version\x0014.9 (Debian)\0"
+        writer.write(b"R\0\0\0\x08\0\0\0\0" + b"S" + (len(version) + 4).to_bytes(4, "big") + version)
+        writer.write(b"Z\0\0\0\x05I")
+        writer.close()
+
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with listening:
+        yield listening.sockets[0].getsockname()[1]
+
+
+async def test_an_older_server_is_refused_at_start_in_one_line_with_both_versions(tmp_path: Path):
+    async with an_older_server() as port:
+        url = f"postgresql://hansa:secret@127.0.0.1:{port}/hansa"
+        ended = await run("serve", "--port=0", data_dir=tmp_path / "data", DATABASE_URL=url)
+    assert (ended.code, ended.output) == (1, "")
+    assert ended.complaints == [
+        f"hansa: The database at 127.0.0.1:{port}/hansa is PostgreSQL 14.9; PostgreSQL 15 or later is required."
+    ]
+
+
+def test_programs_that_cannot_be_had_are_asked_for_in_one_sentence(tmp_path: Path):
+    machine = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    with pytest.raises(lowest_postgresql.NoServer, match="install it, or set POSTGRESQL_15"):
+        lowest_postgresql.get(machine, tmp_path)
+
+
+def test_programs_of_another_version_are_not_taken_for_it(tmp_path: Path):
+    (tmp_path / "postgres").write_text("#!/bin/sh\necho postgres 14.9\n")
+    (tmp_path / "postgres").chmod(0o755)
+    with pytest.raises(lowest_postgresql.NoServer, match="POSTGRESQL_15="):
+        lowest_postgresql.get({"POSTGRESQL_15": str(tmp_path)}, tmp_path)
