@@ -115,7 +115,7 @@ class Pgbench:
 
     async def _pgbench(self, *arguments: str) -> str:
         process = await asyncio.create_subprocess_exec(
-            str(installed() / "pgbench"),
+            str(installed() / "bin" / "pgbench"),
             *arguments,
             self._url,
             stdout=asyncio.subprocess.PIPE,
