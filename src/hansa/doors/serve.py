@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.http.reception import Placed, Reception
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.opening import open_ground, open_runtime, require_signing_key
+from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
 from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -82,7 +83,9 @@ async def serve(settings: Settings, workers: int) -> None:
             if workers == 1:
                 await serve_here(settings, dsn, listeners, announce=True)
             else:
-                await _serve_with_workers(settings, dsn, listeners, workers)
+                with shared_metrics() as directory:
+                    shared = {"DATABASE_URL": dsn, DIRECTORY: directory}
+                    await _serve_with_workers(settings, shared, listeners, workers)
     except asyncio.CancelledError:
         _log.info("stopped before it was ready")
 
@@ -256,7 +259,10 @@ def _when_closed(pipe: int, act: Callable[[], object]) -> None:
     loop.add_reader(pipe, closed)
 
 
-async def _serve_with_workers(settings: Settings, dsn: str, listeners: Listeners, count: int) -> None:
+async def _serve_with_workers(
+    settings: Settings, shared: Mapping[str, str], listeners: Listeners, count: int
+) -> None:
+    """`shared`: variables that every worker gets."""
     stopping = asyncio.Event()
     _when_told_to_stop(stopping.set)
     # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
@@ -264,7 +270,7 @@ async def _serve_with_workers(settings: Settings, dsn: str, listeners: Listeners
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(count):
-                group.create_task(_keep_worker(settings, dsn, listeners, reading, stopping))
+                group.create_task(_keep_worker(settings, shared, listeners, reading, stopping))
             announcing = group.create_task(_announce(settings))
             await stopping.wait()
             announcing.cancel()
@@ -274,14 +280,14 @@ async def _serve_with_workers(settings: Settings, dsn: str, listeners: Listeners
 
 
 async def _keep_worker(
-    settings: Settings, dsn: str, listeners: Listeners, parent: int, stopping: asyncio.Event
+    settings: Settings, shared: Mapping[str, str], listeners: Listeners, parent: int, stopping: asyncio.Event
 ) -> None:
     """Run one worker, and another one when it dies."""
     while not stopping.is_set():
         worker = await asyncio.create_subprocess_exec(
             *_worker_command(settings, listeners, parent),
             pass_fds=[*listeners.descriptors(), parent],
-            env={**os.environ, "DATABASE_URL": dsn},
+            env={**os.environ, **shared},
         )
         ended, told = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
         await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -290,6 +296,7 @@ async def _keep_worker(
             await _stop_worker(worker)
         else:
             _log.warning("worker died; starting another", exit_code=worker.returncode)
+            forget_process(shared[DIRECTORY], worker.pid)
             await asyncio.sleep(WORKER_PAUSE_SECONDS)
 
 

@@ -74,7 +74,8 @@ def _keys_beside(card: str, at: datetime | None) -> str:
     """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
     if not _is_address(card):
         raise CannotRead(
-            f"--keys is needed for a file: the registry's {KEY_SET}, or {KEY_HISTORY} for an old card."
+            f"a card in a file does not say which registry to trust: give its keys with --keys https://REGISTRY{KEY_SET}"
+            f" (or https://REGISTRY{KEY_HISTORY} when its key is retired), or a file of them."
         )
     return urljoin(card, KEY_SET if at is None else KEY_HISTORY)
 

@@ -152,6 +152,7 @@ VALUES: dict[str, Any] = {
     "text": "translate a contract",
     "query": "translate a contract",
     "trouble": "timeout",
+    "error": "the disk is full",
     "place": "https://lingua.example.org/.well-known/agent-card.json",
     "act": "suspend_agent",
     "actor": "developer:7",

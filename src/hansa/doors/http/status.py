@@ -4,10 +4,11 @@ from datetime import datetime
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
 import hansa
+from hansa.doors.shared_metrics import current_metrics
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
@@ -101,8 +102,8 @@ async def read_liveness(_: Public, settings: Config) -> Health:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def read_metrics(_: Public) -> Response:
-    """Prometheus text."""
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    """Prometheus text, added up over all processes that serve."""
+    return Response(current_metrics(), media_type=CONTENT_TYPE_LATEST)
 
 
 @api_router.get("/public/registry-config", responses=problems(TooManyRequests))

@@ -189,7 +189,7 @@ async def require_reachable(dsn: str) -> None:
 
     if version.major < LOWEST_POSTGRESQL:
         raise Unavailable(
-            f"The database at {_address(dsn)} is PostgreSQL {version.major}.{version.micro};"
+            f"The database at {address_of(dsn)} is PostgreSQL {version.major}.{version.micro};"
             f" PostgreSQL {LOWEST_POSTGRESQL} or later is required."
         )
 

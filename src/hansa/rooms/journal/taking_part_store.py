@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
-from .audience import PARTIES
+from .parties import PARTIES
 from .reading_store import RARE, Place
 from .store import COLUMNS, StoredEvent, stored
 

@@ -7,7 +7,8 @@ import msgspec
 
 from hansa.foundation.plumbing.lines import text_frame
 from hansa.foundation.words.errors import Refused
-from hansa.rooms.journal.audience import parties_of, seen_by
+from hansa.rooms.journal.audience import seen_by
+from hansa.rooms.journal.parties import parties_of
 from hansa.rooms.journal.schemas import EventRecord
 from hansa.rooms.journal.store import StoredEvent
 

@@ -11,7 +11,7 @@ from hansa.foundation.events import (
     AgentSuspended,
     event_types,
 )
-from hansa.rooms.journal.audience import accounts_moved, parties_of
+from hansa.rooms.journal.parties import accounts_moved, parties_of
 
 from .errors import ChannelNeedsCredential, ChannelRefused, ChannelUnknown, OriginRefused
 
