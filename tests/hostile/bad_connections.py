@@ -6,15 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 PIECE = b"a" * 8192
-PIECES_MAX = 600
-"""Nothing here goes on for ever by itself: at most some five megabytes are sent."""
+PIECES_MAX = 200
+"""Nothing here goes on for ever by itself: at most two megabytes or so are sent."""
 ANSWER_KEPT_BYTES = 4096
 DRIP_SECONDS = 0.2
 DRIPS_MAX = 400
 
 HOST = b"Host: registry.test\r\n"
 GET = b"GET /livez HTTP/1.1\r\n" + HOST
-LARGE = b"GET /api/v1/openapi.json HTTP/1.1\r\n" + HOST + b"\r\n"
+LARGE = b"GET /static/vendor/swagger-ui/swagger-ui-bundle.js HTTP/1.1\r\n" + HOST + b"\r\n"
 POST = b"POST /api/v1/auth/refresh HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
 CARD = b"POST /api/v1/agent-cards/ HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
