@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import asyncpg
 
 from hansa.doors.opening import open_ground, open_runtime
-from hansa.foundation.plumbing.embedded.binaries import program
+from hansa.foundation.plumbing.embedded.binaries import installed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.words.money import UNIT
@@ -115,7 +115,7 @@ class Pgbench:
 
     async def _pgbench(self, *arguments: str) -> str:
         process = await asyncio.create_subprocess_exec(
-            str(program("pgbench")),
+            str(installed() / "bin" / "pgbench"),
             *arguments,
             self._url,
             stdout=asyncio.subprocess.PIPE,

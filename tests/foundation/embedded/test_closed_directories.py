@@ -44,7 +44,9 @@ def copy_programs(site: Path, copy: Callable[[str, str], object] | None = None) 
     installed = binaries.installed()
     for folder in (*(installed / name for name in ("bin", "lib", "share")), *binaries.libraries(installed)):
         target = site / folder.relative_to(installed.parents[1])
-        shutil.copytree(folder, target, copy_function=copy or link_or_copy, ignore=shutil.ignore_patterns("pgxs"))
+        shutil.copytree(
+            folder, target, copy_function=copy or link_or_copy, ignore=shutil.ignore_patterns("pgxs")
+        )
     return site / installed.relative_to(installed.parents[1])
 
 
