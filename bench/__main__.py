@@ -28,12 +28,14 @@ from bench import (
     ledger_posting,
     ledger_staking,
     people_login,
+    start,
 )
 from bench.figures import Figures
 from hansa.doors.operate import COLLECTED_AFTER
 from hansa.doors.serve import SWITCH_SECONDS
 
 BENCHES = {
+    "start": start.run,
     "ledger/posting": ledger_posting.run,
     "ledger/staking": ledger_staking.run,
     "http/transfer": http_transfer.run,
