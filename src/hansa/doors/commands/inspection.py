@@ -55,6 +55,7 @@ def _state_of(facts: "Facts") -> dict[str, Any]:
         "running": bool(facts.processes),
         "ready": answers is not None and answers.ready,
         "not_ready_because": answers.trouble if answers else None,
+        "failing_jobs": list(answers.failing_jobs) if answers else [],
         "data_dir": str(facts.data_dir),
         "processes": [
             {
@@ -90,6 +91,10 @@ def _lines(state: dict[str, Any]) -> list[str]:
     if audit:
         last = f", last cycle at {audit['last_cycle']['checked_at']}" if audit["last_cycle"] else ""
         lines.append(f"audit           {audit['status']}, delta {audit['delta']}{last}")
+    lines += [
+        f"failing job     {job['name']}: {job['failures']} failures since {job['since']}, {job['error']}"
+        for job in state["failing_jobs"]
+    ]
     for queue in state["queues"]:
         age = f", the oldest for {queue['oldest_seconds']:.0f} s" if queue["oldest_seconds"] else ""
         lines.append(f"queue           {queue['name']}: {queue['waiting']} wait{age}")

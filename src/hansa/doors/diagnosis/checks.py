@@ -76,6 +76,16 @@ def _process(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "readiness", "ready")
 
 
+def _jobs(facts: Facts) -> Iterator[Finding]:
+    for job in facts.answers.failing_jobs if facts.answers else ():
+        yield Finding(
+            "problem",
+            "background",
+            f"{job['name']} failed {job['failures']} times since {job['since']}: {job['error']}",
+            "remove the cause; the log of the process has the whole error",
+        )
+
+
 def _database(facts: Facts) -> Iterator[Finding]:
     database = facts.database
     if database.version is None:
@@ -243,6 +253,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _versions,
     _settings,
     _process,
+    _jobs,
     _database,
     _queues,
     _audit,

@@ -36,11 +36,12 @@ class Queue:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the HTTP API answers; `trouble` says why it does not."""
+    """What the HTTP API answers; `trouble` says why it does not. `failing_jobs` are as `/readyz` names them."""
 
     ready: bool
     trouble: str | None
     audit: dict[str, Any] | None
+    failing_jobs: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ async def _ask(url: str) -> Answers:
     except httpx2.HTTPError as failure:
         return Answers(ready=False, trouble=f"{url} does not answer: {type(failure).__name__}", audit=None)
     reason = None if readiness.is_success else _detail(readiness)
-    return Answers(readiness.is_success, reason, supply.json() if supply.is_success else None)
+    failing = readiness.json()["failing_jobs"] if readiness.is_success else []
+    return Answers(readiness.is_success, reason, supply.json() if supply.is_success else None, failing)
 
 
 def _detail(answer: httpx2.Response) -> str:

@@ -1,0 +1,111 @@
+"""What `hansa doctor` makes of the facts: the findings that a sound registry on a sound machine never shows."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hansa
+from hansa.doors.diagnosis import Facts, Finding, check
+from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
+from hansa.foundation.plumbing.presence import Presence
+from hansa.foundation.plumbing.settings import read_settings
+
+NOW = datetime.now(UTC).isoformat()
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Facts:
+    """The facts of a registry that runs and lacks nothing."""
+    tmp_path.chmod(0o711)
+    presence = Presence(1, 1, NOW, "http://127.0.0.1:1", hansa.__version__, 1, "embedded")
+    audit = {"status": "OK", "delta": "0", "last_cycle": {"checked_at": NOW}}
+    return Facts(
+        settings=read_settings(data_dir=tmp_path),
+        data_dir=tmp_path,
+        processes=[presence],
+        answers=Answers(ready=True, trouble=None, audit=audit),
+        database=DatabaseFacts("embedded", version="18.6", version_number=180006, schema="0001"),
+        newest_schema="0001",
+    )
+
+
+def worst(facts: Facts, subject: str) -> Finding:
+    [found] = [one for one in check(facts) if one.subject == subject and one.severity != "ok"]
+    assert found.fix
+    return found
+
+
+def with_database(facts: Facts, **changes: Any) -> Facts:
+    return replace(facts, database=replace(facts.database, **changes))
+
+
+def test_a_sound_registry_has_no_finding_but_ok(sound: Facts):
+    # How much room the disk of the tests has is not ours to say.
+    assert {one.severity for one in check(sound) if one.subject != "disk"} == {"ok"}
+
+
+def test_a_breach_of_the_supply_is_a_problem(sound: Facts):
+    audit = {"status": "BREACH", "delta": "0.5", "last_cycle": None}
+    breached = replace(sound, answers=Answers(ready=True, trouble=None, audit=audit))
+    assert worst(breached, "audit").severity == "problem"
+
+
+def test_an_audit_of_long_ago_is_a_problem(sound: Facts):
+    cycle = {"checked_at": "2020-01-01T00:00:00Z"}
+    old = replace(
+        sound, answers=replace(sound.answers, audit={"status": "OK", "delta": "0", "last_cycle": cycle})
+    )
+    assert worst(old, "audit").severity == "problem"
+
+
+def test_background_work_that_fails_is_a_problem_with_its_error(sound: Facts):
+    job = {"name": "sweep x", "since": NOW, "failures": 3, "error": "TimeoutError"}
+    failing = replace(sound, answers=replace(sound.answers, failing_jobs=[job]))
+    found = worst(failing, "background")
+    assert found.severity == "problem"
+    assert "sweep x failed 3 times" in found.message
+
+
+def test_a_registry_that_is_not_ready_is_a_problem(sound: Facts):
+    silent = replace(sound, answers=Answers(ready=False, trouble="no answer", audit=None))
+    assert "no answer" in worst(silent, "readiness").message
+
+
+@pytest.mark.parametrize(
+    ("changes", "subject", "severity"),
+    [
+        ({"version": None, "trouble": "refused"}, "database", "problem"),
+        ({"version": "14.1", "version_number": 140001}, "database", "problem"),
+        ({"schema": "0000"}, "schema", "warning"),
+        ({"schema": "0002"}, "schema", "problem"),
+        ({"schema": None}, "schema", "problem"),
+        ({"clock_difference_seconds": 30.0}, "clock", "warning"),
+        ({"signing_key_trouble": "does not open"}, "signing key", "problem"),
+        ({"queues": [Queue("mail", 4, oldest_seconds=7200.0)]}, "queue", "warning"),
+        ({"queues": [Queue("reactor x", 4, failures=2)]}, "queue", "warning"),
+        ({"queues": [Queue("reactor x", 0, given_up=1)]}, "queue", "warning"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_the_database_is_found(
+    sound: Facts, changes: dict[str, Any], subject: str, severity: str
+):
+    assert worst(with_database(sound, **changes), subject).severity == severity
+
+
+def test_a_process_of_another_version_is_a_warning(sound: Facts):
+    old = replace(sound, processes=[replace(sound.processes[0], version="0.0.1")])
+    assert worst(old, "version").fix == "restart the registry"
+
+
+def test_a_federation_port_on_which_nothing_listens_is_a_problem(sound: Facts):
+    listening = replace(sound, settings=sound.settings.model_copy(update={"federation_port": 1}))
+    assert worst(listening, "federation").severity == "problem"
+
+
+def test_a_data_directory_that_others_can_write_to_is_a_problem(sound: Facts):
+    sound.data_dir.chmod(0o777)
+    assert worst(sound, "permissions").severity == "problem"
