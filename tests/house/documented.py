@@ -139,9 +139,9 @@ def is_command(words: str) -> bool:
 def is_route(method: str, path: str) -> bool:
     """Whether a route has this path, written with or without /api/v1; a part such as {id} or $ID stands for anything."""
     written = re.split(r"[?#]", path)[0].rstrip("/.:").removesuffix("/*")
-    if written == "/api/v1":
-        return True
     tries = {written, "/api/v1" + written}
+    if path.endswith("/") or written == "/api/v1":
+        return any(known.startswith(one + "/") or known == one for one in tries for _, known in routes())
     return any(
         (not method or method == known_method) and any(_is_same(one, known) for one in tries)
         for known_method, known in routes()
