@@ -311,6 +311,7 @@ VALUES: dict[str, Any] = {
     "@id": f"https://registry.example.org/api/v1/agents/{DID}/ad.json",
     "as_of": "2026-01-31T12:00:00Z",
     "next": None,
+    "resume": None,
     "pageToken": None,
     "position": "eyJzIjo0NzExfQ",
     # Objects of any shape.
