@@ -58,7 +58,7 @@ events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
 pictures: browser ## take the pictures of the README anew
 	$(BIN)/python -m tests.browser.pictures
 
-bench: .venv/.test ## the small benches, each beside its baseline
+bench: .venv/.test ## the small benches, each beside its baseline; those over HTTP need wrk (Debian: apt install wrk)
 	$(BIN)/python -m bench
 
 bench-full: .venv/.test ## the same benches at their large sizes

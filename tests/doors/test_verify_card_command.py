@@ -97,6 +97,11 @@ async def test_what_cannot_be_read_is_told_in_one_line(files, tmp_path):
         ((card, f"--keys={tmp_path / 'none.json'}"), "cannot be read"),
         ((card, f"--keys={card}"), "holds no usable keys"),
         ((card, small_keys), "of small order"),
+        (
+            ("ftp://registry.example/card",),
+            "URL must start with http:// or https://, got 'ftp://registry.example/card'",
+        ),
+        (("http://127.0.0.1:1/card",), "cannot connect to 127.0.0.1:1: connection refused"),
         ((card, keys, "--at=yesterday"), "--at 'yesterday' is refused"),
         ((card, keys, "--at=2026-01-01T00:00:00"), "is refused"),
         (("http://registry.example.org/card",), "https only"),

@@ -33,7 +33,7 @@ from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
-from hansa.rooms import catalogue, federation, journal, ledger
+from hansa.rooms import catalogue, federation, journal, ledger, people
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
@@ -100,7 +100,7 @@ async def join_ground(settings: Settings) -> AsyncIterator[str]:
     """
     if settings.database_url is not None:
         await _require_schema(settings.database_url)
-        await bring_up_to_date(settings.database_url)
+        await migrate(settings.database_url)
         yield settings.database_url
         return
     async with AsyncExitStack() as stack:
@@ -118,7 +118,7 @@ def require_data_directory(settings: Settings) -> None:
 
 
 async def _require_schema(dsn: str) -> None:
-    await require_reachable(dsn)
+    await require_reachable(dsn, "DATABASE_URL")
     if not await has_schema(dsn):
         raise Unavailable(f"no registry in the database at {address_of(dsn)}; `hansa serve` makes one")
 
@@ -175,9 +175,22 @@ async def require_signing_key(settings: Settings, dsn: str) -> None:
         await database.close()
 
 
-async def bring_up_to_date(dsn: str) -> None:
-    """Bring the schema to this version. Raises: Unavailable when the database cannot be reached."""
-    await require_reachable(dsn)
+async def has_administrator(dsn: str) -> bool:
+    """Whether anybody administers the registry."""
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        return await database.look(people.has_administrator)
+    finally:
+        await database.close()
+
+
+async def bring_up_to_date(dsn: str, variable: str = "") -> None:
+    """Bring the schema to this version; `variable` names the setting that says where the database is.
+
+    Raises: Unavailable when the database cannot be reached, or its schema not be changed.
+    """
+    await require_reachable(dsn, variable)
     await migrate(dsn)
 
 
@@ -191,7 +204,7 @@ def make_missing_keys(settings: Settings) -> None:
 
 async def require_own_database(settings: Settings, dsn: str) -> None:
     """Raises: DatabaseOfAnother, BadKey, Unavailable. Makes no key and changes nothing, whatever the schema."""
-    await require_reachable(dsn)
+    await require_reachable(dsn, settings.database_variable)
     database = Database(dsn, pool_size=1)
     await database.open()
     try:
@@ -204,7 +217,7 @@ async def require_own_database(settings: Settings, dsn: str) -> None:
 async def _prepare(dsn: str, settings: Settings) -> None:
     await require_own_database(settings, dsn)
     make_missing_keys(settings)
-    await bring_up_to_date(dsn)
+    await bring_up_to_date(dsn, settings.database_variable)
     database = Database(dsn, pool_size=2)
     await database.open()
     try:

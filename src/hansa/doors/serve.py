@@ -11,12 +11,12 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
 
+import hansa
 from hansa.doors import assembly
 from hansa.doors.agent_connections import AgentConnections
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
@@ -24,11 +24,14 @@ from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.http.reception import Placed, Reception
 from hansa.doors.http.sockets import SocketProtocol
-from hansa.doors.opening import open_ground, open_runtime, require_signing_key
+from hansa.doors.listening import Listeners, open_listeners
+from hansa.doors.opening import has_administrator, open_ground, open_runtime, require_signing_key
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
+from hansa.foundation.plumbing.presence import Presence, presence_of_this_process, recorded
+from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import Settings, misspelt_settings
 from hansa.foundation.plumbing.sweeps import run_sweeps
 from hansa.rooms import journal
 
@@ -37,8 +40,6 @@ DRAIN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
-# The system keeps fewer (net.core.somaxconn).
-BACKLOG = 65_535
 CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 # So long a thread that computes, over a page of mirrored cards, say, keeps everybody else waiting at each turn.
@@ -48,46 +49,56 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _log = structlog.get_logger()
 
 
-class CannotListen(Exception):
-    """The address cannot be listened on; the message is one line."""
-
-
-@dataclass(frozen=True)
-class Listeners:
-    """The sockets of a registry: the public one, and that of mutual TLS where there is one."""
-
-    public: socket.socket
-    federation: socket.socket | None
-
-    def descriptors(self) -> list[int]:
-        """For a process that shares them."""
-        return [listener.fileno() for listener in (self.public, self.federation) if listener is not None]
-
-
 async def serve(settings: Settings, workers: int) -> None:
     """Run the registry until SIGTERM or SIGINT, then drain.
 
     Raises: CannotListen, and what opening the ground raises.
     """
     _allow_connections()
-    federation_port = settings.federation_port
-    listeners = Listeners(
-        public=listen(settings.host, settings.port),
-        federation=None if federation_port is None else listen(settings.host, federation_port),
-    )
+    listeners = open_listeners(settings)
     settings = settings.model_copy(update={"port": listeners.public.getsockname()[1]})
     try:
         _cancel_when_told_to_stop()
         async with open_ground(settings) as dsn:
             await require_signing_key(settings, dsn)
-            if workers == 1:
-                await serve_here(settings, dsn, listeners, announce=True)
-            else:
-                with shared_metrics() as directory:
-                    shared = {"DATABASE_URL": dsn, DIRECTORY: directory}
-                    await _serve_with_workers(settings, shared, listeners, workers)
+            await _log_start(settings, dsn, workers)
+            with recorded(settings.data_dir, _presence(settings, workers)):
+                if workers == 1:
+                    await serve_here(settings, dsn, listeners, announce=True)
+                else:
+                    with shared_metrics() as directory:
+                        shared = {"DATABASE_URL": dsn, DIRECTORY: directory}
+                        await _serve_with_workers(settings, shared, listeners, workers)
     except asyncio.CancelledError:
         _log.info("stopped before it was ready")
+    else:
+        _log.info("stopped")
+
+
+async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
+    address = settings.base_url
+    _log.info(
+        "starting",
+        version=hansa.__version__,
+        data_dir=str(settings.data_dir),
+        address=address,
+        documentation=f"{address}/docs",
+        workers=workers,
+    )
+    for name, meant in misspelt_settings().items():
+        _log.warning(
+            "a variable of the environment is no setting but close to one", variable=name, meant=meant
+        )
+    if not await has_administrator(dsn):
+        command = f"hansa admin create --name NAME --email EMAIL --data-dir {settings.data_dir}"
+        _log.info("nobody administers this registry yet; create an administrator", command=command)
+
+
+def _presence(settings: Settings, workers: int) -> Presence:
+    database = "embedded" if settings.database_url is None else "external"
+    return presence_of_this_process(
+        url=address_of(settings), version=hansa.__version__, workers=workers, database=database
+    )
 
 
 def _allow_connections() -> None:
@@ -106,6 +117,7 @@ async def serve_here(
         in_the_background(runtime),
         AsyncExitStack() as meanwhile,
     ):
+        meanwhile.callback(request_log.flush)
         app = build_app(runtime)
         serving = [(server_of(app, ready_line(settings) if announce else None), listeners.public)]
         if listeners.federation is not None:
@@ -119,7 +131,7 @@ async def serve_here(
             for server, _ in serving:
                 server.handle_exit(signal.SIGTERM, None)
 
-        _when_told_to_stop(stop)
+        _when_told_to_stop(lambda: _log_stop(stop))
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
         # What stands at the start stays.
         gc.collect()
@@ -165,23 +177,15 @@ def _configured(
     )
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises: CannotListen."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as trouble:
-        raise CannotListen(f"{host}:{port} cannot be listened on: {trouble.strerror}") from None
-    listener.listen(BACKLOG)
-    return listener
-
-
 def ready_line(settings: Settings) -> str:
     """What is printed once requests are accepted."""
+    return f"ready {address_of(settings)}"
+
+
+def address_of(settings: Settings) -> str:
+    """Where the registry listens."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"ready http://{host}:{settings.port}"
+    return f"http://{host}:{settings.port}"
 
 
 class _Server(uvicorn.Server):
@@ -231,6 +235,11 @@ async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
         await asyncio.wait(tasks)
 
 
+def _log_stop(stop: Callable[[], object]) -> None:
+    _log.info("stopping: requests under way are answered")
+    stop()
+
+
 def _when_told_to_stop(act: Callable[[], object]) -> None:
     for number in STOPPING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, act)
@@ -264,7 +273,7 @@ async def _serve_with_workers(
 ) -> None:
     """`shared`: variables that every worker gets."""
     stopping = asyncio.Event()
-    _when_told_to_stop(stopping.set)
+    _when_told_to_stop(lambda: _log_stop(stopping.set))
     # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
     reading, writing = os.pipe()
     try:

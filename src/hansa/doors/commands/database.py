@@ -31,7 +31,8 @@ def database_migrate(data_dir: DataDir = None) -> None:
     """Bring the schema of a running database to this version; `serve` does it at every start."""
     from hansa.doors.opening import bring_up_to_date
 
-    run_act(bring_up_to_date(_dsn_in_use(settings_from(data_dir=data_dir))))
+    settings = settings_from(data_dir=data_dir)
+    run_act(bring_up_to_date(_dsn_in_use(settings), settings.database_variable))
 
 
 @app.command("adopt", epilog=examples("REGISTRY_NAME=north hansa db adopt --data-dir /srv/hansa"))

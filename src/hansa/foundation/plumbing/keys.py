@@ -80,7 +80,7 @@ class Keyring:
         try:
             return str(self._directory / file), self._content(file, make)
         except OSError as trouble:
-            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
+            raise _unusable(self._directory, name, trouble) from trouble
 
     def _content(self, file: str, make: Callable[[], bytes]) -> bytes:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -117,6 +117,13 @@ def private_key_in(place: str, pem: bytes) -> Ed25519PrivateKey:
 def private_pem(key: Ed25519PrivateKey) -> bytes:
     """PKCS#8 in PEM, unencrypted."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _unusable(directory: Path, name: str, trouble: OSError) -> BadKey:
+    reason = (trouble.strerror or str(trouble)).lower()
+    return BadKey(
+        f"HANSA_DATA_DIR={str(directory.parent)!r}: the key {name} can be neither read nor made: {reason}"
+    )
 
 
 def write_once(path: Path, content: bytes) -> None:

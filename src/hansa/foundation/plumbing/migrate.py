@@ -8,16 +8,29 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 import hansa
+from hansa.foundation.plumbing.database import address_of
+from hansa.foundation.words.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
 
 async def migrate(dsn: str, schema: str | None = None) -> None:
-    """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there."""
+    """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there.
+
+    Raises: Unavailable when the role may not change the schema.
+    """
     wanted = schema or newest_schema()
     if await present_schema(dsn) != wanted:
-        await asyncio.to_thread(_upgrade, dsn, wanted)
+        try:
+            await asyncio.to_thread(_upgrade, dsn, wanted)
+        except Exception as trouble:
+            if (refusal := _refusal_of_the_server(trouble)) is None:
+                raise
+            raise Unavailable(
+                f"the schema of the database at {address_of(dsn)} cannot be brought up to date: {refusal};"
+                " the role of DATABASE_URL must own the database, or be granted CREATE on it and on its schema public"
+            ) from trouble
 
 
 async def has_schema(dsn: str) -> bool:
@@ -51,6 +64,14 @@ async def present_schema(dsn: str) -> str | None:
         return version
     finally:
         await connection.close()
+
+
+def _refusal_of_the_server(trouble: Exception) -> str | None:
+    """What the server refuses the role, if that is what went wrong."""
+    from psycopg.errors import InsufficientPrivilege
+
+    cause = getattr(trouble, "orig", None) or trouble
+    return str(cause).splitlines()[0] if isinstance(cause, InsufficientPrivilege) else None
 
 
 def _upgrade(dsn: str, target: str) -> None:

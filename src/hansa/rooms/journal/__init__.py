@@ -22,7 +22,7 @@ from hansa.rooms.journal.fold import (
 )
 from hansa.rooms.journal.ledger_readings import AccountCount, AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
-from hansa.rooms.journal.reactors import Reactor, pass_over, run_reactors, settle_reactors
+from hansa.rooms.journal.reactors import Reactor, pass_over, read_reactors, run_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
 from hansa.rooms.journal.routes import router
 from hansa.rooms.journal.schemas import EventsPageOut
@@ -72,6 +72,7 @@ __all__ = [
     "newest_position",
     "newest_sequence",
     "pass_over",
+    "read_reactors",
     "router",
     "run_reactors",
     "sequence_of",

@@ -374,3 +374,9 @@ async def developer_in_session(
         expires_at,
     )
     return Developer(**{**row, "areas": frozenset(row["areas"])}) if row else None
+
+
+async def has_administrator(tx: Tx) -> bool:
+    """Whether any account administers the registry."""
+    found: bool = await tx.fetchval("SELECT EXISTS (SELECT 1 FROM people_developer WHERE is_admin)")
+    return found

@@ -1,5 +1,6 @@
 """Webhooks: what happens to a developer's agents and account, told to an address of theirs as it happens."""
 
+from .reading import waiting_deliveries
 from .routes import router
 from .rules import WebhookEvent
 from .sending import send_due
@@ -12,5 +13,6 @@ __all__ = [
     "forget_old_deliveries",
     "router",
     "send_due",
+    "waiting_deliveries",
     "withhold_deliveries",
 ]

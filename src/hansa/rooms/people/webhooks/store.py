@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.waiting import Waiting
 
 from .records import Delivery, Errand, Lease, Locked, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
@@ -334,3 +335,14 @@ async def forget_old(tx: Tx, days: int) -> None:
     await tx.execute(
         "DELETE FROM people_webhook_delivery WHERE created_at < now() - make_interval(days => $1)", days
     )
+
+
+async def waiting_deliveries(tx: Tx) -> Waiting:
+    """What waits for webhooks that are active."""
+    row = await tx.fetchrow(
+        "SELECT count(*) AS count, extract(epoch FROM now() - min(d.created_at))::float8 AS oldest_seconds"
+        " FROM people_webhook w JOIN people_webhook_delivery d ON d.webhook_id = w.id"
+        " WHERE w.is_active AND d.status = 'pending'"
+    )
+    assert row is not None
+    return Waiting(**row)
