@@ -19,6 +19,7 @@ AT_ONCE = by_tier(50, 200, 1000)
 TICK_SECONDS = 0.1
 END_SECONDS = 300
 GROWTH_MAX_BYTES = 400 << 20
+SWITCHING_PROTOCOLS = 101
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 
@@ -41,20 +42,25 @@ def test_there_are_twenty_kinds():
     assert len({kind.name for kind in KINDS}) >= 20
 
 
-async def test_many_bad_connections_of_each_kind_end_and_the_registry_serves_on(address: tuple[str, int]):
-    faults = []
+async def test_many_bad_connections_of_every_kind_end_and_the_registry_serves_on(address: tuple[str, int]):
     before = psutil.Process().memory_info().rss
+    playing = {
+        kind.name: [asyncio.create_task(play(kind, address)) for _ in range(AT_ONCE)] for kind in KINDS
+    }
+    ended = asyncio.gather(*(task for tasks in playing.values() for task in tasks))
+    async with asyncio.timeout(END_SECONDS):
+        while not ended.done():
+            assert await serves(address)
+            assert psutil.Process().memory_info().rss - before < GROWTH_MAX_BYTES
+        await ended
+    faults = []
     for kind in KINDS:
-        playing = [asyncio.create_task(play(kind, address)) for _ in range(AT_ONCE)]
-        if not await serves(address):
-            faults.append(f"{kind.name}: nobody else is served")
-        async with asyncio.timeout(END_SECONDS):
-            answers = await asyncio.gather(*playing)
+        answers = [task.result() for task in playing[kind.name]]
         statuses = {int(status) for answer in answers for status in STATUS.findall(answer)}
-        if not statuses <= kind.allowed or (kind.allowed and kind.reads and not statuses):
+        # A socket whose frames come too early ends without an answer.
+        is_answered = kind.reads and not kind.allowed <= {SWITCHING_PROTOCOLS}
+        if not statuses <= kind.allowed or (is_answered and not statuses):
             faults.append(f"{kind.name}: {sorted(statuses)} instead of {sorted(kind.allowed)}")
-        if (grown := psutil.Process().memory_info().rss - before) > GROWTH_MAX_BYTES:
-            faults.append(f"{kind.name}: the memory has grown by {grown >> 20} MiB")
     assert not faults, "\n".join(faults)
     assert await serves(address)
 
