@@ -9,10 +9,10 @@ IN_PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo browser test test-deep test-release check format map events pictures bench bench-full lock clean
+.PHONY: help setup run demo browser openapi-tools test test-deep test-release check format map events pictures bench bench-full lock clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 setup: .venv/.service ## create .venv from the lock files, with the service in it
 
@@ -25,13 +25,16 @@ demo: setup ## the honest path end to end, against a registry in a temporary dir
 browser: .venv/.test ## find the browser of the page tests; install one where there is none
 	@$(BIN)/python -m tests.browser.chromium
 
-test: browser ## every test, on the embedded database
+openapi-tools: .venv/.test ## install the OpenAPI validators and the client generator, once
+	@$(BIN)/python -m tests.openapi.tools
+
+test: browser openapi-tools ## every test, on the embedded database
 	$(PYTEST) $(IN_PARALLEL) tests
 
-test-deep: browser ## the same tests with larger numbers (about an hour)
+test-deep: browser openapi-tools ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests
 
-test-release: browser ## the same tests before a release (a night)
+test-release: browser openapi-tools ## the same tests before a release (a night)
 	HANSA_TEST_TIER=2 $(PYTEST) tests
 
 check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
@@ -55,14 +58,14 @@ events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
 pictures: browser ## take the pictures of the README anew
 	$(BIN)/python -m tests.browser.pictures
 
-bench: .venv/.test ## the small benches, each beside its baseline
+bench: .venv/.test ## the small benches, each beside its baseline; those over HTTP need wrk (Debian: apt install wrk)
 	$(BIN)/python -m bench
 
 bench-full: .venv/.test ## the same benches at their large sizes
 	$(BIN)/python -m bench --full
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
-	cd requirements && for f in service build test; do \
+	cd requirements && for f in service build test openapi; do \
 	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
 
 clean: ## remove the environment and every cache

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0029"
-down_revision = "0025"
+down_revision = "0028"
 
 SQL = """
 -- What the treasury owes the agent because it could not pay when the agent was created; null: nothing.

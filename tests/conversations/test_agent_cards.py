@@ -7,7 +7,7 @@ from hansa.foundation.words.errors import HostRefused
 from hansa.rooms.catalogue import HumanReadableIdTaken, publish_card
 from hansa.rooms.catalogue.cursor import ChangesCursor, ListingCursor, encode
 from hansa.rooms.catalogue.rules import BIGINT_MAX
-from tests.registry import card_of
+from tests.registry import TestRegistry, card_of
 from tests.rooms.catalogue.catalogue_cards import change, names, new_did, publish, stub
 
 READ_MEMBERS = {
@@ -143,7 +143,7 @@ async def test_a_stub_names_its_host_and_waits_for_the_agents_own_card(registry)
     assert read["name"] == "agent.example.org"
     assert read["last_pull_attempt_at"] is None
     with pytest.raises(HostRefused):
-        await stub(registry, "http://127.0.0.1:9000")
+        await stub(registry, "ftp://agent.example.org")
 
 
 async def test_the_list_has_items_and_pagination_and_answers_with_and_without_slash(registry):
@@ -233,6 +233,34 @@ async def test_own_cards_need_a_developer_and_unlisted_ones_an_administrator(reg
     assert (await registry.get("/agent-cards/", params={"include_unlisted": True})).status_code == 403
 
 
+@pytest.mark.parametrize(
+    "authorization",
+    ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer not.a.token", "Bearer avreg_unknown"],
+)
+async def test_the_list_takes_an_empty_or_foreign_authorization_header_as_anonymous(
+    authorization: str, registry: TestRegistry
+):
+    await publish(registry, "Shown")
+    for path in ("/agent-cards/", "/agent-cards"):
+        listed = await registry.get(path, headers={"Authorization": authorization})
+        assert (listed.status_code, len(listed.json()["items"])) == (200, 1), listed.text
+
+
+async def test_the_list_takes_an_ended_or_narrow_credential_and_an_agents_as_anonymous(
+    registry: TestRegistry,
+):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    narrow = await developer.api_key("profile:read")
+    ended = {"Authorization": f"Bearer {developer.token}"}
+    await registry.post("/auth/logout", headers=developer.headers)
+    for headers in (ended, agent.headers, narrow.headers):
+        listed = await registry.get("/agent-cards/", headers=headers)
+        assert (listed.status_code, len(listed.json()["items"])) == (200, 1), listed.text
+        owned = await registry.get("/agent-cards/", params={"owned_only": True}, headers=headers)
+        assert owned.status_code == 401
+
+
 async def test_an_owner_lists_own_cards_unlisted_and_suspended_ones_included(registry):
     developer = await registry.developer()
     profile = (await registry.get("/auth/profile", headers=developer.headers)).json()
@@ -314,14 +342,14 @@ async def test_a_forged_place_is_answered_or_refused(registry, place):
 
 
 async def follow(registry, query):
-    """Read on until a page is empty; the names seen, in order, and the place to come back to."""
+    """Read on until everything is read; the names seen, in order. The query then resumes from there."""
     seen = []
     while True:
         page = (await registry.get("/agent-cards/", params=query)).json()
-        query["next"] = page["next"]
-        if not page["items"]:
-            return seen
         seen += [item["name"] for item in page["items"]]
+        query["next"] = page["next"] or page["resume"]
+        if page["next"] is None:
+            return seen
 
 
 async def test_a_follower_hears_of_every_change_and_then_of_nothing(registry):
@@ -410,3 +438,21 @@ async def test_a_card_can_be_judged_before_it_is_published(registry):
         assert all(error["field"].startswith("$") for error in bad["errors"])
         assert bad["validated_card_data"] is None
     assert (await registry.post("/utils/validate-card", json={})).status_code == 422
+
+
+async def test_validate_card_says_what_a_card_in_the_older_form_was_completed_with(registry):
+    older = {name: value for name, value in card_of(tags=["cloth"]).items() if name != "version"}
+    older |= {"agentVersion": "2.0", "provider": {"name": "Acme"}}
+    older["skills"] = [{"id": "weave", "name": "Weaving", "description": "Weaves."}]
+    verdict = (await registry.post("/utils/validate-card", json={"card_data": older})).json()
+    assert (verdict["is_valid"], verdict["errors"]) == (True, [])
+    assert {one["field"] for one in verdict["completed"]} == {
+        "$.version",
+        "$.provider.organization",
+        "$.provider.url",
+        "$.skills[0].tags",
+    }
+    assert verdict["detail"] == "The card is valid; members completed: 4."
+    assert verdict["validated_card_data"]["skills"][0]["tags"] == ["cloth"]
+    whole = (await registry.post("/utils/validate-card", json={"card_data": card_of()})).json()
+    assert whole["completed"] == []

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.words.jwk import jwk_of, thumbprint
 from hansa.rooms import agents
-from tests.registry import at_once
+from tests.registry import at_once, card_of
 
 ROTATE = "/agents/me/rotate-signing-key"
 
@@ -72,6 +72,50 @@ async def test_heartbeats_close_together_are_written_once(registry):
         for _ in range(3)
     ]
     assert len(set(told)) == 1
+
+
+async def test_a_heartbeat_counts_as_seen_alive_in_liveness_and_in_the_last_24_hours(registry):
+    agent, silent = await registry.agent(name="Beating"), await registry.agent(name="Silent")
+    query = {"active_24h": True}
+    await registry.indexed()
+    assert (await registry.get("/agent-cards/discover", params=query)).json()["total"] == 0
+    for _ in range(2):
+        assert (await registry.post("/agents/me/heartbeat", headers=agent.headers)).status_code == 200
+    await registry.indexed()
+    found = (await registry.get("/agent-cards/discover", params=query)).json()["results"]
+    assert [(one["did"], one["liveness"]["state"]) for one in found] == [(agent.did, "alive")]
+    read = (await registry.get(f"/agents/by-did/{agent.did}")).json()["liveness"]
+    assert (read["state"], read["checked_at"] is None) == ("alive", False)
+    unseen = (await registry.get(f"/agents/by-did/{silent.did}")).json()["liveness"]
+    assert unseen == {"state": "unknown", "checked_at": None}
+
+
+async def test_a_heartbeat_makes_an_unreachable_agent_alive_and_the_newer_observation_stands(registry):
+    agent = await registry.agent()
+    stale = "UPDATE catalogue_card SET liveness = $1, last_alive_at = now() - interval '2 days'"
+    for state in ("unreachable", "alive"):
+        await sql(registry, stale, state)
+        await registry.post("/agents/me/heartbeat", headers=agent.headers)
+        (row,) = await sql(
+            registry,
+            "SELECT liveness, now() - last_alive_at < interval '1 minute' AS is_now FROM catalogue_card",
+        )
+        assert tuple(row) == ("alive", True)
+
+
+# The current name
+
+
+async def test_an_agent_reads_its_current_name_after_its_owner_renamed_the_card(registry):
+    developer = await registry.developer()
+    agent = await developer.agent(name="Before")
+    body = {"card_data": card_of("After")}
+    path = f"/api/v1/agent-cards/{agent.did}"
+    assert (await registry.http.put(path, json=body, headers=developer.headers)).status_code == 200
+    myself = (await registry.get("/agents/me", headers=agent.headers)).json()
+    assert (myself["name"], myself["agent_name"]) == ("After", "After")
+    (owned,) = (await registry.get("/agents", headers=developer.headers)).json()["items"]
+    assert owned["name"] == "After"
 
 
 # The signing key

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.canonical import digest
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
@@ -27,16 +28,18 @@ async def page(
 async def changes(
     registry: TestRegistry, query: dict[str, Any]
 ) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """Read on until a page is empty: the names seen, and the tombstones by DID."""
+    """Read on until everything is read: the names seen, and the tombstones by DID. The query then resumes from there."""
     seen: list[str] = []
     stones: dict[str, dict[str, Any]] = {}
     while True:
         answer = await page(registry, **query)
-        query["next"] = answer["next"]
-        if not answer["items"] and not answer["tombstones"]:
-            return seen, stones
         seen += [item["name"] for item in answer["items"]]
         stones |= {stone["did"]: stone for stone in answer["tombstones"]}
+        query.pop("next", None)
+        query["resume"] = answer["resume"]
+        if answer["next"] is None:
+            return seen, stones
+        query["next"] = answer["next"]
 
 
 async def age(registry: TestRegistry, did: str, days: int) -> None:
@@ -79,6 +82,51 @@ async def test_a_follower_hears_of_cards_that_leave_and_learns_nothing_of_their_
     assert await changes(registry, query) == (["Unlisted"], {})
 
 
+async def test_limit_and_total_count_cards_and_tombstones_come_in_addition(registry: TestRegistry):
+    for number in range(3):
+        hidden = await publish(registry, f"Hidden {number}")
+        await change(registry, hidden, unlisted=True)
+        await publish(registry, f"Shown {number}")
+    await change(registry, await publish(registry, "Hidden 3"), unlisted=True)
+    query: dict[str, Any] = {"updated_since": SINCE, "limit": 2}
+    first = await page(registry, **query)
+    assert [item["name"] for item in first["items"]] == ["Shown 0", "Shown 1"]
+    assert (len(first["tombstones"]), first["pagination"]["total_items"]) == (2, 3)
+    assert first["next"]
+    last = await page(registry, **query, next=first["next"])
+    assert [item["name"] for item in last["items"]] == ["Shown 2"]
+    assert (len(last["tombstones"]), last["pagination"]["total_items"]) == (2, 3)
+    assert last["next"] is None
+    for member in ("next", "resume"):
+        later = await page(registry, **query, **{member: last["resume"]})
+        assert (later["items"], later["tombstones"], later["next"]) == ([], [], None)
+        assert later["pagination"]["total_items"] == 0
+    exact = await page(registry, updated_since=SINCE, limit=3)
+    assert (len(exact["items"]), len(exact["tombstones"]), exact["next"]) == (3, 4, None)
+
+
+async def test_a_listing_of_the_newest_has_no_place_to_resume(registry: TestRegistry):
+    await publish(registry)
+    assert (await page(registry))["resume"] is None
+
+
+async def test_a_page_with_too_many_tombstones_ends_early_and_loses_none(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.catalogue.changes.TOMBSTONES_MAX", 2)
+    dids = set()
+    for number in range(5):
+        hidden = await publish(registry, f"Hidden {number}")
+        await change(registry, hidden, unlisted=True)
+        dids.add(str(hidden.did))
+        if number in {0, 4}:
+            await publish(registry, f"Shown {number}")
+    query: dict[str, Any] = {"updated_since": SINCE, "limit": 10}
+    seen, stones = await changes(registry, query)
+    assert (seen, set(stones)) == (["Shown 0", "Shown 4"], dids)
+    assert await changes(registry, query) == ([], {})
+
+
 async def test_who_does_not_follow_changes_sees_no_tombstone_and_no_hidden_card(registry: TestRegistry):
     hidden = await publish(registry, "Hidden", tags=["secret"])
     await change(registry, hidden, unlisted=True)
@@ -117,28 +165,20 @@ async def test_mirrors_leave_only_for_those_who_follow_mirrors(registry: TestReg
     assert (await page(registry, updated_since=SINCE, **both))["tombstones"] == []
 
 
-async def test_administrators_of_enforcement_and_of_the_platform_list_what_is_unlisted(
-    start_registry: StartRegistry,
-):
-    registry = await start_registry()
+@pytest.mark.parametrize("area", sorted(ADMIN_AREAS))
+async def test_administrators_of_every_area_list_what_is_unlisted(area: str, registry: TestRegistry):
     await change(registry, await publish(registry, "Unlisted"), unlisted=True)
     await change(registry, await publish(registry, "Suspended"), status="suspended")
     await publish(registry, "Shown")
-    for area in ("admin_enforcement", "admin_platform"):
-        administrator = await registry.administrator(area)
-        listed = await page(registry, administrator, include_unlisted=True)
-        assert [item["name"] for item in listed["items"]] == ["Shown", "Unlisted"]
-        narrow = await administrator.api_key("cards:read")
-        headers = narrow.headers
-        assert (await registry.get("/agent-cards/?include_unlisted=true", headers=headers)).status_code == 403
-        wide = await administrator.api_key("cards:read", f"admin:{area}")
-        assert len((await page(registry, wide, include_unlisted=True))["items"]) == 2
-    for stranger in (
-        await registry.administrator("admin_support", "admin_treasury"),
-        await registry.developer(),
-    ):
+    administrator = await registry.administrator(area)
+    listed = await page(registry, administrator, include_unlisted=True)
+    assert [item["name"] for item in listed["items"]] == ["Shown", "Unlisted"]
+    narrow = await administrator.api_key("cards:read")
+    for stranger in (narrow, await registry.developer()):
         headers = stranger.headers
         assert (await registry.get("/agent-cards/?include_unlisted=true", headers=headers)).status_code == 403
+    wide = await administrator.api_key("cards:read", f"admin:{area}")
+    assert len((await page(registry, wide, include_unlisted=True))["items"]) == 2
     assert await names(registry) == ["Shown"]
 
 
@@ -187,6 +227,39 @@ async def test_the_versions_of_a_card_tell_what_it_said_and_when(registry: TestR
         assert (await registry.get(f"{paths[0]}/{number}")).status_code == 422
 
 
+@pytest.mark.parametrize("way", ["switched off", "deleted", "agent revoked"])
+async def test_the_versions_of_a_withdrawn_card_are_readable_by_its_owner_alone(
+    way: str, registry: TestRegistry
+):
+    owner, stranger = await registry.developer(), await registry.developer()
+    agent = await owner.agent(name="One")
+    path = f"/agent-cards/{agent.did}"
+    body = {"card_data": card_of("Two")}
+    assert (await registry.http.put("/api/v1" + path, json=body, headers=owner.headers)).status_code == 200
+    if way == "switched off":
+        await registry.http.put("/api/v1" + path, json={"is_active": False}, headers=owner.headers)
+    elif way == "deleted":
+        await registry.http.delete("/api/v1" + path, headers=owner.headers)
+    else:
+        await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
+    key = await owner.api_key("cards:read")
+    narrow = await owner.api_key("profile:read")
+    assert (await registry.get(path)).status_code == 200
+    for versions in (f"{path}/versions", f"{path}/versions/1", f"/agents/{agent.did}/versions"):
+        for reader in (owner.headers, key.headers):
+            assert (await registry.get(versions, headers=reader)).status_code == 200, versions
+        for reader in ({}, stranger.headers, narrow.headers, {"Authorization": f"Bearer {agent.token}"}):
+            answer = await registry.get(versions, headers=reader)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "CARD_UNKNOWN"), versions
+
+
+async def test_the_versions_of_an_unlisted_or_suspended_card_stay_public(registry: TestRegistry):
+    agent = await (await registry.developer()).agent(name="One")
+    statement = "UPDATE catalogue_card SET unlisted = true, status = 'suspended' WHERE did = $1"
+    await registry.database.act(lambda tx: tx.execute(statement, agent.did))
+    assert (await registry.get(f"/agents/{agent.did}/versions")).status_code == 200
+
+
 async def test_when_the_tombstone_ends_the_document_is_erased_with_its_versions(registry: TestRegistry):
     developer = await registry.developer()
     agent = await developer.agent(name="Personal", humanReadableId="jane/doe", tags=["personal"])
@@ -200,8 +273,8 @@ async def test_when_the_tombstone_ends_the_document_is_erased_with_its_versions(
         await registry.database.act(catalogue.erase_old)
     read = await registry.get(f"/agent-cards/{agent.did}")
     assert (read.status_code, read.json()["status"], read.json()["did"]) == (200, "revoked", agent.did)
-    versions = (await registry.get(f"/agents/{agent.did}/versions")).json()["versions"]
-    assert [one["version"] for one in versions] == [2]
+    history = await registry.get(f"/agents/{agent.did}/versions", headers=developer.headers)
+    assert [one["version"] for one in history.json()["versions"]] == [2]
     rows = await registry.database.look(
         lambda tx: tx.fetch(
             "SELECT c::text FROM catalogue_card c UNION ALL SELECT v::text FROM catalogue_card_version v"

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,6 +153,11 @@ async def test_a_registry_that_fails_closed_still_does_all_it_knows(start_regist
         ("TokensDestroyed", {"emit_from_teg": None}),
         ("EventEmissionPolicyUpdated", {"emit_from_registry": False}),
         ("EventEmissionPolicyUpdated", {"emit_from_registry": None}),
+        ("DisputeSlash", {"emit_from_teg": False}),
+        ("DisputeSlash", {"emit_from_registry": False}),
+        ("DisputeCompensationMinted", {"emit_from_registry": False}),
+        ("DisputeCompensationMinted", {"emit_from_teg": None}),
+        ("BalanceCorrected", {"emit_from_teg": False}),
     ],
 )
 async def test_what_moves_makes_or_destroys_units_cannot_be_switched_off(
@@ -163,6 +169,30 @@ async def test_what_moves_makes_or_destroys_units_cannot_be_switched_off(
     assert answer.status_code == 409
     assert answer.json()["error"]["code"] == "EMISSION_REQUIRED"
     assert await recorded(registry) == before
+
+
+async def test_a_policy_that_switched_off_what_destroys_or_issues_units_is_corrected_at_the_next_start(
+    database_farm: DatabaseFarm, tmp_path: Path
+):
+    dsn = await database_farm.fresh()
+    types = ["DisputeSlash", "DisputeCompensationMinted"]
+    async with open_registry(dsn, tmp_path) as registry:
+        await registry.database.act(
+            lambda tx: tx.execute(
+                "UPDATE journal_emission_policy SET emit_from_teg = false, emit_from_registry = NULL"
+                " WHERE event_type = ANY($1)",
+                types,
+            )
+        )
+    async with open_registry(dsn, tmp_path) as registry:
+        administrator = await registry.administrator("admin_platform")
+        policies = (await registry.get(PATH, headers=administrator.headers)).json()["items"]
+        sides = {
+            row["event_type"]: (row["emit_from_teg"], row["emit_from_registry"])
+            for row in policies
+            if row["event_type"] in types
+        }
+        assert sides == dict.fromkeys(types, (True, True))
 
 
 async def test_each_change_is_told_in_the_journal_and_only_changes_are(

@@ -8,7 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from tests.registry import DatabaseFarm, TestRegistry
+from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.rooms import auditor
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
 
 RECORD = {
@@ -46,9 +48,13 @@ async def recent(registry: TestRegistry, **query: object) -> dict[str, Any]:
 
 async def events_of(purses: Purses, transfer: dict[str, Any]) -> list[dict[str, Any]]:
     tx_id = int(transfer["transaction_id"].removeprefix("tx-"))
-    told = (await recent(purses.registry, limit=10))["events"]
+    registry = purses.registry
+    answer = await registry.get(
+        "/events/", params={"limit": 10, "sort_order": "desc"}, headers=registry.internal
+    )
     return sorted(
-        (event for event in told if event["data"].get("tx_id") == tx_id), key=lambda event: event["sequence"]
+        (event for event in answer.json()["items"] if event["data"].get("tx_id") == tx_id),
+        key=lambda event: event["sequence"],
     )
 
 
@@ -171,3 +177,94 @@ async def test_a_repeated_transfer_leaves_no_second_event(purses: Purses) -> Non
     before = (await recent(purses.registry, limit=1))["events"]
     await payer.transfer(payee, "10", key="again")
     assert (await recent(purses.registry, limit=1))["events"] == before
+
+
+async def test_public_readings_leave_out_messages_and_balances_and_keep_types_parties_and_amounts(
+    purses: Purses,
+) -> None:
+    payer, payee = await purses.agent("100"), await purses.agent()
+    answer = await payer.transfer(payee, "10", message="for the translation")
+    whole = await events_of(purses, answer.json())
+    newest = (await recent(purses.registry, limit=3))["events"]
+    mover, transferred, collected = sorted(newest, key=lambda event: event["sequence"])
+    assert "for the translation" not in str(newest)
+    for event in (whole[0]["data"], whole[1]["data"]):
+        event.pop("memo", None)
+        event.pop("message", None)
+    for entry in whole[0]["data"]["entries"]:
+        assert entry.pop("balance_after")
+    assert [mover, transferred, collected] == whole
+
+
+async def test_public_readings_leave_out_spend_approvals_act_tokens_snapshots_and_findings(
+    start_registry: StartRegistry,
+) -> None:
+    registry = await start_registry(enable_projection_snapshots=True)
+    administrator, owner = await registry.administrator("admin_platform"), await registry.developer()
+    agent, payee = await owner.agent(), await registry.agent()
+    answer = await registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz",
+        json={"spend_policy": {"approval_over": "0"}},
+        headers=owner.headers,
+    )
+    assert answer.is_success, answer.text
+    assert not (await agent.transfer(payee, "1")).json().get("transaction_id")
+    for path, headers in (
+        (f"/agents/{agent.did}/act-token", owner.headers),
+        ("/admin/projection-snapshot", administrator.headers),
+    ):
+        assert (await registry.post(path, json={}, headers=headers)).is_success
+    await registry.database.act(
+        lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", agent.did)
+    )
+    await registry.database.act(auditor.audit, one_snapshot=True)
+    stored = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
+    private = {"SpendApprovalRequested", "AgentActTokenIssued"}
+    assert {row["event_type"] for row in stored} > private
+    public = await recent(registry, limit=500)
+    assert (
+        public["count"]
+        == public["ring_depth"]
+        == len(stored) - sum(row["event_type"] in private for row in stored)
+    )
+    shown = {event["event_type"]: event["data"] for event in public["events"]}
+    assert not private & shown.keys()
+    assert "balances" not in shown["ProjectionSnapshot"]
+    assert shown["ProjectionSnapshot"]["frame"] == "hansa.local"
+    assert "findings" not in shown["SupplyInvariantBreach"]
+    assert shown["SupplyInvariantBreach"]["delta"] == "-0.00000001"
+
+
+async def test_every_event_is_filed_under_the_did_of_an_agent_or_a_system_account(
+    start_registry: StartRegistry,
+):
+    registry = await start_registry(did_method="other", enable_projection_snapshots=True)
+    administrator = await registry.administrator(*ADMIN_AREAS)
+    developer = await registry.developer()
+    agent = await developer.agent()
+    developer_id = (await registry.get("/auth/profile", headers=developer.headers)).json()["id"]
+    licence = {"trust_domain": "there.example"}
+    acts = {
+        "/admin/federation/licence-keys": licence,
+        "/admin/projection-snapshot": {},
+        f"/admin/developers/{developer_id}/suspend": {"reason": "For a test."},
+        f"/admin/developers/{developer_id}/reinstate": {},
+    }
+    for path, body in acts.items():
+        answer = await registry.post(path, json=body, headers=administrator.headers)
+        assert answer.is_success, answer.text
+    policy = "/api/v1/admin/event-emission-policies/TokensStaked"
+    await registry.http.put(policy, json={"emit_from_teg": False}, headers=administrator.headers)
+    await registry.database.act(lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1"))
+    await registry.database.act(auditor.audit, one_snapshot=True)
+    rows = await registry.database.look(
+        lambda tx: tx.fetch("SELECT event_type, aggregate_id FROM journal_event")
+    )
+    filed = {row["event_type"]: row["aggregate_id"] for row in rows}
+    for event_type in (
+        *("FederationLicenseIssued", "ProjectionSnapshot", "DeveloperSuspended", "DeveloperReinstated"),
+        *("EventEmissionPolicyUpdated", "SupplyInvariantBreach"),
+    ):
+        assert filed[event_type] == "did:other:system:registry"
+    others = {row["aggregate_id"] for row in rows} - {"did:other:system:registry"}
+    assert others == {agent.did, "did:other:system:treasury"}

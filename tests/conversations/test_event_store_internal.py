@@ -226,28 +226,79 @@ def onboarded(did: str) -> AgentOnboarded:
     return AgentOnboarded(did=did, card_id="card", first_agent=False, initial_funding_status="none")
 
 
-async def test_the_events_of_an_agent_are_those_about_it_and_every_movement_of_its_account(
-    registry: TestRegistry,
-    pair: Pair,
+def takes_part(did: str, event: dict[str, Any]) -> bool:
+    data = event["data"]
+    named = [data.get(member) for member in ("did", "account", "payer", "from", "to", "collector")]
+    return did in (event["aggregate_id"], *named, *(entry["account"] for entry in data.get("entries", [])))
+
+
+async def test_the_events_of_a_did_are_all_in_which_it_takes_part_in_pages_like_every_list(
+    registry: TestRegistry, pair: Pair
 ):
     payer, payee = pair
-    for agent in (payer, payee):
+    for did in (payer.did, payee.did, "did:hansa:system:fee_collector", "did:hansa:system:treasury"):
         whole = await events(registry, limit=1000)
-        wanted = [
-            event
-            for event in whole["items"]
-            if event["aggregate_id"] == agent.did
-            or any(entry["account"] == agent.did for entry in event["data"].get("entries", []))
-        ]
-        path = f"/events/aggregate/{agent.did}"
-        assert (await events(registry, path))["items"] == wanted
-        assert {event["event_type"] for event in wanted} >= {"AgentOnboarded", "LedgerBalanceChanged"}
-        for limit in (1, 2, 5):
-            assert await all_pages(registry, path, limit=limit) == wanted
-        end = (await events(registry, path))["position"]
-        await payer.transfer(payee, "0.5")
-        since = (await events(registry, path, next=end))["items"]
-        assert len(since) == (3 if agent is payer else 1)
+        wanted = [event for event in whole["items"] if takes_part(did, event)]
+        path = f"/events/aggregate/{did}"
+        page = await events(registry, path)
+        assert page["items"] == wanted != []
+        total = page["pagination"]["total_items"]
+        assert page["pagination"] == {
+            "total_items": len(wanted),
+            "limit": 100,
+            "offset": 0,
+            "total_pages": 1,
+            "current_page": 1,
+        }
+        for sort_order, in_order in (("asc", wanted), ("desc", wanted[::-1])):
+            for limit in (1, 2, 5):
+                assert await all_pages(registry, path, limit=limit, sort_order=sort_order) == in_order
+            by_offset = [
+                event
+                for offset in range(0, total + 3, 3)
+                for event in (await events(registry, path, limit=3, offset=offset, sort_order=sort_order))[
+                    "items"
+                ]
+            ]
+            assert by_offset == in_order
+        beyond = await events(registry, path, offset=total + 1000)
+        assert (beyond["items"], beyond["pagination"]["total_items"]) == ([], total)
+
+
+async def test_a_position_in_the_events_of_a_did_shows_what_came_since(registry: TestRegistry, pair: Pair):
+    payer, payee = pair
+    ends = {one.did: (await events(registry, f"/events/aggregate/{one.did}"))["position"] for one in pair}
+    await payer.transfer(payee, "0.5")
+    for did, count in ((payer.did, 3), (payee.did, 2)):
+        since = (await events(registry, f"/events/aggregate/{did}", next=ends[did]))["items"]
+        assert [event["event_type"] for event in since] == [
+            *("LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected"),
+        ][:count]
+
+
+async def test_the_events_of_a_did_are_counted_whatever_policies_keep_out(start_registry: StartRegistry):
+    registry = await start_registry(agent_rbac_default_roles="trader,staker")
+    administrator = await registry.administrator("admin_platform")
+    payer, payee = await registry.agent(), await registry.agent()
+    stake = await registry.post("/staking/stake", json={"amount": "10"}, headers=payer.headers)
+    assert stake.status_code == 200
+
+    async def agree() -> None:
+        for did in (payer.did, payee.did, "did:hansa:system:fee_collector"):
+            page = await events(registry, f"/events/aggregate/{did}", limit=1000)
+            assert page["pagination"]["total_items"] == len(page["items"])
+
+    await payer.transfer(payee, "1")
+    await payer.transfer(payee, "0.00000001")
+    await agree()
+    for admitted in (False, True):
+        await registry.http.put(
+            "/api/v1/admin/event-emission-policies/TokensTransferred",
+            json={"emit_from_teg": admitted},
+            headers=administrator.headers,
+        )
+        await payer.transfer(payee, "1")
+        await agree()
 
 
 async def test_the_treasury_has_its_events_too(registry: TestRegistry, pair: Pair):

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,8 +200,173 @@ async def test_an_owner_hears_a_transfer_of_the_own_agent(house: House):
         heard = await owner.hear_many(3)
         kinds = {message["event"]["event_type"] for message in heard}
         assert kinds == {"TokensTransferred", "LedgerBalanceChanged", "TransactionFeeCollected"}
+        # Both balances are the owner's to see, the agent sees its own.
+        movement = heard[0]["event"]["data"]
+        assert {entry["account"] for entry in movement["entries"] if "balance_after" in entry} == {
+            agent.did,
+            second.did,
+        }
+        movement["entries"] = [
+            entry if entry["account"] == agent.did else without_balance(entry)
+            for entry in movement["entries"]
+        ]
         assert heard == await itself.hear_many(3)
         assert await owner.is_quiet()
+
+
+def without_balance(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != "balance_after"}
+
+
+async def test_the_feed_without_a_token_leaves_out_messages_and_balances_and_an_own_channel_the_counterpartys(
+    house: House,
+):
+    stranger = await house.registry.agent()
+    channels = ("events:all", "events:LedgerBalanceChanged")
+    async with (
+        ear(house.address) as anyone,
+        ear(house.address, stranger.token) as other,
+        ear(house.address, house.agent.token) as payer,
+        ear(house.address, house.other.token) as payee,
+    ):
+        for listener in (anyone, other, payer):
+            for channel in channels:
+                await listener.subscribe(channel)
+        await payee.subscribe("balance:updates")
+        answer = await house.agent.transfer(house.other, "1", message="for your eyes")
+        assert answer.status_code == 200
+        public = await anyone.hear_many(3)
+        assert public == await other.hear_many(3)
+        assert "for your eyes" not in str(public)
+        assert "balance_after" not in str(public)
+        assert public[1]["event"]["data"]["from"] == house.agent.did
+        for own, heard in ((house.agent, await payer.hear_many(3)), (house.other, await payee.hear_many(1))):
+            data = heard[0]["event"]["data"]
+            assert data["memo"] == "for your eyes"
+            seen = [entry["account"] for entry in data["entries"] if "balance_after" in entry]
+            assert seen == [own.did]
+        # The replay shows no more.
+        async with ear(house.address) as later:
+            assert await later.subscribe("events:all") == [*(await recent(house.registry, 15))]
+        replayed = (await payer.subscribe(f"agent:{house.agent.did}"))[-3]["data"]
+        assert [entry["account"] for entry in replayed["entries"] if "balance_after" in entry] == [
+            house.agent.did
+        ]
+
+
+async def test_spend_approvals_and_act_tokens_are_told_to_the_agent_and_its_owner_alone(house: House):
+    developer = await house.registry.developer()
+    agent = await developer.agent()
+    async with ear(house.address) as anyone, ear(house.address, developer.token) as owner:
+        for channel in ("events:all", "events:AgentActTokenIssued"):
+            await anyone.subscribe(channel)
+        await owner.subscribe(f"agent:{agent.did}")
+        answer = await house.registry.post(
+            f"/agents/{agent.did}/act-token", headers=developer.headers, json={}
+        )
+        assert answer.status_code == 200
+        assert (await owner.hear())["event"]["event_type"] == "AgentActTokenIssued"
+        await append(house.registry, "after it")
+        assert (await anyone.hear())["event"]["data"]["ref"] == "after it"
+        assert "AgentActTokenIssued" not in str(await anyone.subscribe("events:all"))
+
+
+async def test_a_replay_gives_the_latest_fifteen_events_of_its_channel_whatever_came_since_and_after_a_restart(
+    database_farm: DatabaseFarm, tmp_path: Path
+):
+    dsn = await database_farm.fresh()
+    async with open_registry(dsn, tmp_path, recent_events_ring=1, rate_limit_reads="off") as registry:
+        agents = [await registry.agent() for _ in range(17)]
+        payer, payee = agents[:2]
+        for _ in range(7):
+            assert (await payer.transfer(payee, "1")).status_code == 200
+        await append(registry, *[str(number) for number in range(500)])
+        token = payee.token
+    onboarded = [agent.did for agent in agents][-15:]
+    async with open_registry(dsn, tmp_path, recent_events_ring=1, rate_limit_reads="off") as registry:
+        page = await registry.get(
+            f"/events/aggregate/{payee.did}",
+            params={"sort_order": "desc", "limit": 15},
+            headers=registry.internal,
+        )
+        own = [event["id"] for event in page.json()["items"]][::-1]
+        async with registry.listening() as address:
+            for _ in range(2):
+                async with ear(address, token) as listener:
+                    replay = await listener.subscribe("events:AgentOnboarded")
+                    assert [event["data"]["did"] for event in replay] == onboarded
+                    assert [e["id"] for e in await listener.subscribe(f"agent:{payee.did}")] == own
+                    assert len(own) == 15
+                    movements = await listener.subscribe("balance:updates")
+                    # The grant and seven transfers.
+                    assert [event["event_type"] for event in movements] == ["LedgerBalanceChanged"] * 8
+                    transfers = await listener.subscribe("events:TokensTransferred")
+                    assert [event["data"]["to"] for event in transfers][-7:] == [payee.did] * 7
+                    issued = await listener.subscribe("events:all")
+                    assert [event["data"]["ref"] for event in issued] == [str(n) for n in range(485, 500)]
+
+
+async def test_what_is_told_while_a_replay_is_read_is_neither_missed_nor_repeated(house: House):
+    agent = await house.registry.agent()
+    enough = asyncio.Event()
+    paying = asyncio.create_task(pay_until(enough, agent, house.other))
+    channels = [f"agent:{agent.did}", "events:all", "events:TransactionFeeCollected"]
+    async with AsyncExitStack() as stack:
+        heard: list[list[int]] = []
+        listening = []
+        for channel in channels * 3:
+            listener = await stack.enter_async_context(ear(house.address, agent.token))
+            assert (await listener.ask(action="subscribe", channel=channel))["type"] == "subscribed"
+            heard.append([])
+            listening.append(asyncio.create_task(hear_to_the_end(listener, heard[-1])))
+        enough.set()
+        await paying
+        assert (await agent.transfer(house.other, "3")).status_code == 200
+        await asyncio.gather(*listening)
+    page = await house.registry.get(
+        "/events/", params={"sort_order": "desc", "limit": 1000}, headers=house.registry.internal
+    )
+    everything = page.json()["items"][::-1]
+    for channel, sequences in zip(channels * 3, heard, strict=True):
+        of_channel = [
+            event["sequence"]
+            for event in everything
+            if channel == "events:all"
+            or channel.endswith(event["event_type"])
+            or (channel.startswith("agent:") and agent.did in str(event))
+        ]
+        assert len(sequences) >= min(15, len(of_channel))
+        assert sequences == of_channel[-len(sequences) :]
+
+
+async def hear_to_the_end(listener: Ear, sequences: list[int]) -> None:
+    """Note what is told up to the fee of the transfer of three units, the last event of all."""
+    while True:
+        event = (await listener.hear())["event"]
+        sequences.append(event["sequence"])
+        if event["event_type"] == "TransactionFeeCollected" and event["data"]["fee"] == "0.015":
+            return
+
+
+async def pay_until(enough: asyncio.Event, payer: TestAgent, payee: TestAgent) -> None:
+    while not enough.is_set():
+        assert (await payer.transfer(payee, "0.01")).status_code == 200
+
+
+async def test_every_type_of_the_taxonomy_can_be_subscribed_to_emitted_yet_or_not(house: House):
+    async with ear(house.address) as listener:
+        for event_type in (
+            *("AgentStatusChanged", "DisputeCompensationMinted", "DisputeSlash", "BalanceCorrected"),
+            *(
+                "RewardsAutoCompounded",
+                "CrossRegistryTransferCompleted",
+                "A2APaymentSettled",
+                "ProposalCreated",
+            ),
+            *("VoteCast", "ProposalTallied", "RegistryFederated", "PeerRegistryDeactivated"),
+            *("RegistryQuarantined", "SupplyInvariantBreach", "ProjectionSnapshot", "ContractProposed"),
+        ):
+            assert isinstance(await listener.subscribe(f"events:{event_type}"), list)
 
 
 async def credential_of(developer: TestDeveloper, kind: str) -> str:

@@ -111,7 +111,7 @@ async def test_a_baseline_holds_every_balance_of_one_moment(
     assert (parts[0]["id"], parts[0]["sequence"]) == (told["event_id"], told["sequence"])
     assert [part["data"]["part"] for part in parts] == list(range(told["events"]))
     assert [part["data"]["is_last"] for part in parts] == [False] * (len(parts) - 1) + [True]
-    assert {part["aggregate_id"] for part in parts} == {registry.settings.trust_domain}
+    assert {part["aggregate_id"] for part in parts} == {"did:hansa:system:registry"}
     shown = [balance for part in parts for balance in part["data"]["balances"]]
     assert {(one["account"], one["bucket"]) for one in shown} == held.keys()
 

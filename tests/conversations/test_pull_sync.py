@@ -93,6 +93,17 @@ async def test_a_stub_becomes_the_card_that_the_host_serves(stage: Stage):
     assert (await stage.registry.get("/discover", params={"query": "weaver"})).json()["total"] == 1
 
 
+async def test_an_agent_reads_its_current_name_after_a_pull(stage: Stage):
+    agent = await pulled_agent(stage, name="Weaver")
+    form = {"username": agent.created["client_id"], "password": agent.created["client_secret"]}
+    token = await stage.registry.post("/auth/agent/token", data=form, headers=stage.registry.elsewhere())
+    headers = {"Authorization": f"Bearer {token.json()['access_token']}"}
+    assert (await stage.registry.get("/agents/me", headers=headers)).json()["name"] == "Weaver"
+    stage.agents.serve("Spinner")
+    assert await stage.pull() == 1
+    assert (await stage.registry.get("/agents/me", headers=headers)).json()["name"] == "Spinner"
+
+
 async def test_a_change_is_told_once_with_what_has_changed(stage: Stage):
     agent = await pulled_agent(stage)
     before = (await stage.events())["pagination"]["total_items"]

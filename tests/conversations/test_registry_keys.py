@@ -7,7 +7,9 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.doors.by_hand import adopt_database
 from hansa.doors.opening import open_ground, require_signing_key
+from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.words.jwk import public_key_of
 from hansa.rooms import federation
 from tests.registry import open_registry
@@ -144,21 +146,46 @@ async def test_a_rotation_counts_at_once_in_every_process_and_a_renamed_registry
         assert (await signatory.present_key()).kid == f"{ID}#1"
         await rotate(one)
         assert (await signatory.present_key()).kid == f"{ID}#2"
+        settings = one.settings.model_copy(update={"registry_name": "Grand Été & Co."})
+    assert await adopt_database(settings) == ["name 'Grand Été & Co.'"]
     async with open_registry(dsn, tmp_path, registry_name="Grand Été & Co.") as renamed:
         assert await signs_with(renamed) == "spiffe://hansa.local/registry/Grand-t-Co#3"
         assert len(await key_set(renamed)) == 3
 
 
-async def test_a_registry_that_cannot_open_its_key_does_not_serve_until_it_has_another(
+async def test_a_registry_whose_sealing_key_is_lost_serves_again_once_it_was_adopted_with_another(
+    database_farm, tmp_path
+):
+    dsn = await database_farm.fresh()
+    async with open_registry(dsn, tmp_path) as registry:
+        settings = registry.settings
+        assert await signs_with(registry) == f"{ID}#1"
+    (tmp_path / "keys" / "sealing-key").unlink()
+    with pytest.raises(DatabaseOfAnother, match=r"has not its keys \(sealing-key\)"):
+        async with open_ground(settings):
+            pass
+    assert not (tmp_path / "keys" / "sealing-key").exists(), "no key is made for the database of another"
+    assert await adopt_database(settings) == ["key sealing-key"]
+    async with open_registry(dsn, tmp_path) as registry:
+        assert await signs_with(registry) == f"{ID}#2"
+        await require_signing_key(settings, dsn)
+
+
+async def test_a_database_of_an_older_version_is_adopted_only_by_the_process_whose_keys_open_it(
     database_farm, tmp_path
 ):
     dsn = await database_farm.fresh()
     async with open_registry(dsn, tmp_path / "first") as registry:
         settings = registry.settings
+        await registry.database.act(
+            lambda tx: tx.execute("TRUNCATE plumbing_registry, plumbing_registry_key")
+        )
     elsewhere = settings.model_copy(update={"data_dir": tmp_path / "second"})
-    async with open_ground(elsewhere):
-        with pytest.raises(federation.KeyDoesNotOpen, match="restore that file, or begin a new key"):
-            await require_signing_key(elsewhere, dsn)
-    async with open_registry(dsn, tmp_path / "second") as registry:
-        await rotate(registry)
-        await require_signing_key(elsewhere, dsn)
+    with pytest.raises(federation.KeyDoesNotOpen, match="restore that file, or begin a new key"):
+        async with open_ground(elsewhere):
+            pass
+    async with open_ground(settings):
+        pass
+    with pytest.raises(DatabaseOfAnother):
+        async with open_ground(elsewhere):
+            pass

@@ -330,6 +330,25 @@ async def test_suspension_and_reinstatement_are_told_without_the_reason(enforcem
     ]
 
 
+async def test_agent_status_changed_is_recorded_on_suspend_reinstate_and_revoke(enforcement: Enforcement):
+    agent = await enforcement.registry.agent()
+    await enforcement.suspend(agent.did)
+    await enforcement.suspend(agent.did)
+    await enforcement.reinstate(agent.did)
+    await enforcement.suspend(agent.did, soft_suspend=True)
+    await enforcement.revoke(agent.did)
+    changes = [
+        ("active", "suspended"),
+        ("suspended", "active"),
+        ("active", "suspended"),
+        ("suspended", "revoked"),
+    ]
+    assert await events_of(enforcement.registry, "AgentStatusChanged") == [
+        ("AgentStatusChanged", {"did": agent.did, "previous_status": before, "status": after})
+        for before, after in changes
+    ]
+
+
 async def test_a_repeated_act_changes_and_tells_nothing_more(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
     await enforcement.suspend(agent.did)

@@ -5,8 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-GUIDES = Path(__file__).parents[2] / "docs" / "guides"
-SHELL_SECONDS = 90
+ROOT = Path(__file__).parents[2]
+GUIDES = ROOT / "docs" / "guides"
+SHELL_SECONDS = 600
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -19,18 +20,23 @@ def script(guide: str) -> str:
     return "".join(lines)
 
 
-async def follow(guide: str, registry_address: str, directory: Path) -> str:
+async def follow(guide: str, registry_address: str, directory: Path, **environment: str) -> str:
     """What the shell printed, with REGISTRY set to that address; every command succeeded."""
+    return await run_shell(script(guide), directory, REGISTRY=registry_address, **environment)
+
+
+async def run_shell(commands: str, directory: Path, **environment: str) -> str:
+    """What the shell printed, in the root of the checkout; every command succeeded and complained of nothing."""
     shell = await asyncio.create_subprocess_exec(
         "sh",
         "-eu",
         "-c",
-        script(guide),
-        cwd=directory,
+        commands,
+        cwd=ROOT,
         env={
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "TMPDIR": str(directory),
-            "REGISTRY": registry_address,
+            **environment,
         },
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -1,16 +1,18 @@
-"""Hot routes work on so many requests at once; the others wait in turn, and not for long."""
+"""So many requests of a kind are worked on at once; the others wait in turn, and not for long."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from hansa.doors.house_map import empty_house, entrances
 from hansa.doors.http.admission import Admission
-from hansa.doors.http.hot_routes import HotRoutes
+from hansa.doors.http.budgets import SEARCHES, UNCOUNTED, Admissions, Budgets
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 BALANCE = "/api/v1/teg/balance"
@@ -82,6 +84,24 @@ async def test_a_client_that_went_away_leaves_its_place_to_the_next():
     assert asking.begun == [0, 2]
 
 
+async def test_a_budget_gives_way_while_another_is_in_use():
+    money = Admission(places=10)
+    search = Asking(Admission(places=4, gives_way_to=money, places_beside=1))
+    for number in range(6):
+        search.ask(number)
+    assert search.begun == [0, 1, 2, 3]
+    money.ask(lambda: True, lambda: None)
+    for _ in range(3):
+        search.admission.leave()
+    assert search.begun == [0, 1, 2, 3]
+    search.admission.leave()
+    assert search.begun == [0, 1, 2, 3, 4]
+    money.leave()
+    search.admission.leave()
+    search.ask(6)
+    assert search.begun == [0, 1, 2, 3, 4, 5], "money moved a moment ago"
+
+
 # Over a socket.
 
 
@@ -141,9 +161,8 @@ class Line:
 @pytest.fixture
 async def crowded(start_registry: StartRegistry) -> AsyncIterator[Crowded]:
     registry = await start_registry(rate_limit_reads="off")
-    known: HotRoutes = registry.app.state.hot_routes
     admission = Admission(places=1, patience_seconds=0.1)
-    registry.app.state.hot_routes = HotRoutes(known.refusals, admission)
+    registry.app.state.budgets = Budgets(registry.app, registry.app.direct, Admissions(admission))
     agent = await registry.agent()
     async with registry.listening() as place:
         yield Crowded(registry, agent, place, admission)
@@ -271,3 +290,28 @@ async def test_what_a_client_asked_that_went_away_before_its_turn_is_not_done(cr
     async with crowded.connected() as line:
         line.send(crowded.request("GET", BALANCE))
         assert json.loads((await line.answer())[2])["balance"] == "100"
+
+
+async def test_a_kind_without_places_keeps_no_other_kind_out(crowded: Crowded):
+    full = Admission(places=0, patience_seconds=0)
+    app = crowded.registry.app
+    for kind, path in (
+        ("search", "/api/v1/discover?q=a"),
+        ("reads", "/api/v1/teg/fees/config"),
+        ("administration", "/api/v1/admin/reactors"),
+    ):
+        app.state.budgets = Budgets(app, app.direct, Admissions(**{kind: full}))
+        async with httpx2.AsyncClient(base_url=f"http://{crowded.place}") as http:
+            refused = await http.get(path, headers=crowded.agent.headers)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "2"), kind
+            assert refused.json()["instance"] == path.partition("?")[0]
+            assert (await http.get(BALANCE, headers=crowded.agent.headers)).status_code == 200
+            assert (await http.get("/livez")).status_code == 200
+            head = await http.head(path, headers=crowded.agent.headers)
+            assert (head.status_code == 503, head.content) == (kind != "search", b"")
+
+
+def test_the_searches_and_what_is_not_counted_are_routes(tmp_path: Path):
+    routes = {(entrance.method, entrance.path) for entrance in entrances(empty_house(tmp_path))}
+    assert routes >= SEARCHES
+    assert {path for _, path in routes} >= UNCOUNTED

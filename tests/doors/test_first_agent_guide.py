@@ -8,7 +8,7 @@ from tests.doors.served import served
 
 async def test_every_command_of_the_guide_succeeds_and_does_what_it_says(start_registry, tmp_path):
     async with served(start_registry) as registry:
-        told = await follow("first-agent.md", registry.settings.base_url + "/api/v1", tmp_path)
+        told = await follow("first-agent.md", registry.settings.base_url, tmp_path)
         answers = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
         (did,) = [line for line in told.splitlines() if line.startswith("did:")]
         (me,) = [answer for answer in answers if "roles" in answer and "client_id" in answer]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hansa.doors.operate import app
+from hansa.doors.commands.program import app
 from hansa.rooms import federation
 from tests.operation.registry_process import run
 
@@ -92,11 +92,16 @@ async def test_what_cannot_be_read_is_told_in_one_line(files, tmp_path):
     card, keys, at = files("valid")
     _, small_keys, _ = files("key_of_small_order_0")
     for arguments, trouble in (
-        ((card,), "--keys is needed for a file"),
+        ((card,), "--keys https://REGISTRY/.well-known/registry-jwks.json"),
         ((tmp_path / "none.json", keys), "cannot be read"),
         ((card, f"--keys={tmp_path / 'none.json'}"), "cannot be read"),
         ((card, f"--keys={card}"), "holds no usable keys"),
         ((card, small_keys), "of small order"),
+        (
+            ("ftp://registry.example/card",),
+            "URL must start with http:// or https://, got 'ftp://registry.example/card'",
+        ),
+        (("http://127.0.0.1:1/card",), "cannot connect to 127.0.0.1:1: connection refused"),
         ((card, keys, "--at=yesterday"), "--at 'yesterday' is refused"),
         ((card, keys, "--at=2026-01-01T00:00:00"), "is refused"),
         (("http://registry.example.org/card",), "https only"),

@@ -10,6 +10,7 @@ from email.policy import default as mail_policy
 import pytest
 from aiosmtpd.controller import Controller
 
+from hansa.foundation.plumbing.metrics import letters_total
 from hansa.foundation.plumbing.post import Letter, hand_over, write_letter
 from tests.registry import StartRegistry, TestRegistry, at_once, text_of
 
@@ -132,6 +133,26 @@ async def test_a_mail_server_out_of_reach_loses_no_letter(start_registry, unused
     await write(registry)
     await hand_over(registry.runtime)
     assert await waiting(registry) == [1]
+
+
+async def test_whatever_the_mail_client_raises_is_a_try_that_failed_and_is_counted(start_registry):
+    """A port that is a TLS server's, say: the client raises what is neither of the network nor of SMTP."""
+    registry = await start_registry()
+
+    class BrokenMailbox:
+        async def send(self, *, to: str, subject: str, text: str) -> None:
+            raise ValueError("unencodable")
+
+    broken = replace(registry.runtime, mail=BrokenMailbox())
+    put_off = letters_total.labels("put off")._value
+    before = put_off.get()
+    await write(registry)
+    await hand_over(broken)
+    assert await waiting(registry) == [1]
+    assert put_off.get() == before + 1
+    await later(registry, "1 minute")
+    await hand_over(registry.runtime)
+    assert await waiting(registry) == []
 
 
 async def test_a_letter_that_has_become_useless_is_given_up(registry, mail_server):

@@ -141,10 +141,3 @@ def test_a_refusal_names_the_member_and_not_the_address():
         require_callable("https://user:secret@cards.example.com/", (), field="url")
     assert refused.value.field == "url"
     assert "secret" not in refused.value.detail
-
-
-def test_plain_http_passes_where_it_is_to_pass():
-    require_callable("http://cards.example.com/", (), field="url", plain_http=True)
-    for text in ("http://intranet/", "http://cards.example.com:22/"):
-        with pytest.raises(HostRefused):
-            require_callable(text, (), field="url", plain_http=True)

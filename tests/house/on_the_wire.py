@@ -65,6 +65,7 @@ _.budget_remaining
 _.budget_total
 _.bundle_pem
 _.by
+_.bytes
 _.capabilities
 _.card_data
 _.card_hash
@@ -89,6 +90,8 @@ _.code_prefix
 _.collected
 _.collector
 _.color
+_.columns
+_.completed
 _.consecutive_failures
 _.context
 _.controller
@@ -185,6 +188,7 @@ _.grant_type
 _.grants
 _.grants_admin
 _.ground
+_.has_keys
 _.has_tee
 _.holder_agent_did
 _.holder_did
@@ -221,6 +225,8 @@ _.issued_by
 _.issuer
 _.issuer_did
 _.items
+_.journal_months
+_.journal_sequence
 _.jwks_url
 _.key_id
 _.key_name
@@ -253,6 +259,7 @@ _.lock_period
 _.lock_period_max
 _.locked_balance
 _.logo_url
+_.lsn
 _.mark
 _.marks
 _.matched_in
@@ -281,6 +288,7 @@ _.next_try_at
 _.next_unlock_at
 _.no_interface_url
 _.no_redelegate
+_.nonce
 _.note
 _.number
 _.offset
@@ -315,6 +323,7 @@ _.plain_api_key
 _.position
 _.position_id
 _.positions
+_.previous_status
 _.pricing
 _.private_key_pem
 _.protected
@@ -352,6 +361,7 @@ _.requires_2fa
 _.requires_well_known_fetch
 _.result_type
 _.results
+_.resume
 _.retired_at
 _.retry_at
 _.revoked
@@ -363,22 +373,28 @@ _.role
 _.roles
 _.root_token_id
 _.rounding
+_.rows
+_.salt
 _.schemaVersion
+_.schema_revision
 _.scope
 _.scopes
 _.score
+_.sealed
 _.search
 _.secret
 _.security
 _.security_definitions
 _.sender_agent_id
 _.sequence
+_.sequences
 _.service
 _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
 _.settlement_currency
+_.sha256
 _.signature
 _.signatures
 _.since
@@ -416,8 +432,10 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.tables
 _.tag
 _.tags
+_.taken_at
 _.tee_type
 _.teg
 _.text

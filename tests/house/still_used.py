@@ -43,3 +43,26 @@ _.extension_base
 
 # Read by whoever brings a page of a peer's cards.
 _.unchanged
+
+# Settings that are judged at the start and wait for their features.
+_.enforcement_propagation_mode
+_.governance_weight_mode
+_.teg_cross_frame_backend
+_.fx_rate_mode
+_.zkp_dispute_slash_reduction
+_.is_central_registry
+_.sovereign_mainframes
+_.federation_sync_interval_seconds
+_.federation_licences
+_.federation_root_hash
+_.licensing_mode
+_.operator_plan
+_.operator_term_days
+_.peer_trust_mode
+_.oauth_authorization_server_url
+_.security_contact
+_.security_policy_url
+_.dispute_evidence_hours
+_.dispute_window_hours
+_.dispute_ruling_days
+_.dispute_slash_max

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hansa.foundation.plumbing.settings import BadSetting, misspelt_settings, read_settings
 from tests.operation.registry_process import run
 
 REFUSED = [
@@ -38,6 +39,9 @@ REFUSED = [
     ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
     ("LOG_FORMAT", "xml", "'console' or 'json'"),
     ("HANSA_DATA_DIR", "", "a directory"),
+    ("HANSA_HOST", "no host", "an IPv4 or IPv6 address or a host name"),
+    ("MAIL_FROM", "registry", "one e-mail address"),
+    ("GOVERNANCE_WEIGHT_MODE", "heavy", "'off' or 'lock'"),
     ("FEDERATION_PORT", "0", "greater than or equal to 1"),
     ("FEDERATION_PORT", "mtls", "a whole number"),
     ("FEDERATION_BASE_URL", "http://registry.example:8443", "https://host:port"),
@@ -58,6 +62,62 @@ async def test_a_bad_value_stops_the_start_in_one_line(
     assert value in line
     assert allowed in line
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
+        ("ENFORCEMENT_PROPAGATION_MODE", "loud", "'off', 'shadow' or 'enforce'"),
+        ("TEG_CROSS_FRAME_BACKEND", "queue", "'sync' or 'async'"),
+        ("FX_RATE_MODE", "market", "'fixed' or 'pool'"),
+        ("IS_CENTRAL_REGISTRY", "perhaps", "true or false"),
+        ("ZKP_DISPUTE_SLASH_REDUCTION", "0.6", "a plain decimal from 0 to 0.5"),
+        ("FEDERATION_SYNC_INTERVAL_SECONDS", "0", "greater than or equal to 1"),
+        ("FEDERATION_LICENCES", "maybe", "'auto', 'required' or 'off'"),
+        ("FEDERATION_ROOT_HASH", "abc", "a SHA-256 in 64 hexadecimal digits"),
+        ("SOVEREIGN_MAINFRAMES", "one.example,Two", "lower-case letters"),
+        ("LICENSING_MODE", "on", "'off', 'manual' or 'automatic'"),
+        ("OPERATOR_PLAN", "Gold Plan", "lower-case letters, digits and hyphens"),
+        ("OPERATOR_TERM_DAYS", "0", "greater than or equal to 1"),
+        ("PEER_TRUST_MODE", "on", "'off', 'shadow' or 'enforce'"),
+        ("OAUTH_AUTHORIZATION_SERVER_URL", "login", "an http or https address"),
+        ("SECURITY_CONTACT", "me", "an https address, or mailto:"),
+        ("SECURITY_POLICY_URL", "ftp://x", "an http or https address"),
+        ("DISPUTE_WINDOW_HOURS", "0", "greater than or equal to 1"),
+        ("MAIL_FROM", "a@example.org, b@example.org", "one e-mail address"),
+        ("MAIL_FROM", "a@example.org\nBcc: b@example.org", "one e-mail address"),
+    ],
+)
+def test_a_setting_is_judged_although_its_feature_is_not_built(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, allowed: str
+):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(BadSetting) as refused:
+        read_settings()
+    assert str(refused.value).startswith(f"{variable}={value!r} is refused; allowed is ")
+    assert allowed in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("DATABSE_URL", "DATABASE_URL"),
+        ("LOG_LEVL", "LOG_LEVEL"),
+        ("EMAIL_VERIFICATION_REQIURED", "EMAIL_VERIFICATION_REQUIRED"),
+        ("HANSA_DATADIR", "HANSA_DATA_DIR"),
+        ("FX_RATE_MOD", "FX_RATE_MODE"),
+    ],
+)
+def test_a_name_close_to_a_setting_is_taken_for_a_misspelling(name: str, meant: str):
+    assert misspelt_settings({name: "x"}) == {name: meant}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HOME", "PATH", "HOST", "LOGNAME", "REPORT", "DATABASE_HOST", "HANSA_KEY_AGENT_TOKEN", "LOG_LEVEL"],
+)
+def test_names_of_other_programs_and_of_settings_are_no_misspellings(name: str):
+    assert misspelt_settings({name: "x"}) == {}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +155,17 @@ async def test_a_federation_port_that_is_taken_stops_the_start(tmp_path: Path):
         ended = await run("serve", "--port=0", data_dir=tmp_path / "data", FEDERATION_PORT=port)
     assert (ended.code, ended.output) == (1, "")
     [line] = ended.complaints
-    assert line == f"hansa: 127.0.0.1:{port} cannot be listened on: Address already in use"
+    assert line == (
+        f"hansa: HANSA_HOST='127.0.0.1', FEDERATION_PORT={port}: cannot listen there: address already in use"
+    )
+
+
+async def test_a_federation_port_that_is_the_public_one_stops_the_start(tmp_path: Path):
+    ended = await run("serve", data_dir=tmp_path / "data", PORT="8443", FEDERATION_PORT="8443")
+    assert (ended.code, ended.output) == (1, "")
+    assert ended.complaints == [
+        "hansa: FEDERATION_PORT=8443 is refused: PORT is the same; allowed is another port"
+    ]
 
 
 async def test_a_bad_key_stops_the_start_in_one_line_that_does_not_show_it(operated, tmp_path: Path):
@@ -111,4 +181,6 @@ async def test_a_data_directory_that_cannot_be_made_stops_the_start_in_one_line(
     ended = await run("serve", "--port=0", data_dir=tmp_path / "file" / "data")
     assert ended.code == 1
     [line] = ended.complaints
-    assert line.startswith("hansa: The data directory cannot be used:")
+    assert (
+        line == f"hansa: HANSA_DATA_DIR={str(tmp_path / 'file' / 'data')!r} cannot be used: not a directory"
+    )

@@ -5,7 +5,7 @@ import json
 import ssl
 import stat
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,8 @@ from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.settings import read_settings
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import Ended, RegistryProcess, free_port, run
+from tests.operation.test_suspension_across_workers import log_in, onboard
+from tests.registry import PASSWORD
 
 LOG = "/api/v1/events/"
 HOUR = timedelta(hours=1)
@@ -199,6 +201,70 @@ async def test_the_listener_shows_the_registrys_own_identity(served: Served, tmp
     assert shown.not_valid_after_utc - datetime.now(UTC) < timedelta(days=1)
     bundle = await run("bundle", data_dir=served.registry.data_dir)
     assert bundle.output == served.authority.bundle_pem
+
+
+async def test_a_suspended_agents_certificate_opens_nothing_also_on_connections_that_are_open(
+    served: Served, tmp_path: Path
+):
+    registry = served.registry
+    named = ("--name", "Enforcer", "--email", "enforcer@example.org", "--areas", "admin_enforcement")
+    admitted = await run("admin", "create", *named, data_dir=registry.data_dir, HANSA_ADMIN_PASSWORD=PASSWORD)
+    assert admitted.code == 0, admitted
+    async with (
+        httpx2.AsyncClient(base_url=f"{registry.url}/api/v1", trust_env=False, timeout=30) as http,
+        AsyncExitStack() as stack,
+    ):
+        did, agent = await onboard(http)
+        enforcer = await log_in(http, "enforcer@example.org")
+        svid = (await http.post("/agent/enable-mtls", json={}, headers=agent)).json()["svid"]
+        for file, part in (
+            ("other.pem", "svid_pem"),
+            ("other-key.pem", "key_pem"),
+            ("bundle.pem", "bundle_pem"),
+        ):
+            (tmp_path / file).write_text(svid[part])
+        kept = await stack.enter_async_context(served.connecting(tmp_path, "other"))
+        idle = [await open_idle(served, tmp_path) for _ in range(4)]
+        assert (await kept.get("/health")).status_code == 200
+
+        body = {"agent_dids": [did], "reason": "For a test."}
+        done = await http.post("/admin/agents/bulk/suspend", json=body, headers=enforcer)
+        assert done.json()["results"][0]["mtls"] == "revoked"
+        assert await is_refused(kept)
+        async with asyncio.timeout(20):
+            for reader, writer in idle:
+                with suppress(ConnectionError):
+                    assert b"HTTP" not in await reader.read()
+                writer.close()
+        async with served.connecting(tmp_path, "other") as new:
+            assert await is_refused(new)
+
+        done = await http.post("/admin/agents/bulk/reinstate", json=body, headers=enforcer)
+        assert done.status_code == 200
+        async with served.connecting(tmp_path, "other") as new:
+            assert (await new.get("/health")).status_code == 200
+
+
+async def is_refused(http: httpx2.AsyncClient) -> bool:
+    """Whether a request is answered with 401, or the connection is closed."""
+    try:
+        return (await http.get("/health")).status_code == 401
+    except httpx2.TransportError:
+        return True
+
+
+async def open_idle(served: Served, directory: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection that has been answered once and says nothing more."""
+    context = ssl.create_default_context(cafile=str(directory / "bundle.pem"))
+    context.load_cert_chain(directory / "other.pem", directory / "other-key.pem")
+    port = int(served.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert b" 200 " in head
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    await reader.readexactly(length)
+    return reader, writer
 
 
 def files_in(directory: Path) -> set[str]:

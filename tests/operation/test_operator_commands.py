@@ -173,6 +173,7 @@ async def test_an_area_that_does_not_exist_is_a_usage_error(tmp_path: Path, area
     ("name", "password", "trouble"),
     [
         ("dee", "all-lower-case-1", "upper-case"),
+        ("dee", "Short-1", "password: at least 12 characters"),
         ("dee", "My-Password-is-1", "common word"),
         ("d\u200bee", PASSWORD, "invisible"),
     ],

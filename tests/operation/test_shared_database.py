@@ -94,7 +94,7 @@ async def test_an_unreachable_server_ends_the_command_in_one_line_without_the_pa
     assert ended.code == 1
     assert ended.output == ""
     [line] = ended.complaints
-    assert line.startswith("hansa: The database at 127.0.0.1:1/registry cannot be used:")
+    assert line == "hansa: DATABASE_URL: cannot connect to 127.0.0.1:1/registry: connection refused"
     assert "Secret" not in line
 
 
@@ -103,7 +103,27 @@ async def test_a_database_that_does_not_exist_is_named_in_one_line(server: str, 
     ended = await run("serve", "--port=0", data_dir=tmp_path / "data", DATABASE_URL=missing)
     assert ended.code == 1
     [line] = ended.complaints
-    assert line.endswith('cannot be used: database "missing" does not exist.')
+    assert line.startswith("hansa: DATABASE_URL: cannot connect to ")
+    assert line.endswith('/missing: database "missing" does not exist')
+
+
+async def test_a_role_that_may_not_create_tables_stops_the_start_in_one_line(
+    empty_database: str, tmp_path: Path
+):
+    connection = await asyncpg.connect(empty_database)
+    role = f"reader_{uuid4().hex[:8]}"
+    await connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'Secret'")
+    await connection.close()
+    parts = urlsplit(empty_database)
+    place = parts.netloc.rpartition("@")[2]
+    poor = urlunsplit(parts._replace(netloc=f"{role}:Secret@{place}"))
+    ended = await run("serve", "--port=0", data_dir=tmp_path / "data", DATABASE_URL=poor)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = [line for line in ended.complaints if line.startswith("hansa: ")]
+    assert "permission denied for schema public" in line
+    assert "granted CREATE" in line
+    assert "Secret" not in ended.complaint
+    assert "Traceback" not in ended.complaint
 
 
 async def test_a_schema_migrated_by_hand_is_not_migrated_again(operated: Launch, empty_database: str):

@@ -62,3 +62,20 @@ async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves
     await until(lambda: not any(is_alive(pid) for pid in orphans))
     await registry.start()
     assert await health(registry.url) == 200
+
+
+async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryProcess):
+    path = "/api/v1/public/registry-config"
+    # A connection of its own for each request: the workers take turns.
+    async with httpx2.AsyncClient(
+        base_url=registry.url, trust_env=False, headers={"Connection": "close"}
+    ) as http:
+        for _ in range(20):
+            assert (await http.get(path)).status_code == 200
+        counted = 'hansa_http_requests_total{method="GET",route="/public/registry-config",status="200"} 20.0'
+        for _ in range(6):
+            assert counted in (await http.get("/metrics")).text.splitlines()
+        os.kill(workers_of(registry)[0], signal.SIGKILL)
+        await until(lambda: len(workers_of(registry)) == 2)
+        assert counted in (await http.get("/metrics")).text.splitlines(), "what an ended worker counted stays"
+    assert (await registry.stop()).code == 0

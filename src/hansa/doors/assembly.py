@@ -56,7 +56,9 @@ GATE = Gate(
 )
 
 LEDGER_READINGS = journal.LedgerReadings(
-    keys_of_account=ledger.keys_of_account, balances=ledger.held_balances
+    keys_of_account=ledger.keys_of_account,
+    count_of_account=ledger.count_of_account,
+    balances=ledger.held_balances,
 )
 
 AGENT_KEYS = agents.newest_keys
@@ -109,7 +111,7 @@ def group_commit(runtime: Runtime) -> ledger.GroupCommit:
 
 def live_feed(runtime: Runtime) -> journal.LiveFeed:
     """What this process tells its sockets."""
-    return journal.LiveFeed(runtime.database.dsn, ring=runtime.settings.recent_events_ring)
+    return journal.LiveFeed(runtime.database, frame=runtime.settings.trust_domain, ledger=LEDGER_READINGS)
 
 
 def searcher(runtime: Runtime) -> catalogue.Searcher:

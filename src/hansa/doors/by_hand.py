@@ -7,11 +7,20 @@ from functools import partial
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.opening import identity_authority, join_ground, require_data_directory
+from hansa.doors.opening import (
+    bring_up_to_date,
+    identity_authority,
+    join_ground,
+    make_missing_keys,
+    open_database,
+    require_data_directory,
+    require_own_database,
+)
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.registry_identity import own_identity, replace_identity, require_adoptable
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.words.errors import Unavailable
@@ -73,6 +82,32 @@ async def rotate_key(
 
     async with _database(settings) as database:
         return await database.act(rotate)
+
+
+async def adopt_database(settings: Settings) -> list[str]:
+    """Record this process's name and keys as the registry's own; returns what changed, in words.
+
+    Raises: Refused, BadKey, and what opening the database raises.
+    """
+
+    async def adopt(tx: Tx) -> list[str]:
+        changed = await replace_identity(tx, own_identity(settings))
+        if changed:
+            subject = federation.registry_id_of(settings.trust_domain, settings.registry_name)
+            await record_operator_act(tx, act="registry.adopt", subject=subject, reason=", ".join(changed))
+            seal = Seal(Keyring(settings.data_dir))
+            await federation.found_keys(tx, settings, seal)
+            await federation.replace_sealed_key(tx, settings, seal)
+        return changed
+
+    if settings.database_url is None:
+        require_data_directory(settings)
+    async with open_database(settings) as dsn:
+        await bring_up_to_date(dsn)
+        async with _connected(dsn) as database:
+            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
+            make_missing_keys(settings)
+            return await database.act(adopt)
 
 
 def trust_bundle(settings: Settings) -> str:
@@ -143,9 +178,16 @@ async def _change_supply(
 @asynccontextmanager
 async def _database(settings: Settings) -> AsyncIterator[Database]:
     async with join_ground(settings) as dsn:
-        database = Database(dsn, pool_size=1)
-        await database.open()
-        try:
+        await require_own_database(settings, dsn)
+        async with _connected(dsn) as database:
             yield database
-        finally:
-            await database.close()
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator[Database]:
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()

@@ -1,7 +1,8 @@
 """The federation listener: mutual TLS on a port of its own, so that nobody's browser is ever asked for a certificate.
 
 - It shows the registry's own identity, issued by the embedded authority for a day and renewed at half of it.
-- It takes connections of this trust domain alone. What a certificate opens is judged with each request.
+- It takes connections of this trust domain alone. What a certificate opens is judged with each request,
+  and an agent's connection ends with its identity (agent_connections).
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
+from hansa.doors.agent_connections import IDENTITY, AgentConnections, agent_identity, shown_by
 from hansa.doors.http.connections import ConnectionProtocol
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.settings import Settings
@@ -25,8 +27,13 @@ class FederationProtocol(ConnectionProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        shown = shown_by(transport)
         self._tls: dict[object, object] = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(shown)]}
+        connections: AgentConnections = self.app
+        identity = agent_identity(shown, connections.state.runtime.settings.trust_domain)
+        if identity is not None:
+            self._tls[IDENTITY] = identity
+            connections.opened(identity, transport)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

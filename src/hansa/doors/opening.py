@@ -10,8 +10,9 @@ from time import monotonic
 import structlog
 
 from hansa.doors import assembly
+from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Database, address_of, require_reachable
+from hansa.foundation.plumbing.database import Database, Tx, address_of, require_reachable
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
     EmbeddedPostgres,
@@ -24,13 +25,15 @@ from hansa.foundation.plumbing.keys import VARIABLE_PREFIX, Keyring
 from hansa.foundation.plumbing.mail import mailbox
 from hansa.foundation.plumbing.migrate import has_schema, migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.foundation.plumbing.positions import is_settled, settle_positions
+from hansa.foundation.plumbing.registry_identity import own_identity, record_identity, require_own
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.words.errors import Unavailable
 from hansa.foundation.words.money import units
-from hansa.rooms import federation, journal, ledger
+from hansa.rooms import catalogue, federation, journal, ledger, people
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
@@ -48,11 +51,37 @@ async def open_ground(settings: Settings) -> AsyncIterator[str]:
         await _prepare(settings.database_url, settings)
         yield settings.database_url
         return
+    async with _embedded_server(settings) as dsn:
+        await _prepare(dsn, settings)
+        yield dsn
+
+
+@asynccontextmanager
+async def open_database(settings: Settings) -> AsyncIterator[str]:
+    """The database alone, whatever is in it and whether it is in use or not; yields its DSN.
+
+    Raises: NoRegistry, Unavailable, EmbeddedPostgresFailed.
+    """
+    if settings.database_url is not None:
+        await require_reachable(settings.database_url)
+        yield settings.database_url
+        return
+    try:
+        running = running_dsn(settings.data_dir)
+    except EmbeddedPostgresNotRunning:
+        require_cluster(settings.data_dir)
+        async with _embedded_server(settings) as dsn:
+            yield dsn
+    else:
+        yield running
+
+
+@asynccontextmanager
+async def _embedded_server(settings: Settings) -> AsyncIterator[str]:
     server = EmbeddedPostgres(settings.data_dir)
     dsn = await server.start()
     watch = asyncio.create_task(server.watch())
     try:
-        await _prepare(dsn, settings)
         yield dsn
     finally:
         watch.cancel()
@@ -71,7 +100,7 @@ async def join_ground(settings: Settings) -> AsyncIterator[str]:
     """
     if settings.database_url is not None:
         await _require_schema(settings.database_url)
-        await bring_up_to_date(settings.database_url)
+        await migrate(settings.database_url)
         yield settings.database_url
         return
     async with AsyncExitStack() as stack:
@@ -89,7 +118,7 @@ def require_data_directory(settings: Settings) -> None:
 
 
 async def _require_schema(dsn: str) -> None:
-    await require_reachable(dsn)
+    await require_reachable(dsn, "DATABASE_URL")
     if not await has_schema(dsn):
         raise Unavailable(f"no registry in the database at {address_of(dsn)}; `hansa serve` makes one")
 
@@ -146,32 +175,79 @@ async def require_signing_key(settings: Settings, dsn: str) -> None:
         await database.close()
 
 
-async def bring_up_to_date(dsn: str) -> None:
-    """Bring the schema to this version. Raises: Unavailable when the database cannot be reached."""
-    await require_reachable(dsn)
+async def has_administrator(dsn: str) -> bool:
+    """Whether anybody administers the registry."""
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        return await database.look(people.has_administrator)
+    finally:
+        await database.close()
+
+
+async def bring_up_to_date(dsn: str, variable: str = "") -> None:
+    """Bring the schema to this version; `variable` names the setting that says where the database is.
+
+    Raises: Unavailable when the database cannot be reached, or its schema not be changed.
+    """
+    await require_reachable(dsn, variable)
     await migrate(dsn)
 
 
-async def _prepare(dsn: str, settings: Settings) -> None:
-    # A bad key stops the start here, before any process serves.
+def make_missing_keys(settings: Settings) -> None:
+    """Every key is there and usable after this. Raises: BadKey, before any process serves."""
     TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
     _warn_of_a_short_key(_internal_key(settings))
     Seal(Keyring(settings.data_dir))
     identity_authority(settings)
-    await bring_up_to_date(dsn)
+
+
+async def require_own_database(settings: Settings, dsn: str) -> None:
+    """Raises: DatabaseOfAnother, BadKey, Unavailable. Makes no key and changes nothing, whatever the schema."""
+    await require_reachable(dsn, settings.database_variable)
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        own = own_identity(settings)
+        await database.look(lambda tx: require_own(tx, own))
+    finally:
+        await database.close()
+
+
+async def _prepare(dsn: str, settings: Settings) -> None:
+    await require_own_database(settings, dsn)
+    make_missing_keys(settings)
+    await bring_up_to_date(dsn, settings.database_variable)
     database = Database(dsn, pool_size=2)
     await database.open()
     try:
         fail_closed = settings.event_emitter_fail_closed
-        await database.act(lambda tx: journal.settle_policies(tx, fail_closed=fail_closed))
+        await database.act(_settle_positions)
+        registry_did = f"did:{settings.did_method}:{REGISTRY_ACCOUNT}"
+        await database.act(
+            lambda tx: journal.settle_policies(tx, fail_closed=fail_closed, registry_did=registry_did)
+        )
         await database.act(lambda tx: journal.settle_reactors(tx, assembly.REACTORS))
         await database.act(journal.keep_partitions_ahead)
-        book = ledger.Book.of(settings)
-        await database.act(lambda tx: ledger.found_book(tx, book, units(int(settings.genesis_supply))))
-        seal = Seal(Keyring(settings.data_dir))
-        await database.act(lambda tx: federation.found_keys(tx, settings, seal))
+        await database.act(lambda tx: _found(tx, settings))
     finally:
         await database.close()
+
+
+async def _found(tx: Tx, settings: Settings) -> None:
+    """The registry's identity, its book and its signing key: all of them in one commit, each once."""
+    await record_identity(tx, own_identity(settings))
+    await ledger.found_book(tx, ledger.Book.of(settings), units(int(settings.genesis_supply)))
+    seal = Seal(Keyring(settings.data_dir))
+    await federation.found_keys(tx, settings, seal)
+    # A database without a recorded identity belongs to the process whose sealing key opens what it holds.
+    await federation.require_present_key(tx, seal)
+
+
+async def _settle_positions(tx: Tx) -> None:
+    if not await is_settled(tx):
+        newest = max(await journal.newest_position(tx), await catalogue.newest_position(tx))
+        await settle_positions(tx, newest)
 
 
 def _internal_key(settings: Settings) -> str:

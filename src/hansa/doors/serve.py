@@ -9,24 +9,29 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
 
+import hansa
 from hansa.doors import assembly
+from hansa.doors.agent_connections import AgentConnections
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
-from hansa.doors.http.reception import Reception
+from hansa.doors.http.reception import Placed, Reception
 from hansa.doors.http.sockets import SocketProtocol
-from hansa.doors.opening import open_ground, open_runtime, require_signing_key
+from hansa.doors.listening import Listeners, open_listeners
+from hansa.doors.opening import has_administrator, open_ground, open_runtime, require_signing_key
+from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
+from hansa.foundation.plumbing.presence import Presence, presence_of_this_process, recorded
+from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import Settings, misspelt_settings
 from hansa.foundation.plumbing.sweeps import run_sweeps
 from hansa.rooms import journal
 
@@ -35,8 +40,6 @@ DRAIN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 WORKER_PAUSE_SECONDS = 0.2
-# The system keeps fewer (net.core.somaxconn).
-BACKLOG = 65_535
 CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 # So long a thread that computes, over a page of mirrored cards, say, keeps everybody else waiting at each turn.
@@ -46,44 +49,56 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _log = structlog.get_logger()
 
 
-class CannotListen(Exception):
-    """The address cannot be listened on; the message is one line."""
-
-
-@dataclass(frozen=True)
-class Listeners:
-    """The sockets of a registry: the public one, and that of mutual TLS where there is one."""
-
-    public: socket.socket
-    federation: socket.socket | None
-
-    def descriptors(self) -> list[int]:
-        """For a process that shares them."""
-        return [listener.fileno() for listener in (self.public, self.federation) if listener is not None]
-
-
 async def serve(settings: Settings, workers: int) -> None:
     """Run the registry until SIGTERM or SIGINT, then drain.
 
     Raises: CannotListen, and what opening the ground raises.
     """
     _allow_connections()
-    federation_port = settings.federation_port
-    listeners = Listeners(
-        public=listen(settings.host, settings.port),
-        federation=None if federation_port is None else listen(settings.host, federation_port),
-    )
+    listeners = open_listeners(settings)
     settings = settings.model_copy(update={"port": listeners.public.getsockname()[1]})
     try:
         _cancel_when_told_to_stop()
         async with open_ground(settings) as dsn:
             await require_signing_key(settings, dsn)
-            if workers == 1:
-                await serve_here(settings, dsn, listeners, announce=True)
-            else:
-                await _serve_with_workers(settings, dsn, listeners, workers)
+            await _log_start(settings, dsn, workers)
+            with recorded(settings.data_dir, _presence(settings, workers)):
+                if workers == 1:
+                    await serve_here(settings, dsn, listeners, announce=True)
+                else:
+                    with shared_metrics() as directory:
+                        shared = {"DATABASE_URL": dsn, DIRECTORY: directory}
+                        await _serve_with_workers(settings, shared, listeners, workers)
     except asyncio.CancelledError:
         _log.info("stopped before it was ready")
+    else:
+        _log.info("stopped")
+
+
+async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
+    address = settings.base_url
+    _log.info(
+        "starting",
+        version=hansa.__version__,
+        data_dir=str(settings.data_dir),
+        address=address,
+        documentation=f"{address}/docs",
+        workers=workers,
+    )
+    for name, meant in misspelt_settings().items():
+        _log.warning(
+            "a variable of the environment is no setting but close to one", variable=name, meant=meant
+        )
+    if not await has_administrator(dsn):
+        command = f"hansa admin create --name NAME --email EMAIL --data-dir {settings.data_dir}"
+        _log.info("nobody administers this registry yet; create an administrator", command=command)
+
+
+def _presence(settings: Settings, workers: int) -> Presence:
+    database = "embedded" if settings.database_url is None else "external"
+    return presence_of_this_process(
+        url=address_of(settings), version=hansa.__version__, workers=workers, database=database
+    )
 
 
 def _allow_connections() -> None:
@@ -102,18 +117,21 @@ async def serve_here(
         in_the_background(runtime),
         AsyncExitStack() as meanwhile,
     ):
+        meanwhile.callback(request_log.flush)
         app = build_app(runtime)
         serving = [(server_of(app, ready_line(settings) if announce else None), listeners.public)]
         if listeners.federation is not None:
             assert runtime.authority is not None
             context = await meanwhile.enter_async_context(mutual_tls(settings, runtime.authority))
-            serving.append((federation_server_of(app, context), listeners.federation))
+            connections = AgentConnections(app, runtime.database)
+            await meanwhile.enter_async_context(connections.watched())
+            serving.append((federation_server_of(connections, context), listeners.federation))
 
         def stop() -> None:
             for server, _ in serving:
                 server.handle_exit(signal.SIGTERM, None)
 
-        _when_told_to_stop(stop)
+        _when_told_to_stop(lambda: _log_stop(stop))
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
         # What stands at the start stays.
         gc.collect()
@@ -133,13 +151,13 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
     return _Server(_configured(app, ConnectionProtocol), ready_line)
 
 
-def federation_server_of(app: FastAPI, context: ssl.SSLContext) -> uvicorn.Server:
+def federation_server_of(app: AgentConnections, context: ssl.SSLContext) -> uvicorn.Server:
     """The server of mutual TLS of one process, not yet serving."""
     return _Server(_configured(app, FederationProtocol, context), None)
 
 
 def _configured(
-    app: FastAPI, protocol: type[ConnectionProtocol], context: ssl.SSLContext | None = None
+    app: FastAPI | AgentConnections, protocol: type[ConnectionProtocol], context: ssl.SSLContext | None = None
 ) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -159,23 +177,15 @@ def _configured(
     )
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises: CannotListen."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as trouble:
-        raise CannotListen(f"{host}:{port} cannot be listened on: {trouble.strerror}") from None
-    listener.listen(BACKLOG)
-    return listener
-
-
 def ready_line(settings: Settings) -> str:
     """What is printed once requests are accepted."""
+    return f"ready {address_of(settings)}"
+
+
+def address_of(settings: Settings) -> str:
+    """Where the registry listens."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"ready http://{host}:{settings.port}"
+    return f"http://{host}:{settings.port}"
 
 
 class _Server(uvicorn.Server):
@@ -188,12 +198,16 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.
         await super().startup([])
-        self.servers = [Reception(one, self._connection, self.config.ssl) for one in sockets or ()]  # type: ignore[misc]
+        addresses = self.config.loaded_app.state.address_counts
+        self.servers = [
+            Reception(one, self._connection, self.config.ssl, addresses)  # type: ignore[misc]
+            for one in sockets or ()
+        ]
         if self._ready_line:
             print(self._ready_line, flush=True)  # noqa: T201
 
-    def _connection(self) -> asyncio.Protocol:
-        return self.config.http_protocol_class(  # type: ignore[call-arg]
+    def _connection(self) -> Placed:
+        return self.config.http_protocol_class(  # type: ignore[call-arg,return-value]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
 
@@ -219,6 +233,11 @@ async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
+
+
+def _log_stop(stop: Callable[[], object]) -> None:
+    _log.info("stopping: requests under way are answered")
+    stop()
 
 
 def _when_told_to_stop(act: Callable[[], object]) -> None:
@@ -249,15 +268,18 @@ def _when_closed(pipe: int, act: Callable[[], object]) -> None:
     loop.add_reader(pipe, closed)
 
 
-async def _serve_with_workers(settings: Settings, dsn: str, listeners: Listeners, count: int) -> None:
+async def _serve_with_workers(
+    settings: Settings, shared: Mapping[str, str], listeners: Listeners, count: int
+) -> None:
+    """`shared`: variables that every worker gets."""
     stopping = asyncio.Event()
-    _when_told_to_stop(stopping.set)
+    _when_told_to_stop(lambda: _log_stop(stopping.set))
     # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
     reading, writing = os.pipe()
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(count):
-                group.create_task(_keep_worker(settings, dsn, listeners, reading, stopping))
+                group.create_task(_keep_worker(settings, shared, listeners, reading, stopping))
             announcing = group.create_task(_announce(settings))
             await stopping.wait()
             announcing.cancel()
@@ -267,14 +289,14 @@ async def _serve_with_workers(settings: Settings, dsn: str, listeners: Listeners
 
 
 async def _keep_worker(
-    settings: Settings, dsn: str, listeners: Listeners, parent: int, stopping: asyncio.Event
+    settings: Settings, shared: Mapping[str, str], listeners: Listeners, parent: int, stopping: asyncio.Event
 ) -> None:
     """Run one worker, and another one when it dies."""
     while not stopping.is_set():
         worker = await asyncio.create_subprocess_exec(
             *_worker_command(settings, listeners, parent),
             pass_fds=[*listeners.descriptors(), parent],
-            env={**os.environ, "DATABASE_URL": dsn},
+            env={**os.environ, **shared},
         )
         ended, told = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
         await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -283,6 +305,7 @@ async def _keep_worker(
             await _stop_worker(worker)
         else:
             _log.warning("worker died; starting another", exit_code=worker.returncode)
+            forget_process(shared[DIRECTORY], worker.pid)
             await asyncio.sleep(WORKER_PAUSE_SECONDS)
 
 

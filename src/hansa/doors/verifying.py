@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
+from hansa.doors.connection_failures import cause_of
 from hansa_verify import NotAKey, NotCanonical, Verdict, read_json, read_keys, verify_card
 
 KEY_SET = "/.well-known/registry-jwks.json"
@@ -60,21 +61,28 @@ def told(verdict: Verdict) -> dict[str, Any]:
 def read_source(source: str) -> bytes:
     """The bytes behind an address, or in a file. Raises: CannotRead."""
     if not _is_address(source):
+        if "://" in source:
+            raise CannotRead(f"URL must start with http:// or https://, got {source!r}")
         return _read_file(Path(source))
     try:
         parts = urlsplit(source)
         if parts.scheme != "https" and parts.hostname not in LOOPBACK:
             raise CannotRead(f"{source} is refused: https only, except on this machine.")
         return _read_address(source)
+    except httpx2.ConnectError as trouble:
+        raise CannotRead(
+            f"cannot connect to {parts.netloc.rpartition('@')[2]}: {cause_of(trouble)}"
+        ) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as trouble:
-        raise CannotRead(f"{source} cannot be read: {trouble or type(trouble).__name__}.") from None
+        raise CannotRead(f"{source} cannot be read: {cause_of(trouble)}") from None
 
 
 def _keys_beside(card: str, at: datetime | None) -> str:
     """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
     if not _is_address(card):
         raise CannotRead(
-            f"--keys is needed for a file: the registry's {KEY_SET}, or {KEY_HISTORY} for an old card."
+            f"a card in a file does not say which registry to trust: give its keys with --keys https://REGISTRY{KEY_SET}"
+            f" (or https://REGISTRY{KEY_HISTORY} when its key is retired), or a file of them."
         )
     return urljoin(card, KEY_SET if at is None else KEY_HISTORY)
 

@@ -116,10 +116,7 @@ def test_texts_are_stored_in_one_unicode_form():
 @pytest.mark.parametrize(
     ("member", "value"),
     [
-        *[
-            (member, None)
-            for member in ("name", "description", "version", "skills", "capabilities", "supportedInterfaces")
-        ],
+        *[(member, None) for member in ("name", "description", "supportedInterfaces")],
         ("name", ""),
         ("name", "x" * 129),
         ("name", " x"),
@@ -127,9 +124,8 @@ def test_texts_are_stored_in_one_unicode_form():
         ("name", "a\x07b"),
         ("description", ""),
         ("description", "x" * 8193),
-        ("version", ""),
+        ("version", 1),
         ("version", "x" * 2049),
-        ("skills", []),
         ("skills", "none"),
         ("skills", [None]),
         ("skills", [{"id": "s", "name": "S", "description": "", "tags": ["t"]}]),
@@ -137,7 +133,10 @@ def test_texts_are_stored_in_one_unicode_form():
         ("skills", [{"id": str(n), "name": "S", "description": "D", "tags": ["t"]} for n in range(257)]),
         ("capabilities", []),
         ("capabilities", {"streaming": "yes"}),
-        ("defaultInputModes", []),
+        ("defaultInputModes", "text/plain"),
+        ("agentVersion", 1),
+        ("authSchemes", "bearer"),
+        ("supportsAuthenticatedExtendedCard", "yes"),
         ("supportedInterfaces", []),
         ("supportedInterfaces", [{"url": "", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]),
         (
@@ -200,8 +199,8 @@ def test_a_card_that_is_not_of_the_form_is_refused_and_the_trouble_named(member,
             ],
         ),
         (
-            {"name": 7, "version": "", "skills": [{"id": "", "name": "S", "description": "D", "tags": [1]}]},
-            ["$.skills[0].tags", "$.name", "$.skills[0].tags[0]", "$.version", "$.skills[0].id"],
+            {"name": 7, "version": 1, "skills": [{"id": "", "name": "S", "description": "D", "tags": [1]}]},
+            ["$.skills[0].tags", "$.name", "$.version", "$.skills[0].tags[0]", "$.skills[0].id"],
         ),
         (
             {
@@ -209,7 +208,7 @@ def test_a_card_that_is_not_of_the_form_is_refused_and_the_trouble_named(member,
                     {"url": "https://a.b", "protocol_binding": "J", "protocolVersion": "1"}
                 ]
             },
-            ["$.supportedInterfaces[0].protocol_binding", "$.supportedInterfaces[0].protocolBinding"],
+            ["$.supportedInterfaces[0].protocol_binding"],
         ),
     ],
 )
@@ -235,3 +234,149 @@ def test_no_distorted_card_crashes_the_judge():
         place = chance.choice(list(here)) if isinstance(here, dict) else chance.randrange(len(here))
         here[place] = chance.choice(odd)
         check_card(card)
+
+
+OLDEST = {
+    "protocolVersion": "1.0",
+    "humanReadableId": "acme/oldest",
+    "agentVersion": "2.3",
+    "name": "Oldest",
+    "description": "In the older form.",
+    "url": "https://oldest.example.org:8443/a2a",
+    "authSchemes": [{"scheme": "apiKey"}, {"scheme": "none"}],
+    "provider": {"name": "Acme"},
+    "capabilities": {"streaming": False, "supportsPushNotifications": True},
+    "skills": [{"id": "s", "name": "S", "description": "Does S."}],
+    "tags": ["a", "b"],
+}
+
+
+def test_a_card_in_the_older_form_is_completed_from_what_it_says():
+    checked = check_card(OLDEST)
+    assert checked.troubles == ()
+    card = checked.card
+    assert card is not None
+    assert card["version"] == "2.3"
+    assert card["provider"] == {
+        "name": "Acme",
+        "organization": "Acme",
+        "url": "https://oldest.example.org:8443",
+    }
+    assert (card["defaultInputModes"], card["defaultOutputModes"]) == (["text/plain"], ["text/plain"])
+    assert card["skills"][0]["tags"] == ["a", "b"]
+    assert card["capabilities"]["pushNotifications"] is True
+    assert card["securitySchemes"]["apiKey"]["apiKeySecurityScheme"] == {
+        "location": "header",
+        "name": "X-Api-Key",
+    }
+    assert card["security"] == [{"apiKey": []}, {}]
+    assert [note.field for note in checked.completions] == [
+        "$.version",
+        "$.defaultInputModes",
+        "$.defaultOutputModes",
+        "$.provider.organization",
+        "$.provider.url",
+        "$.skills[0].tags",
+    ]
+    assert OLDEST.keys() <= card.keys()
+
+
+@pytest.mark.parametrize(
+    ("given", "member", "value"),
+    [
+        ({"agentVersion": None}, "version", "1.0.0"),
+        ({"skills": None}, "skills", [{"id": "default", "name": "Oldest", "description": "In the older form.", "tags": ["a", "b"]}]),
+        ({"skills": []}, "skills", [{"id": "default", "name": "Oldest", "description": "In the older form.", "tags": ["a", "b"]}]),
+        ({"tags": None}, "skills", [{"id": "s", "name": "S", "description": "Does S.", "tags": ["s"]}]),
+        ({"provider": {"url": "https://acme.example.org"}}, "provider", {"name": "Oldest", "organization": "Oldest", "url": "https://acme.example.org"}),
+        ({"capabilities": None}, "capabilities", {}),
+        ({"authSchemes": None}, "authSchemes", [{"scheme": "none"}]),
+        ({"supportedInterfaces": [{"url": "https://o.example.org", "transport": "GRPC"}], "url": None}, "supportedInterfaces",
+         [{"url": "https://o.example.org", "transport": "GRPC", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]),
+    ],
+)  # fmt: skip
+def test_what_a_card_lacks_is_completed(given, member, value):
+    assert require_card({**OLDEST, **given})[member] == value
+
+
+def test_a_whole_card_is_not_completed():
+    assert check_card(card_template()).completions == ()
+    assert check_card(require_card(OLDEST)).completions == ()
+
+
+@pytest.mark.parametrize("missing", ["name", "description", "url"])
+def test_name_description_and_address_are_never_completed(missing):
+    assert check_card({**OLDEST, missing: None}).troubles
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (
+            {"supportsAuthenticatedExtendedCard": True, "capabilities": {"extendedAgentCard": False}},
+            "$.supportsAuthenticatedExtendedCard",
+        ),
+        (
+            {"supportsAuthenticatedExtendedCard": False, "capabilities": {"extendedAgentCard": True}},
+            "$.supportsAuthenticatedExtendedCard",
+        ),
+        (
+            {"capabilities": {"supportsPushNotifications": True, "pushNotifications": False}},
+            "$.capabilities.supportsPushNotifications",
+        ),
+    ],
+)
+def test_a_card_that_contradicts_itself_is_refused(given, field):
+    (trouble,) = check_card({**OLDEST, **given}).troubles
+    assert trouble.field == field
+    assert "contradicts" in trouble.message
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"supportsAuthenticatedExtendedCard": True}, {"capabilities": {"extendedAgentCard": True}}],
+)
+def test_an_extended_card_is_announced_in_both_halves(given):
+    card = require_card(card_of(**given))
+    assert card["capabilities"]["extendedAgentCard"] is True
+    assert card["supportsAuthenticatedExtendedCard"] is True
+    assert "extendedAgentCard" not in require_card(card_of())["capabilities"]
+
+
+OAUTH = {"tokenUrl": "https://o.example.org/token", "scopes": ["read"]}
+
+
+@pytest.mark.parametrize(
+    ("entries", "security", "kinds"),
+    [
+        ([{"scheme": "none"}], None, {}),
+        (["bearer"], [{"bearer": []}], {"bearer": "http"}),
+        ([{"scheme": "mtls"}], [{"mtls": []}], {"mtls": "mutualTLS"}),
+        ([{"scheme": "oauth2", **OAUTH}], [{"oauth2": ["read"]}], {"oauth2": "oauth2"}),
+        ([{"scheme": "oauth2", "tokenUrl": OAUTH["tokenUrl"]}], [{"oauth2": []}], {"oauth2": "http"}),
+        ([{"scheme": "unheard of"}, 5, {"scheme": ["x"]}], None, {}),
+    ],
+)
+def test_auth_schemes_become_security_schemes(entries, security, kinds):
+    card = require_card({**OLDEST, "authSchemes": entries})
+    assert card.get("security") == security
+    assert {name: scheme["type"] for name, scheme in card.get("securitySchemes", {}).items()} == kinds
+    assert card["authSchemes"] == entries
+
+
+@pytest.mark.parametrize(
+    ("scheme", "entry"),
+    [
+        ({"httpAuthSecurityScheme": {"scheme": "Bearer"}}, {"scheme": "bearer"}),
+        ({"apiKeySecurityScheme": {"location": "header", "name": "X"}}, {"scheme": "apiKey"}),
+        ({"mtlsSecurityScheme": {}}, {"scheme": "mutualTLS"}),
+        (
+            {"oauth2SecurityScheme": {"flows": {"clientCredentials": {"tokenUrl": OAUTH["tokenUrl"], "scopes": {"read": "Read"}}}}},
+            {"scheme": "oauth2", **OAUTH},
+        ),
+    ],
+)  # fmt: skip
+def test_security_schemes_become_auth_schemes(scheme, entry):
+    needed = [{"schemes": {"key": {"list": []}}}]
+    card = require_card(card_of(securitySchemes={"key": scheme}, securityRequirements=needed))
+    assert card["authSchemes"] == [entry]

@@ -211,3 +211,13 @@ async def test_equals_stand_in_the_order_of_their_publication_in_every_index_and
     for searcher in (grown, await open_search()):
         pages = [await names(registry, searcher, q=words, sort=sort, limit=5, offset=at) for at in (0, 5, 10)]
         assert [name for page in pages for name in page] == expected
+
+
+async def test_the_index_is_readable_by_the_service_alone(registry: TestRegistry, open_search: Open):
+    left_open = registry.settings.data_dir / "left-open"
+    left_open.mkdir(mode=0o755)
+    await publish(registry, "Unlisted", unlisted=True)
+    await open_search(left_open)
+    folders = [left_open, *(path for path in left_open.rglob("*") if path.is_dir())]
+    assert len(folders) > 1
+    assert {oct(folder.stat().st_mode & 0o777) for folder in folders} == {"0o700"}

@@ -12,6 +12,7 @@ from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.migrate import migrations_directory
 from hansa.rooms import journal
+from hansa.rooms.journal import taking_part_store
 from tests.registry import TestRegistry
 
 CHANGES = ["UPDATE {} SET data = '{{}}'", "DELETE FROM {}", "TRUNCATE {}"]
@@ -153,6 +154,29 @@ async def test_every_lookup_goes_by_an_index_on_every_partition(registry: TestRe
             name
         )
         assert any("Index" in line for line in plan), name
+
+
+OF_A_DID = {
+    taking_part_store._FILED_AFTER: ("did:x", 0, 0, 15),
+    taking_part_store._FILED_BEFORE: ("did:x", 9, 9, 15),
+    taking_part_store._COUNT_FILED: ("did:x",),
+    taking_part_store._NEWER_OF_KEYS: ("did:x", [1, 2], ["a", "b"], 0, 15),
+    taking_part_store._OLDER_OF_KEYS: ("did:x", [1, 2], ["a", "b"], 9, 15),
+    taking_part_store._COUNT_OF_KEYS: ("did:x", [1, 2], ["a", "b"]),
+    taking_part_store._LEFT_OUT: (["TokensTransferred"],),
+}
+
+
+async def test_the_events_of_a_did_are_found_by_an_index_on_every_partition(registry: TestRegistry):
+    async def scanned(tx: Tx) -> list[str]:
+        await tx.execute("SET LOCAL enable_seqscan = off")
+        lines = []
+        for statement, values in OF_A_DID.items():
+            rows = await tx.fetch(f"EXPLAIN (COSTS OFF) {statement}", *values)
+            lines += [row[0] for row in rows if "Seq Scan on journal_event" in row[0]]
+        return lines
+
+    assert await registry.database.act(scanned) == []
 
 
 def onboarded() -> AgentOnboarded:

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.registry import PASSWORD, text_of
+from tests.registry import PASSWORD, at_once, text_of
 
 
 async def change(registry, statement):
@@ -69,16 +69,22 @@ async def test_a_verification_link_ends_after_a_day(start_registry):
     assert (await log_in(registry)).status_code == 403
 
 
-async def test_the_verification_mail_is_sent_again_after_five_minutes(start_registry):
+async def test_the_verification_mail_is_sent_again_once_for_each_five_minutes(start_registry):
     registry = await start_registry(email_verification_required=True)
     await register(registry)
-    await log_in(registry)
+    await change(registry, "UPDATE people_developer SET created_at = created_at - interval '5 minutes'")
+    await at_once(*(log_in(registry) for _ in range(4)))
+    first, again = await registry.outbox()
     await change(
         registry,
         "UPDATE people_developer SET verification_resent_at = verification_resent_at - interval '5 minutes'",
     )
     await log_in(registry)
     assert len(await registry.outbox()) == 3
+    for letter, status in ((again, "verified"), (first, "already_verified")):
+        (token,) = re.findall(r"token=(\w+)", text_of(letter))
+        answer = await registry.get("/auth/verify-email", params={"token": token})
+        assert answer.json()["status"] == status
 
 
 async def test_new_terms_are_to_be_accepted_again(registry):

@@ -1,14 +1,21 @@
 """`hansa db`: the registry's database."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from hansa.doors.commands.execution import failures_in_one_line, run_act, settings_from
-from hansa.doors.commands.options import DataDir, examples
+from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.outcome import fail, print_outcome
+from hansa.doors.commands.passphrase import passphrase
 
 if TYPE_CHECKING:
+    from hansa.foundation.plumbing.backup import Reader
     from hansa.foundation.plumbing.settings import Settings
+
+Answer = TypeVar("Answer")
 
 app = typer.Typer(help="The registry's database.", no_args_is_help=True)
 
@@ -24,7 +31,128 @@ def database_migrate(data_dir: DataDir = None) -> None:
     """Bring the schema of a running database to this version; `serve` does it at every start."""
     from hansa.doors.opening import bring_up_to_date
 
-    run_act(bring_up_to_date(_dsn_in_use(settings_from(data_dir=data_dir))))
+    settings = settings_from(data_dir=data_dir)
+    run_act(bring_up_to_date(_dsn_in_use(settings), settings.database_variable))
+
+
+@app.command("adopt", epilog=examples("REGISTRY_NAME=north hansa db adopt --data-dir /srv/hansa"))
+def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Record REGISTRY_NAME and the keys in DIR/keys as the registry's own, after a rename or a loss of keys.
+
+    Stop the registry's processes first and start them with the same name and keys afterwards. What was signed or sealed
+    with a lost key stays so: sessions end, and sealed secrets cannot be read.
+    """
+    from hansa.doors import by_hand
+
+    changed = run_act(by_hand.adopt_database(settings_from(data_dir=data_dir)))
+    print_outcome(
+        f"recorded: {', '.join(changed)}" if changed else "nothing differs",
+        {"changed": changed},
+        as_json=as_json,
+    )
+
+
+@app.command(
+    "backup",
+    epilog=examples(
+        "hansa db backup /backups/registry-monday.hansa --data-dir /srv/hansa",
+        "hansa db backup registry.hansa --without-keys",
+    ),
+)
+def database_backup(
+    file: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
+    without_keys: Annotated[
+        bool, typer.Option("--without-keys", help="Leave the keys out; keep them with `hansa keys export`.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the database to one file, also while the registry runs, and its keys, encrypted with a passphrase.
+
+    The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for. A registry cannot be served without its keys.
+    """
+    from hansa.doors import backing_up
+
+    settings = settings_from(data_dir=data_dir)
+    secret = None if without_keys else passphrase(confirm=True)
+    manifest = _carry_out(backing_up.back_up(settings, file, secret), file)
+    position = manifest.position
+    shown = {
+        "file": str(file),
+        "registry_name": manifest.registry_name,
+        **position.model_dump(),
+        "has_keys": manifest.has_keys,
+    }
+    print_outcome(
+        f"{file}: all that was acknowledged before {position.taken_at} (LSN {position.lsn}, journal sequence"
+        f" {position.journal_sequence}), {'with' if manifest.has_keys else 'without'} keys",
+        shown,
+        as_json=as_json,
+    )
+
+
+@app.command(
+    "restore", epilog=examples("hansa db restore /backups/registry-monday.hansa --data-dir /srv/restored")
+)
+def database_restore(
+    file: Annotated[Path, typer.Argument(help="A file that `hansa db backup` wrote.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a registry of a backup, in an empty data directory; with DATABASE_URL, in that empty database.
+
+    E-mails and webhooks that waited when the backup was taken are not sent: they may have been sent since. Never serve
+    the copy beside the registry that it was taken of.
+    """
+    from hansa.doors import backing_up
+
+    settings = settings_from(data_dir=data_dir)
+    reader = _verified(file)
+    secret = passphrase() if reader.manifest.has_keys else None
+    restored = _carry_out(backing_up.restore(settings, reader, secret), file)
+    shown = {
+        "data_dir": str(settings.data_dir),
+        "registry_name": restored.manifest.registry_name,
+        **restored.manifest.position.model_dump(),
+        "mails_withheld": restored.letters_withheld,
+        "webhook_deliveries_withheld": restored.deliveries_withheld,
+    }
+    print_outcome(
+        "{data_dir}: registry {registry_name!r} as of {taken_at} (LSN {lsn}, journal sequence {journal_sequence});"
+        " not sent: {mails_withheld} e-mails, {webhook_deliveries_withheld} webhook deliveries".format(
+            **shown
+        )
+        + (
+            ""
+            if secret
+            else "; its keys are not in the backup: run `hansa keys import FILE` before `hansa serve`"
+        ),
+        shown,
+        as_json=as_json,
+    )
+
+
+def _verified(file: Path) -> "Reader":
+    from hansa.doors import backing_up
+    from hansa.foundation.plumbing.backup import BadBackup
+
+    try:
+        return backing_up.read_backup(file)
+    except BadBackup as trouble:
+        fail(str(trouble))
+    except OSError as trouble:
+        fail(f"{file} cannot be read: {trouble.strerror}")
+
+
+def _carry_out(work: Coroutine[Any, Any, Answer], file: Path) -> Answer:
+    from hansa.foundation.plumbing.backup import BadBackup
+
+    try:
+        return run_act(work)
+    except BadBackup as trouble:
+        fail(str(trouble))
+    except OSError as trouble:
+        fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
 
 
 def _dsn_in_use(settings: "Settings") -> str:

@@ -11,9 +11,11 @@ from hansa.doors.commands import (
     database,
     demonstration,
     development,
+    inspection,
     registry_keys,
     service_certificates,
     serving,
+    stopping,
     supply,
     verification,
 )
@@ -49,7 +51,7 @@ def hansa(
     del version
 
 
-for top_level in (serving, demonstration, supply, completion, development):
+for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):
     app.add_typer(top_level.app)
 app.add_typer(registry_keys.bundle_app)
 app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)

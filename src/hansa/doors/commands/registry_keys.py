@@ -8,6 +8,7 @@ import typer
 from hansa.doors.commands.execution import failures_in_one_line, require_short, run_act, settings_from
 from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
+from hansa.doors.commands.passphrase import passphrase
 
 app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
 bundle_app = typer.Typer()
@@ -41,6 +42,67 @@ def rotate_key(
     key = run_act(by_hand.rotate_key(settings, brought, reason or None))
     shown = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
     print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
+
+
+@app.command(
+    "export",
+    epilog=examples(
+        "hansa keys export registry-keys.json --data-dir /srv/hansa",
+        "HANSA_KEYS_PASSPHRASE=… hansa keys export registry-keys.json",
+    ),
+)
+def export_keys(
+    file: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write all keys of DIR/keys to one file, encrypted with a passphrase, for another machine or a safe.
+
+    The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
+    """
+    from hansa.foundation.plumbing import key_bundle
+    from hansa.foundation.plumbing.keys import BadKey
+
+    settings = settings_from(data_dir=data_dir)
+    try:
+        keys = key_bundle.keys_of(settings.data_dir)
+        key_bundle.write_private(file, key_bundle.seal_keys(keys, passphrase(confirm=True)))
+    except OSError as trouble:
+        fail(f"{file} cannot be written: {trouble.strerror}")
+    except BadKey as trouble:
+        fail(str(trouble))
+    shown = {"file": str(file), "keys": sorted(keys)}
+    print_outcome(
+        f"{file}: {', '.join(sorted(keys))}; `hansa keys import` reads it on another machine",
+        shown,
+        as_json=as_json,
+    )
+
+
+@app.command("import", epilog=examples("hansa keys import registry-keys.json --data-dir /srv/hansa"))
+def import_keys(
+    file: Annotated[Path, typer.Argument(help="A file that `hansa keys export` wrote.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the keys of a file into DIR/keys, so that this machine can join the registry; none is ever replaced.
+
+    The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
+    """
+    from hansa.foundation.plumbing import key_bundle
+    from hansa.foundation.plumbing.keys import BadKey
+
+    settings = settings_from(data_dir=data_dir)
+    try:
+        keys = key_bundle.open_keys(key_bundle.read_bundle(file), passphrase())
+        imported = key_bundle.install_keys(settings.data_dir, keys)
+    except OSError as trouble:
+        fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
+    except BadKey as trouble:
+        fail(f"{file}: {trouble}")
+    shown = {"directory": str(settings.data_dir / "keys"), "imported": imported}
+    written = ", ".join(imported) or "every key was there already"
+    print_outcome(f"{settings.data_dir / 'keys'}: {written}", shown, as_json=as_json)
 
 
 @bundle_app.command(rich_help_panel=INSPECT, epilog=examples("hansa bundle > trust-bundle.pem"))

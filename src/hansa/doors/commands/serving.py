@@ -1,13 +1,17 @@
 """`hansa serve`."""
 
 import socket
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from hansa.doors.commands.execution import run, settings_from
 from hansa.doors.commands.options import RUN, DataDir, examples
-from hansa.doors.commands.outcome import fail
+from hansa.doors.commands.outcome import FAILED
 
 app = typer.Typer()
 
@@ -30,21 +34,46 @@ def serve(
     workers: Annotated[int, typer.Option(help="Serving processes.", min=1, max=64)] = 1,
 ) -> None:
     """Run the registry: HTTP API, console and background work."""
-    settings = settings_from(host=host, port=port, data_dir=data_dir)
+    with failures_of_the_start():
+        from hansa.foundation.plumbing.log import configure_logs
+        from hansa.foundation.plumbing.settings import read_settings
 
-    from hansa.doors import serve as serving
+        settings = read_settings(host=host, port=port, data_dir=data_dir)
+        configure_logs(settings.log_level, settings.log_format)
+
+        from hansa.doors import serve as serving
+
+        run(serving.serve(settings, workers))
+
+
+@contextmanager
+def failures_of_the_start() -> Iterator[None]:
+    """An expected failure in this block ends `serve` with one line, in the form of the log."""
+    from hansa.foundation.plumbing.log import is_json_asked_for, print_failure
+    from hansa.foundation.words.errors import Refused
+
+    try:
+        yield
+    except Refused as trouble:
+        print_failure(trouble.detail)
+    except _expected_failures() as trouble:
+        print_failure(str(trouble))
+    except Exception as trouble:
+        if not is_json_asked_for():
+            raise
+        print_failure("".join(traceback.format_exception(trouble)))
+    else:
+        return
+    sys.exit(FAILED)
+
+
+def _expected_failures() -> tuple[type[Exception], ...]:
+    from hansa.doors.listening import CannotListen
     from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
     from hansa.foundation.plumbing.keys import BadKey
-    from hansa.foundation.plumbing.log import configure_logs
-    from hansa.foundation.words.errors import Unavailable
+    from hansa.foundation.plumbing.settings import BadSetting
 
-    configure_logs(settings.log_level, settings.log_format)
-    try:
-        run(serving.serve(settings, workers))
-    except (serving.CannotListen, EmbeddedPostgresFailed, BadKey) as trouble:
-        fail(str(trouble))
-    except Unavailable as trouble:
-        fail(trouble.detail)
+    return (BadSetting, CannotListen, EmbeddedPostgresFailed, BadKey)
 
 
 @app.command(hidden=True)
@@ -59,17 +88,15 @@ def serve_worker(
 ) -> None:
     """One serving process of several, on a socket and a database that its parent opened."""
     from hansa.doors import serve as serving
+    from hansa.doors.listening import Listeners
     from hansa.foundation.plumbing.log import configure_logs
-    from hansa.foundation.words.errors import Unavailable
 
     settings = settings_from(host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
     assert settings.database_url
-    shared = serving.Listeners(
+    shared = Listeners(
         public=socket.socket(fileno=listener),
         federation=None if federation_listener is None else socket.socket(fileno=federation_listener),
     )
-    try:
+    with failures_of_the_start():
         run(serving.serve_here(settings, settings.database_url, shared, announce=False, parent=parent))
-    except Unavailable as trouble:
-        fail(trouble.detail)

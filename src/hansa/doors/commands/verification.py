@@ -16,14 +16,16 @@ app = typer.Typer(help="Verify what a registry signed; needs no server.", no_arg
     "card",
     epilog=examples(
         "hansa verify card https://registry.example.org/api/v1/agents/DID/card-export",
-        "hansa verify card card.json --keys registry-jwks.json",
+        "hansa verify card card.json --keys https://registry.example.org/.well-known/registry-jwks.json",
     ),
 )
 def verify_card(
     source: Annotated[str, typer.Argument(help="An exported card: its address, or a file.")],
     keys: Annotated[
         str | None,
-        typer.Option(help="The registry's keys: an address or a file; without it, those of the card's host."),
+        typer.Option(
+            help="The registry's keys: an address or a file. Required when the card is a file; else those of its host."
+        ),
     ] = None,
     at: Annotated[
         str | None, typer.Option(help="Judge as of this time (ISO 8601), by the registry's history of keys.")

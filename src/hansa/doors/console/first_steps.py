@@ -70,7 +70,7 @@ DEVELOPER_TOKEN=$(field access_token < login.json)
     )
     yield Step(
         "Discover an agent",
-        "Anyone may ask; a new card is found within a second. Each result names the DID to pay; its card says where to call it.",
+        "Anyone may ask; a new card is found at once, in another process of the registry within a second. Each result names the DID to pay; its card says where to call it.",
         """
 curl -sSw '\\n' "$REGISTRY/discover?query=translator"
 PAYEE=$(field agent_did < payee.json)
@@ -111,10 +111,11 @@ def _registration(settings: Settings) -> Step:
     member = ', "invite_code": "$INVITE_CODE"' if settings.beta_invite_required else ""
     return Step(
         "Register",
-        "Put in your own name and address. The three recovery keys in the answer are shown this once.",
+        "Put in your own name and address; those of the example are new each time, because no two accounts share them. "
+        "The three recovery keys in the answer are shown this once.",
         f"""
-NAME='Ada Lovelace'
-EMAIL='ada@example.org'
+NAME="Ada $(od -An -N4 -tx4 /dev/urandom | tr -d ' ')"
+EMAIL="$(echo "$NAME" | tr 'A ' 'a-')@example.org"
 {invitation}PASSWORD="Aa1-$(head -c 12 /dev/urandom | od -An -tx1 | tr -d ' \\n')"
 echo "Your password: $PASSWORD"
 curl -sSw '\\n' "$REGISTRY/auth/register" -H 'Content-Type: application/json' -d @- <<END

@@ -1,7 +1,6 @@
 """The steps of the demo in their order, and the verdict."""
 
 import asyncio
-import os
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -14,6 +13,7 @@ import httpx2
 from rich.console import Console
 from rich.table import Table
 
+from hansa.doors.connection_failures import cause_of
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
 from hansa.doors.demo.own_registry import own_registry
@@ -66,10 +66,10 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
             raise DemoFailed(f"URL must start with http:// or https://, got {url!r}") from None
         except httpx2.ConnectError as trouble:
             raise DemoFailed(
-                f"cannot connect to {http.base_url.netloc.decode()}: {_cause(trouble)}"
+                f"cannot connect to {http.base_url.netloc.decode()}: {cause_of(trouble)}"
             ) from trouble
         except httpx2.HTTPError as trouble:
-            raise DemoFailed(f"the connection to {url} failed: {_cause(trouble)}") from trouble
+            raise DemoFailed(f"the connection to {url} failed: {cause_of(trouble)}") from trouble
 
 
 class _Demo:
@@ -205,18 +205,6 @@ async def agents_of_others(visitor: Visitor) -> int:
         return total
 
     return await listed() - await listed(tag=DEMO_TAG)
-
-
-def _cause(trouble: BaseException) -> str:
-    """The system's reason where there is one: the client wraps it in sentences without content."""
-    seen: BaseException | None = trouble
-    while seen is not None:
-        if isinstance(seen, BaseExceptionGroup):
-            seen = seen.exceptions[0]
-        if isinstance(seen, OSError) and seen.errno is not None and seen.errno > 0:
-            return os.strerror(seen.errno).lower()
-        seen = seen.__cause__ or seen.__context__
-    return str(trouble) or type(trouble).__name__
 
 
 def _show(report: dict[str, Any], unit: str, console: Console) -> None:

@@ -1,7 +1,10 @@
-"""How many requests of the hot routes are worked on at once; the others wait in turn, and not for long.
+"""How many requests of one kind are worked on at once; the others wait in turn, and not for long.
 
 A request asks once its body is there, so that a slow sender holds no place. Who waits is a line in a queue, and who is
 refused costs little more than reading what was asked: under overload that is what most of the work would be.
+
+A budget may give way to another: while that one is in use, fewer places are given. The event loop works on everything that
+was begun in turn, so the places of one kind are its share of the process.
 """
 
 import asyncio
@@ -12,6 +15,7 @@ from typing import NamedTuple
 
 PLACES = 500
 PATIENCE_SECONDS = 1.5
+IN_USE_SECONDS = 1.0
 
 
 class Waiting(NamedTuple):
@@ -25,18 +29,35 @@ class Waiting(NamedTuple):
 class Admission:
     """The places of one process. Used by its event loop alone."""
 
-    def __init__(self, places: int = PLACES, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        self._free = places
+    def __init__(
+        self,
+        places: int = PLACES,
+        patience_seconds: float = PATIENCE_SECONDS,
+        *,
+        gives_way_to: "Admission | None" = None,
+        places_beside: int | None = None,
+    ) -> None:
+        """`places_beside` are given while `gives_way_to` is in use."""
+        self._places = places
+        self._places_beside = places if places_beside is None else places_beside
+        self._gives_way_to = gives_way_to
+        self._taken = 0
+        self._taken_at = -IN_USE_SECONDS
         self._patience_seconds = patience_seconds
         self._waiting: deque[Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a place is taken, or was a moment ago."""
+        return self._taken > 0 or monotonic() - self._taken_at < IN_USE_SECONDS
 
     def ask(self, begin: Callable[[], bool], refuse: Callable[[], None]) -> None:
         """Have a request begun as soon as there is a place, in the order of asking, or refused when none becomes free.
 
         `begin` tells whether it took the place: nobody may be there any more. Whoever took one leaves it by `leave`.
         """
-        if self._free and not self._waiting:
+        if not self._waiting and self._has_room():
             self._begin(begin)
             return
         self._waiting.append(Waiting(monotonic() + self._patience_seconds, begin, refuse))
@@ -45,14 +66,22 @@ class Admission:
 
     def leave(self) -> None:
         """Give a place back; it is the next one's."""
-        self._free += 1
-        while self._free and self._waiting:
+        self._taken -= 1
+        if self._taken == 0:
+            self._taken_at = monotonic()
+        while self._waiting and self._has_room():
             self._begin(self._waiting.popleft().begin)
 
+    def _has_room(self) -> bool:
+        beside = self._gives_way_to
+        return self._taken < (
+            self._places_beside if beside is not None and beside.is_in_use else self._places
+        )
+
     def _begin(self, begin: Callable[[], bool]) -> None:
-        self._free -= 1
+        self._taken += 1
         if not begin():
-            self._free += 1
+            self._taken -= 1
 
     def _look_after(self, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, self._refuse_the_late)

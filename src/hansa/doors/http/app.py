@@ -12,12 +12,15 @@ from hansa.doors import assembly
 from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import api_description, problems, status
+from hansa.doors.http.bounded import ConnectionBounds
+from hansa.doors.http.budgets import Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
-from hansa.doors.http.hot_routes import HotRoutes
+from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.switchboard import Switchboard, each_alone
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.limits import LeasedLimit
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.rooms import catalogue
 
 API_PREFIX = "/api/v1"
@@ -67,7 +70,11 @@ def build_app(runtime: Runtime) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
-    app.state.hot_routes = HotRoutes.of(app, app.direct)
+    app.state.budgets = Budgets(app, app.direct, Admissions.usual())
+    app.state.connection_bounds = ConnectionBounds()
+    app.state.address_counts = AddressCounts(
+        runtime.settings.connections_per_address, runtime.settings.trusted_proxies
+    )
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
     app.state.export_desk = assembly.export_desk(runtime)
@@ -83,6 +90,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.list_findings = catalogue.Findings()
     app.state.read_limit = LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
     app.state.write_limit = LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
+    app.state.write_probe = WriteProbe(runtime.database)
     app.add_routers([*assembly.API_ROUTERS, status.api_router], prefix=API_PREFIX)
     app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])
     app.mount("/static", ConsoleFiles(directory=STATIC), name="static")

@@ -1,4 +1,4 @@
-"""HTTP connections: uvicorn's protocol, with what one answer writes sent at once, and with an admission to hot routes.
+"""HTTP connections: uvicorn's protocol, with what one answer writes sent at once, and with a budget for each request.
 
 The head and the body of an answer are two writes, each of which would be a system call and a wake-up of the client.
 """
@@ -6,9 +6,12 @@ The head and the body of an answer are two writes, each of which would be a syst
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from hansa.doors.http.hot_routes import HotRoutes
+from hansa.doors.http.admission import Admission
+from hansa.doors.http.bounded import BoundedProtocol
+from hansa.doors.http.budgets import Budgets
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
 WHOLE_BODY_MAX_BYTES = 1 << 15
@@ -27,6 +30,10 @@ class GatheredWrites:
             self._loop.call_soon(self._flush)
         self._waiting.append(data)
 
+    def write_eof(self) -> None:
+        self._flush()
+        self._transport.write_eof()
+
     def close(self) -> None:
         self._flush()
         self._transport.close()
@@ -40,17 +47,17 @@ class GatheredWrites:
         return getattr(self._transport, name)
 
 
-class ConnectionProtocol(HttpToolsProtocol):
-    """A connection whose answers are written with one call, and whose hot requests begin when they are admitted."""
+class ConnectionProtocol(BoundedProtocol):
+    """A connection whose answers are written with one call, and whose requests begin when there is a place for them."""
 
-    _incomplete: tuple[RequestResponseCycle, Any] | None = None
-    """A hot request whose body is still on its way."""
+    _incomplete: tuple[RequestResponseCycle, Any, Admission] | None = None
+    """A request whose body is still on its way."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._bare_transport = transport
         self.transport = GatheredWrites(transport, self.loop)  # type: ignore[assignment]
-        self._hot: HotRoutes = self.app.state.hot_routes
+        self._budgets: Budgets = self.app.state.budgets
 
     def handle_websocket_upgrade(self) -> None:
         # A socket frames and gathers for itself.
@@ -59,18 +66,19 @@ class ConnectionProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         scope = cycle.scope
-        if (scope["method"], scope["path"]) not in self._hot.refusals or cycle.waiting_for_100_continue:
+        admission = self._budgets.admission_for(scope["method"], scope["path"])
+        if admission is None or cycle.waiting_for_100_continue:
             self._begin(cycle, app)
         elif cycle.more_body:
-            self._incomplete = (cycle, app)
+            self._incomplete = (cycle, app, admission)
         else:
-            self._ask(cycle, app)
+            self._ask(cycle, app, admission)
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         if self._incomplete is not None and len(self._incomplete[0].body) > WHOLE_BODY_MAX_BYTES:
-            waiting, self._incomplete = self._incomplete, None
-            self._begin(*waiting)
+            (cycle, app, _), self._incomplete = self._incomplete, None
+            self._begin(cycle, app)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -81,30 +89,41 @@ class ConnectionProtocol(HttpToolsProtocol):
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
         super()._start_asgi_task(cycle, app)
 
-    def _ask(self, cycle: RequestResponseCycle, app: Any) -> None:
-        admission = self._hot.admission
+    def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
+        async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
+            has_left = False
 
-        async def admitted(*asgi: Any) -> None:
+            def leave() -> None:
+                nonlocal has_left
+                if not has_left:
+                    has_left = True
+                    admission.leave()
+
+            async def send_and_leave(message: Message) -> None:
+                # What is left to do is the client's: a slow reader holds no place.
+                leave()
+                await send(message)
+
             try:
-                await app(*asgi)
+                await app(scope, receive, send_and_leave)
             finally:
-                admission.leave()
+                leave()
 
         def begin() -> bool:
             if not cycle.disconnected:
                 self._begin(cycle, admitted)
             return not cycle.disconnected
 
-        admission.ask(begin, lambda: self._refuse(cycle))
+        admission.ask(begin, lambda: self._refuse_for_now(cycle))
 
-    def _refuse(self, cycle: RequestResponseCycle) -> None:
+    def _refuse_for_now(self, cycle: RequestResponseCycle) -> None:
         """Answer that there is no place, as the application would; nothing of it is asked."""
         if cycle.disconnected:
             return
         asked, keeps_alive = cycle.scope, cycle.keep_alive
         cycle.response_started = cycle.response_complete = True
         self.transport.write(
-            self._hot.refusal(asked["method"], asked["path"], asked["headers"], keeps_alive=keeps_alive)
+            self._budgets.refusal(asked["method"], asked["path"], asked["headers"], keeps_alive=keeps_alive)
         )
         if not keeps_alive:
             self.transport.close()

@@ -16,9 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hansa.doors.http.problems import answered, problem
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
+from hansa.foundation.plumbing.request_log import RequestLine, request_log
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
+# What follows is one name to the end of the path, and such names may hold slashes.
+NAMES_WITH_SLASHES = (b"/api/v1/agent-cards/id/", b"/api/v1/ard/agents/")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 API_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -31,7 +34,6 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 # Seeded anew in each process. Ids are told apart, they guard nothing.
 _ids = Random()  # noqa: S311
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class DirectPath:
 
 
 class RequestGuard:
-    """The outermost layer. A request target with NUL or bad UTF-8 is refused before anything reads it.
+    """The outermost layer. A request target with NUL, bad UTF-8 or an encoded slash is refused before anything reads it.
 
     Direct routes (`direct`: method and path → handler) are answered from here: nothing that the framework does on the
     way to them is needed, and it costs more than they do.
@@ -75,7 +77,7 @@ class RequestGuard:
             await self._answer(request, scope, receive, send_with_headers)
         finally:
             requests_under_way.dec()
-            _record(scope, status, time.perf_counter() - started)
+            _record(scope, status, time.perf_counter() - started, request_id)
 
     async def _answer(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if (trouble := _target_trouble(scope)) is not None:
@@ -106,6 +108,10 @@ def _target_trouble(scope: Scope) -> str | None:
             decoded.decode("utf-8")
         except UnicodeDecodeError:
             return "The path or query is not valid UTF-8."
+        path = scope.get("raw_path", b"")
+        # Decoded, it would name another route than it does to a proxy.
+        if b"%2f" in path.lower() and not path.startswith(NAMES_WITH_SLASHES):
+            return "The path holds an encoded slash (%2F)."
     # The pattern of a route does not see it: the path would pass for the one without.
     if scope["path"].endswith("\n"):
         return "The path ends with a line feed."
@@ -117,11 +123,12 @@ def _add_headers(message: Message, headers: list[tuple[bytes, bytes]]) -> None:
     message["headers"] = [*message["headers"], *(header for header in headers if header[0] not in present)]
 
 
-def _record(scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
+def _record(scope: MutableMapping[str, Any], status: int, seconds: float, request_id: bytes) -> None:
     route, method = _route_of(scope)
     answers_of(method, route, status).inc()
     _took(method, route).observe(seconds)
-    _log.debug("request", method=method, route=route, status=status, milliseconds=round(seconds * 1000, 1))
+    raw_path: bytes = scope.get("raw_path", b"")
+    request_log.add(RequestLine(time.time(), method, raw_path, route, status, seconds, request_id))
 
 
 def _route_of(scope: MutableMapping[str, Any]) -> tuple[str, str]:

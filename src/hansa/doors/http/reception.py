@@ -5,19 +5,32 @@ of others then waits until the system no longer keeps it, and its first request 
 """
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import Callable
 
 import structlog
 
+from hansa.doors.http.per_address import AddressCounts, Place
+from hansa.foundation.plumbing.metrics import connections_cut_off_total
+
 # So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
 TAKEN_AT_ONCE_MAX = 256
 # Where no more files may be opened, others must be closed first.
 PAUSE_SECONDS = 0.1
 HANDSHAKE_SECONDS = 10
+TOO_MANY = (
+    b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n"
+)
 
 _log = structlog.get_logger()
+
+
+class Placed(asyncio.Protocol):
+    """A connection that frees its place when it is lost."""
+
+    place: Place | None = None
 
 
 class Reception:
@@ -26,13 +39,15 @@ class Reception:
     def __init__(
         self,
         listener: socket.socket,
-        protocol: Callable[[], asyncio.Protocol],
+        protocol: Callable[[], Placed],
         context: ssl.SSLContext | None,
+        addresses: AddressCounts,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._listener = listener
         self._protocol = protocol
         self._context = context
+        self._addresses = addresses
         self._arriving: set[asyncio.Task[None]] = set()
         self._is_open = True
         # More at each turn while somebody waits: processes that share the socket share a small crowd, too.
@@ -58,7 +73,7 @@ class Reception:
     def _take_in(self) -> None:
         for _ in range(self._taken_at_once):
             try:
-                connection, _address = self._listener.accept()
+                connection, address = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError):
                 self._taken_at_once = 1
                 return
@@ -68,15 +83,31 @@ class Reception:
                 self._loop.call_later(PAUSE_SECONDS, self._take_in_again)
                 return
             connection.setblocking(False)
-            arriving = self._loop.create_task(self._let_in(connection))
+            place = self._addresses.enter(address[0])
+            if place is None:
+                self._turn_away(connection, address[0])
+                continue
+            arriving = self._loop.create_task(self._let_in(connection, place))
             self._arriving.add(arriving)
             arriving.add_done_callback(self._arriving.discard)
         self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, TAKEN_AT_ONCE_MAX)
 
-    async def _let_in(self, connection: socket.socket) -> None:
+    def _turn_away(self, connection: socket.socket, address: str) -> None:
+        connections_cut_off_total.labels("too_many_of_an_address").inc()
+        _log.warning("an address has too many connections", address=address)
+        with contextlib.suppress(OSError), connection:
+            if self._context is None:
+                connection.send(TOO_MANY)
+
+    async def _let_in(self, connection: socket.socket, place: Place) -> None:
+        def placed() -> asyncio.Protocol:
+            protocol = self._protocol()
+            protocol.place = place
+            return protocol
+
         try:
             await self._loop.connect_accepted_socket(
-                self._protocol,
+                placed,
                 connection,
                 ssl=self._context,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if self._context else None,
@@ -84,3 +115,4 @@ class Reception:
         except (OSError, asyncio.CancelledError):
             # It is gone already, or shows no certificate that is taken.
             connection.close()
+            place.free()

@@ -2,18 +2,20 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
 
 import hansa
+from hansa.doors.shared_metrics import current_metrics
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.words.errors import TooManyRequests, Unavailable
 
 root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
@@ -43,7 +45,7 @@ class JobFailure(BaseModel):
     name: str
     since: datetime
     failures: int
-    error: str
+    error: str = Field(examples=["TimeoutError: the database did not answer"])
 
 
 class Readiness(Health):
@@ -77,9 +79,13 @@ async def read_health(_: Public, db: Db, settings: Config) -> Health:
 
 
 @root_router.get("/readyz", responses=problems(Unavailable))
-async def read_readiness(_: Public, db: Db, settings: Config, jobs: Jobs) -> Readiness:
-    """As /health, and names the background jobs of this process that fail; they stop no request, so it stays 200."""
-    await db.read(lambda tx: tx.fetchval("SELECT 1"))
+async def read_readiness(_: Public, request: Request, settings: Config, jobs: Jobs) -> Readiness:
+    """200 while the process can serve and its database can write.
+
+    Names the background jobs of this process that fail; they stop no request, so it stays 200.
+    """
+    write_probe: WriteProbe = request.app.state.write_probe
+    await write_probe.require()
     failing = [JobFailure.model_validate(job, from_attributes=True) for job in jobs.failing()]
     return Readiness(**_health(settings).model_dump(), failing_jobs=failing)
 
@@ -90,10 +96,14 @@ async def read_liveness(_: Public, settings: Config) -> Health:
     return _health(settings)
 
 
-@root_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@root_router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def read_metrics(_: Public) -> Response:
-    """Prometheus text."""
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    """Prometheus text, added up over all processes that serve."""
+    return Response(current_metrics(), media_type=CONTENT_TYPE_LATEST)
 
 
 @api_router.get("/public/registry-config", responses=problems(TooManyRequests))

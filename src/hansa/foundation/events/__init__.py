@@ -11,10 +11,11 @@ from hansa.foundation.events.agents import (
     AgentOnboarded,
     AgentRevoked,
     AgentSecretRotated,
+    AgentStatusChanged,
     SpendApprovalRequested,
 )
 from hansa.foundation.events.auditor import SupplyInvariantBreach
-from hansa.foundation.events.base import Event, event_json, event_types
+from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event, event_json, event_types
 from hansa.foundation.events.catalogue import AgentCardPulled
 from hansa.foundation.events.federation import (
     FederationLicenseIssued,
@@ -47,8 +48,12 @@ from hansa.foundation.events.standing import (
     DeveloperReinstated,
     DeveloperSuspended,
 )
+from hansa.foundation.events.taxonomy import ALWAYS_RECORDED_LATER, NOT_EMITTED_YET
 
 __all__ = [
+    "ALWAYS_RECORDED_LATER",
+    "NOT_EMITTED_YET",
+    "REGISTRY_ACCOUNT",
     "AgentActTokenIssued",
     "AgentCardPulled",
     "AgentKeyRotated",
@@ -58,6 +63,7 @@ __all__ = [
     "AgentReinstated",
     "AgentRevoked",
     "AgentSecretRotated",
+    "AgentStatusChanged",
     "AgentSuspended",
     "DeveloperReinstated",
     "DeveloperSuspended",

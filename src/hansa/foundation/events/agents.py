@@ -24,10 +24,25 @@ class AgentActTokenIssued(Event, frozen=True):
     """An agent's owner may act as the agent until `expires_at`."""
 
     aggregate_type: ClassVar[str] = "agent"
+    is_private: ClassVar[bool] = True
 
     did: str
     actor: str
     expires_at: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
+class AgentStatusChanged(Event, frozen=True):
+    """An agent went from one of `active`, `suspended` and `revoked` to another."""
+
+    aggregate_type: ClassVar[str] = "agent"
+
+    did: str
+    previous_status: str
+    status: str
 
     @property
     def aggregate_id(self) -> str:
@@ -103,6 +118,7 @@ class SpendApprovalRequested(Event, frozen=True):
     """An agent asks for a payment that its owner has to approve; the owner can decide until `expires_at`."""
 
     aggregate_type: ClassVar[str] = "agent"
+    is_private: ClassVar[bool] = True
 
     did: str
     approval_id: str

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from hansa.foundation.events.base import Event
+from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event
 
 
 class SupplyInvariantBreach(Event, frozen=True):
@@ -11,6 +11,7 @@ class SupplyInvariantBreach(Event, frozen=True):
     aggregate_type: ClassVar[str] = "system_account"
     source: ClassVar[str] = "auditor"
     is_always_recorded: ClassVar[bool] = True
+    withheld: ClassVar[tuple[str, ...]] = ("findings",)
 
     verdict_id: int
     as_of_event_seq: int
@@ -22,7 +23,7 @@ class SupplyInvariantBreach(Event, frozen=True):
 
     @property
     def aggregate_id(self) -> str:
-        return "system:auditor"
+        return REGISTRY_ACCOUNT
 
     @property
     def unique_key(self) -> str:

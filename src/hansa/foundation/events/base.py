@@ -4,6 +4,9 @@ from typing import ClassVar
 
 import msgspec
 
+REGISTRY_ACCOUNT = "system:registry"
+"""The system account of facts about the registry itself; the journal writes its DID."""
+
 
 class Event(msgspec.Struct, frozen=True):
     """A past fact about one aggregate. The class name is the event type, the members are its data."""
@@ -12,10 +15,14 @@ class Event(msgspec.Struct, frozen=True):
     source: ClassVar[str] = "registry"
     is_always_recorded: ClassVar[bool] = False
     """Whether no emission policy may switch it off: what moves balances, makes or destroys units, or tells of a policy."""
+    is_private: ClassVar[bool] = False
+    """Whether only its parties and internal readers see it."""
+    withheld: ClassVar[tuple[str, ...]] = ()
+    """Members that only parties and internal readers see; `entries.balance_after` is a member of each entry."""
 
     @property
     def aggregate_id(self) -> str:
-        """The agent DID or system account that the fact is about."""
+        """The agent DID or system account that the fact is about, or REGISTRY_ACCOUNT."""
         raise AssertionError(f"{type(self).__name__} names no aggregate")
 
     @property

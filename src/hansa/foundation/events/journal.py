@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from hansa.foundation.events.base import Event
+from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event
 
 
 class EmissionRule(msgspec.Struct, frozen=True):
@@ -18,7 +18,7 @@ class EmissionRule(msgspec.Struct, frozen=True):
 class EventEmissionPolicyUpdated(Event, frozen=True):
     """An administrator changed which events of a type are recorded or folded."""
 
-    aggregate_type: ClassVar[str] = "emission_policy"
+    aggregate_type: ClassVar[str] = "system_account"
     is_always_recorded: ClassVar[bool] = True
 
     event_type: str
@@ -28,7 +28,7 @@ class EventEmissionPolicyUpdated(Event, frozen=True):
 
     @property
     def aggregate_id(self) -> str:
-        return self.event_type
+        return REGISTRY_ACCOUNT
 
 
 class HeldBalance(msgspec.Struct, frozen=True):
@@ -46,7 +46,8 @@ class ProjectionSnapshot(Event, frozen=True):
     `position`, a PostgreSQL snapshot: a ledger event comes after it when its transaction is not visible there.
     """
 
-    aggregate_type: ClassVar[str] = "frame"
+    aggregate_type: ClassVar[str] = "system_account"
+    withheld: ClassVar[tuple[str, ...]] = ("balances",)
 
     frame: str
     currency: str
@@ -57,4 +58,4 @@ class ProjectionSnapshot(Event, frozen=True):
 
     @property
     def aggregate_id(self) -> str:
-        return self.frame
+        return REGISTRY_ACCOUNT

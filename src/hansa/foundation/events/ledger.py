@@ -27,6 +27,7 @@ class LedgerBalanceChanged(Event, frozen=True):
     aggregate_type: ClassVar[str] = "ledger_transaction"
     source: ClassVar[str] = "ledger"
     is_always_recorded: ClassVar[bool] = True
+    withheld: ClassVar[tuple[str, ...]] = ("memo", "entries.balance_after")
 
     frame: str
     tx_id: int
@@ -85,6 +86,7 @@ class TokensTransferred(Event, frozen=True, rename={"from_": "from"}):
     """Units went from one account to another; the fee is told apart."""
 
     source: ClassVar[str] = "ledger"
+    withheld: ClassVar[tuple[str, ...]] = ("message",)
 
     tx_id: int
     from_: str

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from hansa.foundation.events.base import Event
+from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event
 
 
 class AgentSuspended(Event, frozen=True):
@@ -36,7 +36,7 @@ class AgentReinstated(Event, frozen=True):
 class DeveloperSuspended(Event, frozen=True):
     """A developer may create no agents, and none of `agents` may act; each of them is told of by itself as well."""
 
-    aggregate_type: ClassVar[str] = "developer"
+    aggregate_type: ClassVar[str] = "system_account"
 
     developer_id: int
     agents: int
@@ -44,13 +44,13 @@ class DeveloperSuspended(Event, frozen=True):
 
     @property
     def aggregate_id(self) -> str:
-        return f"developer:{self.developer_id}"
+        return REGISTRY_ACCOUNT
 
 
 class DeveloperReinstated(Event, frozen=True):
     """A developer's suspension is lifted, and with it what it did to `agents` of them."""
 
-    aggregate_type: ClassVar[str] = "developer"
+    aggregate_type: ClassVar[str] = "system_account"
 
     developer_id: int
     agents: int
@@ -58,4 +58,4 @@ class DeveloperReinstated(Event, frozen=True):
 
     @property
     def aggregate_id(self) -> str:
-        return f"developer:{self.developer_id}"
+        return REGISTRY_ACCOUNT

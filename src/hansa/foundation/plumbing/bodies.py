@@ -3,6 +3,7 @@
 - Size is capped while reading; depth at 64; no duplicate keys, NaN, infinities, NUL, lone surrogates or numbers of
   thousands of digits; UTF-8 without a byte order mark. Anything else is a 413, 415 or 422 with one sentence.
 - The body is parsed once; the route gets the same object.
+- Who asks is judged, and counted by the limits, before the body is read.
 """
 
 import json
@@ -18,6 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from hansa.foundation.plumbing.judging import judges_of
 from hansa.foundation.words.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
 
 BODY_MAX_BYTES = 1 << 20
@@ -54,9 +56,13 @@ class GuardedRoute(APIRoute):
         size_max = getattr(self.endpoint, "body_max_bytes", BODY_MAX_BYTES)
         read_fraction = getattr(self.endpoint, "read_fraction", None)
 
+        judges = judges_of(self.dependant)
+
         async def guarded(request: Request) -> Response:
             if self.body_field is None:
                 return await answer(request)
+            for judge in judges:
+                await judge(request, None)
             body = await read_within(request, size_max)
             if not body:
                 return await answer(GuardedRequest(request.scope, request.receive, body, None))

@@ -25,6 +25,7 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
+from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
@@ -159,6 +160,7 @@ async def anyone() -> None:
     """The route is public."""
 
 
+@judged_once
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
     return await _gate_of(request).developer(runtime_of(request), bearer_token(request))
@@ -170,6 +172,7 @@ async def developer_caller(developer: Annotated[Developer, Depends(any_developer
     return developer
 
 
+@judged_once
 async def any_developer_if_any(
     request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
 ) -> Developer | None:
@@ -188,11 +191,13 @@ async def developer_caller_if_any(
     return developer
 
 
+@judged_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
     return await _gate_of(request).agent(runtime_of(request), bearer_token(request))
 
 
+@judged_once
 async def developer_or_agent_caller(
     request: Request,
     _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
@@ -202,6 +207,7 @@ async def developer_or_agent_caller(
     return await _gate_of(request).either(runtime_of(request), bearer_token(request))
 
 
+@judged_once
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
 ) -> PasswordSetter:
@@ -209,6 +215,7 @@ async def password_setter_caller(
     return await _gate_of(request).password_setter(runtime_of(request), bearer_token(request))
 
 
+@judged_once
 async def internal_caller(
     request: Request,
     _: Annotated[Any, Depends(_INTERNAL_SCHEME)],
@@ -270,17 +277,21 @@ def developer_holding(scope: str) -> Any:
 
 
 def maybe_developer_holding(scope: str) -> Any:
-    """A dependency: the developer asking, with a credential that has `scope`, or None without an Authorization header.
+    """A dependency: the developer asking, with a credential that has `scope`; None for every other request.
 
-    With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route.
+    The route is public: a credential that is missing, malformed, expired, of another kind or without the scope is not
+    refused, the request is anonymous. With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route.
     """
     assert scope in SCOPES, scope
 
     async def developer_with_scope_if_any(
-        developer: Annotated[Developer | None, Depends(any_developer_if_any)],
+        request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
     ) -> Developer | None:
-        if developer is not None:
+        try:
+            developer = await _gate_of(request).developer(runtime_of(request), bearer_token(request))
             developer.require(scope)
+        except (Unauthorized, Forbidden):
+            return None
         return developer
 
     developer_with_scope_if_any.optional_scope = scope  # type: ignore[attr-defined]
@@ -293,6 +304,7 @@ def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
     With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both.
     """
 
+    @judged_once
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> Agent:

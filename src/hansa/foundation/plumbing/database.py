@@ -177,20 +177,31 @@ async def _until_it_stands(transaction: Callable[[], Awaitable[Result]]) -> Resu
     raise AssertionError("unreachable")
 
 
-async def require_reachable(dsn: str) -> None:
-    """Connect once. Raises: Unavailable, naming the address and the trouble, never the password; also for an old server."""
+async def require_reachable(dsn: str, variable: str = "") -> None:
+    """Connect once. Raises: Unavailable, naming the variable, the address and the trouble, never the password; also for an old server."""
     try:
         connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS)
         version = connection.get_server_version()
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
-        reason = " ".join(str(trouble).split()) or type(trouble).__name__
-        raise Unavailable(f"The database at {address_of(dsn)} cannot be used: {reason}.") from trouble
+        place = f"{variable}: " if variable else ""
+        raise Unavailable(f"{place}cannot connect to {address_of(dsn)}: {_reason(trouble)}") from trouble
     if version.major < LOWEST_POSTGRESQL:
         raise Unavailable(
             f"The database at {address_of(dsn)} is PostgreSQL {version.major}.{version.micro};"
             f" PostgreSQL {LOWEST_POSTGRESQL} or later is required."
         )
+
+
+def _reason(trouble: Exception) -> str:
+    """What went wrong, in the words of the system or the server."""
+    if isinstance(trouble, TimeoutError):
+        return f"no answer within {ACQUIRE_SECONDS:.0f} s"
+    if isinstance(trouble, OSError) and "Connect call failed" in str(trouble):
+        return "connection refused"
+    if isinstance(trouble, OSError) and trouble.strerror:
+        return trouble.strerror.lower()
+    return " ".join(str(trouble).split()) or type(trouble).__name__
 
 
 def address_of(dsn: str) -> str:

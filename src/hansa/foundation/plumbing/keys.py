@@ -1,7 +1,7 @@
 """The registry's private keys: made on first start in DIR/keys, mode 0600, replaceable by files or variables.
 
-A key named `agent-token` is read from the variable HANSA_KEY_AGENT_TOKEN (PEM) when set, else from
-DIR/keys/agent-token.pem. Registries that share a database across machines share these files.
+A key named `agent-token` is read from the variable HANSA_KEY_AGENT_TOKEN (PEM) when set, else from the file that
+HANSA_KEY_AGENT_TOKEN_FILE names, else from DIR/keys/agent-token.pem. Processes that share a database share these keys.
 """
 
 import os
@@ -46,36 +46,61 @@ class Keyring:
 
         Raises: BadKey when the file can be neither read nor made.
         """
-        variable = VARIABLE_PREFIX + name.upper().replace("-", "_")
-        if given := os.environ.get(variable):
-            return variable, given.encode()
-        file = f"{name}.pem"
-        try:
-            return str(self._directory / file), self._content(file, make)
-        except OSError as trouble:
-            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
+        return self._found_or_made(name, f"{name}.pem", make)
 
     def secret(self, name: str) -> str:
         """The shared secret of that name, made if there is none; its file may be replaced.
 
         Raises: BadKey.
         """
+        return secret_in(*self._found_or_made(name, name, lambda: new_hex("").encode()))
+
+    def find(self, name: str, file: str) -> tuple[str, bytes] | None:
+        """Where the key of that name is, and its content; None where there is none yet.
+
+        Raises: BadKey when it cannot be read.
+        """
+        variable = variable_of(name)
+        if given := os.environ.get(variable):
+            return variable, given.encode()
+        named = os.environ.get(f"{variable}_FILE")
+        path = Path(named) if named else self._directory / file
         try:
-            text = self._content(name, lambda: new_hex("").encode()).decode("ascii", "replace").strip()
+            return str(path), path.read_bytes()
+        except FileNotFoundError:
+            if named:
+                raise BadKey(f"{variable}_FILE={named!r} is refused: there is no such file") from None
+            return None
         except OSError as trouble:
-            raise BadKey(f"The key {name} can be neither read nor made: {trouble}.") from trouble
-        if not SECRET.fullmatch(text):
-            raise BadKey(
-                f"{self._directory / name} is refused; allowed is 16 to 256 visible ASCII characters"
-            )
-        return text
+            raise BadKey(f"The key {name} cannot be read: {trouble}.") from trouble
+
+    def _found_or_made(self, name: str, file: str, make: Callable[[], bytes]) -> tuple[str, bytes]:
+        if found := self.find(name, file):
+            return found
+        try:
+            return str(self._directory / file), self._content(file, make)
+        except OSError as trouble:
+            raise _unusable(self._directory, name, trouble) from trouble
 
     def _content(self, file: str, make: Callable[[], bytes]) -> bytes:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._directory / file
         if not path.exists():
-            _write_once(path, make())
+            write_once(path, make())
         return path.read_bytes()
+
+
+def variable_of(name: str) -> str:
+    """The variable that holds the key of that name; with `_FILE` after it, the one that names its file."""
+    return VARIABLE_PREFIX + name.upper().replace("-", "_")
+
+
+def secret_in(place: str, content: bytes) -> str:
+    """The shared secret that was found in that place. Raises: BadKey."""
+    text = content.decode("ascii", "replace").strip()
+    if not SECRET.fullmatch(text):
+        raise BadKey(f"{place} is refused; allowed is 16 to 256 visible ASCII characters")
+    return text
 
 
 def private_key_in(place: str, pem: bytes) -> Ed25519PrivateKey:
@@ -94,8 +119,15 @@ def private_pem(key: Ed25519PrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _write_once(path: Path, content: bytes) -> None:
-    """Several processes may start at once: the first whole file wins, and nobody reads half of one."""
+def _unusable(directory: Path, name: str, trouble: OSError) -> BadKey:
+    reason = (trouble.strerror or str(trouble)).lower()
+    return BadKey(
+        f"HANSA_DATA_DIR={str(directory.parent)!r}: the key {name} can be neither read nor made: {reason}"
+    )
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file of mode 0600 unless it is there: of several processes the first wins, and none reads half of it."""
     draft = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -18,6 +18,7 @@ from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.words.errors import TooManyRequests
 
@@ -66,6 +67,7 @@ async def _wait_of(database: Database, limit: Limit, key: str) -> int | None:
 def limited(limit: Limit) -> Callable[[Request], Awaitable[None]]:
     """A dependency that holds a route to `limit` for each client address."""
 
+    @judged_once
     async def within_limit(request: Request) -> None:
         await admit(runtime_of(request).database, limit, client_address(request))
 
@@ -118,6 +120,7 @@ class LeasedLimit:
             del self._renewals[client]
 
 
+@judged_once
 async def within_read_limit(request: Request) -> None:
     """A dependency that holds a public read to RATE_LIMIT_READS."""
     limiter: LeasedLimit = request.app.state.read_limit
@@ -140,10 +143,11 @@ def client_address(request: HTTPConnection) -> str:
     hops = [hop.strip() for value in request.headers.getlist("x-forwarded-for") for hop in value.split(",")]
     while address in proxies and hops:
         address = hops.pop()
-    return _network_of(address)
+    return network_of(address)
 
 
-def _network_of(address: str) -> str:
+def network_of(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,11 +1,18 @@
 """Structured logs on standard error: one event per line, with the request's id, never a secret."""
 
+import json
 import logging
+import os
 import sys
 from collections.abc import MutableMapping
+from datetime import UTC, datetime
+from types import TracebackType
 from typing import Any
 
 import structlog
+
+from hansa.foundation.plumbing.log_noise import NoiseFilter
+from hansa.foundation.plumbing.request_log import request_log
 
 SECRET_WORDS = ("password", "secret", "token", "authorization", "private_key", "recovery", "api_key")
 HIDDEN = "[hidden]"
@@ -35,6 +42,7 @@ def configure_logs(level: str, form: str) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(NoiseFilter())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -47,6 +55,10 @@ def configure_logs(level: str, form: str) -> None:
             else [structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
         )
     )
+    request_log.configure(level, form)
+    logging.captureWarnings(capture=True)
+    if form == "json":
+        sys.excepthook = _log_uncaught
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -54,6 +66,25 @@ def configure_logs(level: str, form: str) -> None:
     # every call to others.
     for noisy in ("uvicorn.access", "uvicorn.error", "asyncio", "alembic", "httpx2", "httpcore2"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def print_failure(sentence: str) -> None:
+    """One line on standard error about a start that failed, in the form of the log."""
+    if is_json_asked_for():
+        moment = datetime.now(UTC).isoformat()
+        line = json.dumps({"event": sentence, "level": "error", "timestamp": moment.replace("+00:00", "Z")})
+    else:
+        line = f"hansa: {sentence}"
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def is_json_asked_for() -> bool:
+    """Whether LOG_FORMAT asks for JSON, before any setting has been judged."""
+    return any(name.upper() == "LOG_FORMAT" and value == "json" for name, value in os.environ.items())
+
+
+def _log_uncaught(kind: type[BaseException], trouble: BaseException, traceback: TracebackType | None) -> None:
+    structlog.get_logger().critical("uncaught exception", exc_info=(kind, trouble, traceback))
 
 
 def hide_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

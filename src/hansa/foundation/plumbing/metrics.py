@@ -1,4 +1,8 @@
-"""Counters and timings of this process, in Prometheus form."""
+"""Counters and timings, in Prometheus form.
+
+Several serving processes are added up. Of a gauge either the processes alive are added up, or the last value that any of
+them set is shown (`multiprocess_mode`).
+"""
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -8,38 +12,50 @@ requests_total = Counter("hansa_http_requests", "Requests answered.", ["method",
 request_seconds = Histogram(
     "hansa_http_request_seconds", "Time to answer.", ["method", "route"], buckets=LATENCY_BUCKETS
 )
-requests_under_way = Gauge("hansa_http_requests_under_way", "Requests being answered now.")
+connections_cut_off_total = Counter(
+    "hansa_connections_cut_off", "Connections that the registry ended or refused, by reason.", ["reason"]
+)
+requests_under_way = Gauge(
+    "hansa_http_requests_under_way", "Requests being answered now.", multiprocess_mode="livesum"
+)
 supply_delta = Gauge(
-    "hansa_supply_delta_minor", "Net supply minus circulating at the last audit, in minor units."
+    "hansa_supply_delta_minor",
+    "Net supply minus circulating at the last audit, in minor units.",
+    multiprocess_mode="mostrecent",
 )
 audit_status = Gauge(
-    "hansa_audit_status", "1 when the last audit cycle found everything sound, 0 at a breach."
+    "hansa_audit_status",
+    "1 when the last audit cycle found everything sound, 0 at a breach.",
+    multiprocess_mode="mostrecent",
 )
 batch_size = Histogram(
     "hansa_ledger_batch_size",
     "Transfers gathered into one commit.",
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 500),
 )
-transfers_waiting = Gauge("hansa_ledger_transfers_waiting", "Transfers waiting for their batch.")
-postings_total = Counter(
-    "hansa_ledger_transactions", "Ledger transactions written by this process.", ["type"]
+transfers_waiting = Gauge(
+    "hansa_ledger_transfers_waiting", "Transfers waiting for their batch.", multiprocess_mode="livesum"
 )
+postings_total = Counter("hansa_ledger_transactions", "Ledger transactions written.", ["type"])
 shadow_refusals_total = Counter(
     "hansa_shadow_refusals",
     "What a control in shadow mode let pass and would refuse if it were enforced.",
     ["control", "code"],
 )
-feed_sockets = Gauge("hansa_feed_sockets", "Sockets that follow the live feed of this process.")
-feed_events_total = Counter("hansa_feed_events", "Events that the live feed of this process told.")
+feed_sockets = Gauge("hansa_feed_sockets", "Sockets that follow the live feed.", multiprocess_mode="livesum")
+feed_events_total = Counter("hansa_feed_events", "Events that the live feed sent, counted in each process.")
 feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets of the live feed.")
 feed_readers_dropped_total = Counter(
     "hansa_feed_readers_dropped", "Sockets ended because they read too slowly."
 )
-job_failing = Gauge("hansa_job_failing", "1 while the last try of a background job has failed.", ["job"])
-job_failures_total = Counter("hansa_job_failures", "Failed tries of background jobs.", ["job"])
-reactions_total = Counter(
-    "hansa_reactions", "Events that reactors of this process have reacted to.", ["reactor"]
+job_failing = Gauge(
+    "hansa_job_failing",
+    "1 while the last try of a background job has failed in any process.",
+    ["job"],
+    multiprocess_mode="livemax",
 )
+job_failures_total = Counter("hansa_job_failures", "Failed tries of background jobs.", ["job"])
+reactions_total = Counter("hansa_reactions", "Events that reactors have reacted to.", ["reactor"])
 reactions_failed_total = Counter(
     "hansa_reactions_failed", "Reactions that failed, repetitions included.", ["reactor"]
 )
@@ -50,7 +66,9 @@ outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by how t
 card_visits_total = Counter(
     "hansa_card_visits", "Visits to the hosts of agents, by errand and how they ended.", ["errand", "outcome"]
 )
-passwords_waiting = Gauge("hansa_passwords_waiting", "Passwords that wait for Argon2 or are in it.")
+passwords_waiting = Gauge(
+    "hansa_passwords_waiting", "Passwords that wait for Argon2 or are in it.", multiprocess_mode="livesum"
+)
 webhook_tries_total = Counter(
     "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]
 )

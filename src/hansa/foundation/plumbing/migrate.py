@@ -8,15 +8,29 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 import hansa
+from hansa.foundation.plumbing.database import address_of
+from hansa.foundation.words.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
 
-async def migrate(dsn: str) -> None:
-    """Bring the schema of the database to this version; quick when it is there already."""
-    if await present_schema(dsn) != newest_schema():
-        await asyncio.to_thread(_upgrade, dsn)
+async def migrate(dsn: str, schema: str | None = None) -> None:
+    """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there.
+
+    Raises: Unavailable when the role may not change the schema.
+    """
+    wanted = schema or newest_schema()
+    if await present_schema(dsn) != wanted:
+        try:
+            await asyncio.to_thread(_upgrade, dsn, wanted)
+        except Exception as trouble:
+            if (refusal := _refusal_of_the_server(trouble)) is None:
+                raise
+            raise Unavailable(
+                f"the schema of the database at {address_of(dsn)} cannot be brought up to date: {refusal};"
+                " the role of DATABASE_URL must own the database, or be granted CREATE on it and on its schema public"
+            ) from trouble
 
 
 async def has_schema(dsn: str) -> bool:
@@ -35,6 +49,11 @@ def newest_schema() -> str:
     return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
 
 
+def knows_schema(number: str) -> bool:
+    """Whether this version has the migration of that number."""
+    return any(path.name.partition("_")[0] == number for path in migrations_directory().glob("[0-9]*.py"))
+
+
 async def present_schema(dsn: str) -> str | None:
     """The number of the last migration that was applied; None before the first."""
     connection = await asyncpg.connect(dsn)
@@ -47,7 +66,15 @@ async def present_schema(dsn: str) -> str | None:
         await connection.close()
 
 
-def _upgrade(dsn: str) -> None:
+def _refusal_of_the_server(trouble: Exception) -> str | None:
+    """What the server refuses the role, if that is what went wrong."""
+    from psycopg.errors import InsufficientPrivilege
+
+    cause = getattr(trouble, "orig", None) or trouble
+    return str(cause).splitlines()[0] if isinstance(cause, InsufficientPrivilege) else None
+
+
+def _upgrade(dsn: str, target: str) -> None:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.runtime.migration import RevisionStep
@@ -58,7 +85,7 @@ def _upgrade(dsn: str) -> None:
     script = ScriptDirectory(str(directory), version_locations=[str(directory)])
 
     def to_head(revision: object, _: object) -> Sequence[RevisionStep]:
-        return script._upgrade_revs("head", revision)  # type: ignore[arg-type]  # noqa: SLF001
+        return script._upgrade_revs(target, revision)  # type: ignore[arg-type]  # noqa: SLF001
 
     url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
     engine = create_engine(url, poolclass=NullPool)

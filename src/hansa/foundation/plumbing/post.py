@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from operator import itemgetter
 
-import aiosmtplib
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import letters_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.waiting import Waiting
 
 TAKEN_AT_ONCE = 5
 # Below the shortest interval: a letter under way is nobody else's.
@@ -64,6 +64,21 @@ async def forget_letters(tx: Tx, recipient: str) -> None:
     await tx.execute("DELETE FROM plumbing_letter WHERE lower(recipient) = lower($1)", recipient)
 
 
+async def waiting_mail(tx: Tx) -> Waiting:
+    """The mail that the mail server has not taken yet."""
+    row = await tx.fetchrow(
+        "SELECT count(*) AS count, extract(epoch FROM now() - min(written_at))::float8 AS oldest_seconds"
+        " FROM plumbing_letter"
+    )
+    assert row is not None
+    return Waiting(**row)
+
+
+async def forget_all_letters(tx: Tx) -> int:
+    """Delete every e-mail that waits; returns how many there were."""
+    return int((await tx.execute("DELETE FROM plumbing_letter")).removeprefix("DELETE "))
+
+
 async def hand_over(runtime: Runtime) -> None:
     """Hand the letters that are due to the mail server."""
     while due := await runtime.database.act(_claim):
@@ -92,7 +107,8 @@ async def _settle(runtime: Runtime, letter: _Due) -> None:
             await _send(runtime, letter)
         except BadSeal as trouble:
             _give_up(letter, str(trouble))
-        except (OSError, TimeoutError, aiosmtplib.SMTPException) as trouble:
+        except Exception as trouble:  # noqa: BLE001
+            # Whatever the mail client raises is a try that failed: the mail waits for the next one.
             letters_total.labels("put off").inc()
             _log.warning("letter not taken", letter=letter.id, tries=letter.tries, trouble=_told(trouble))
             return

@@ -69,6 +69,11 @@ def _names(name: str, field: FieldInfo, *, by_name: bool) -> set[str]:
 
 
 def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
-    kept = {name: value for name, value in schema.items() if name in ANNOTATIONS}
+    # Generators of clients cannot write an object as a default; it is an empty one.
+    kept = {
+        name: value
+        for name, value in schema.items()
+        if name in ANNOTATIONS and not (name == "default" and isinstance(value, dict))
+    }
     bare = {name: value for name, value in schema.items() if name not in ANNOTATIONS}
     return {"anyOf": [bare, {"type": "null"}], **kept}

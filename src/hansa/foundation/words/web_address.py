@@ -107,16 +107,14 @@ def why_closed(address: WebAddress, allowed: Collection[str]) -> Closed | None:
     return "plain_http" if address.scheme == "http" else None
 
 
-def require_callable(
-    text: str, allowed: Collection[str], *, field: str, plain_http: bool = False
-) -> WebAddress:
-    """The address in `text`, which may be dialled as far as its text tells. With `plain_http`, http is let pass.
+def require_callable(text: str, allowed: Collection[str], *, field: str) -> WebAddress:
+    """The address in `text`, which may be dialled as far as its text tells.
 
     Raises: HostRefused, naming `field`.
     """
     address = read_web_address(text)
     closed = why_closed(address, allowed) if address else "not_a_web_address"
-    if address is None or (closed and not (plain_http and closed == "plain_http")):
+    if address is None or closed:
         raise HostRefused(_SENTENCES[closed or "not_a_web_address"], field=field)
     return address
 
@@ -163,6 +161,17 @@ def is_public_host(host: str) -> bool:
         except ValueError:
             return False
     return "." in host and not any(host.endswith("." + suffix) for suffix in PRIVATE_SUFFIXES)
+
+
+def is_host(host: str) -> bool:
+    """Whether the text is a host name or a literal IPv6 address, public or not; without brackets and final dot."""
+    if ":" in host:
+        try:
+            IPv6Address(host)
+        except ValueError:
+            return False
+        return True
+    return _NAME.fullmatch(host) is not None and len(host) <= HOST_MAX_CHARACTERS
 
 
 def is_public_ip(address: IPv4Address | IPv6Address) -> bool:

@@ -13,7 +13,7 @@ from hansa.rooms.agents.check import check_agent
 from hansa.rooms.agents.documents import root_router
 from hansa.rooms.agents.grants import pay_owed_grants
 from hansa.rooms.agents.keys import newest_keys
-from hansa.rooms.agents.mtls import restore_mtls, revoke_mtls
+from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
 from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
@@ -65,6 +65,7 @@ __all__ = [
     "forget_approvals",
     "forget_bootstrap_tokens",
     "forget_capabilities",
+    "identities_ended",
     "lock_owner_and_status",
     "newest_keys",
     "of_developer",

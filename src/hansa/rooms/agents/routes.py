@@ -9,6 +9,7 @@ from fastapi.security import APIKeyHeader
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
@@ -87,7 +88,8 @@ OFFSET_MAX = 2**31 - 1
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
 
-def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
+@judged_once
+async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
     """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""
     values = request.headers.getlist("bootstrap-token")
     if len(values) != 1 or not 0 < len(values[0]) <= TOKEN_MAX_CHARACTERS:
@@ -188,9 +190,10 @@ async def issue_agent_token(
     return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
 
 
-async def read_myself(agent: CurrentKnownAgent) -> Myself:
+async def read_myself(agent: CurrentKnownAgent, db: Db) -> Myself:
     """Who the token belongs to; a 200 is proof of identity at this moment."""
-    return Myself.of(agent)
+    name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
+    return Myself.of(agent, name or agent.name)
 
 
 router.add_api_route(
@@ -212,7 +215,7 @@ async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevo
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
-    """Say that the agent lives."""
+    """Report that the agent is running. It counts as seen alive: in `liveness` and in the search filter `active_24h`."""
     heard_at = await db.act(lambda tx: hear(tx, agent.did)) or agent.last_active_at
     assert heard_at is not None
     return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)

@@ -43,21 +43,22 @@ class BootstrapOut(BaseModel):
 
 
 class CreateAgentIn(BaseModel):
-    """A new agent: exactly one of `agent_host` and `agent_card`. Name, description and skills belong in the card."""
+    """A new agent, by `agent_host` or `agent_card`; the host is preferred. Name, description and skills belong in the card."""
 
     agent_did_method: str = Field(max_length=64, description="The registry's own DID method.")
     agent_host: str | None = Field(
         default=None,
         max_length=2048,
-        description="The agent's address; its card is read later from /.well-known/agent-card.json there.",
+        description="The agent's address; its card is read later from /.well-known/agent-card.json there. With both,"
+        " the host is taken and agent_card ignored. A private host is accepted, but its card is never read.",
     )
     agent_card: dict[str, Any] | None = Field(default=None, description="The whole card.")
     public_key_jwk: BroughtKey = None
 
     @model_validator(mode="after")
     def _has_one_source_of_its_card(self) -> "CreateAgentIn":
-        if (self.agent_host is None) == (self.agent_card is None):
-            raise ValueError("exactly one of agent_host and agent_card is required")
+        if self.agent_host is None and self.agent_card is None:
+            raise ValueError("agent_host or agent_card is required")
         return self
 
     @property
@@ -151,14 +152,14 @@ class Myself(BaseModel):
     )
 
     @classmethod
-    def of(cls, agent: KnownAgent) -> "Myself":
-        """What the agent may read about itself."""
+    def of(cls, agent: KnownAgent, name: str) -> "Myself":
+        """What the agent may read about itself; `name` is that of its card."""
         return cls(
             did=agent.did,
             client_id=agent.client_id,
             status=agent.status,
-            name=agent.name,
-            agent_name=agent.name,
+            name=name,
+            agent_name=name,
             roles=list(agent.roles),
             created_at=agent.created_at,
             last_active_at=agent.last_active_at,

@@ -4,10 +4,11 @@ Each act locks the agent, so of two at once the second sees what the first has d
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from hansa.foundation.events import AgentRevoked
+from hansa.foundation.events import AgentRevoked, AgentStatusChanged
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import catalogue, journal, ledger
 
@@ -22,25 +23,27 @@ Revoker = Literal["agent", "owner", "administrator", "account_deletion"]
 
 
 async def suspend(tx: Tx, did: str) -> Suspended:
-    """Suspend an agent; its ledger account, its certificate and its card are for the caller."""
+    """Suspend an agent and record AgentStatusChanged; its ledger account, its certificate and its card are for the caller."""
     status = await store.lock_status(tx, did)
     if status == "active":
         await store.write_status(tx, did, "suspended")
+        await journal.append(tx, AgentStatusChanged(did, "active", "suspended"))
         return "suspended"
     return "already" if status == "suspended" else _ended(status)
 
 
 async def reinstate(tx: Tx, did: str) -> Reinstated:
-    """Let a suspended agent act again; its ledger account, its certificate and its card are for the caller."""
+    """Let a suspended agent act again and record AgentStatusChanged; its ledger account, its certificate and its card are for the caller."""
     status = await store.lock_status(tx, did)
     if status == "suspended":
         await store.write_status(tx, did, "active")
+        await journal.append(tx, AgentStatusChanged(did, "suspended", "active"))
         return "reinstated"
     return "already" if status == "active" else _ended(status)
 
 
 async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
-    """End an agent for good, with its certificate and its card, and tell AgentRevoked.
+    """End an agent for good, with its certificate and its card; records AgentStatusChanged and AgentRevoked.
 
     Its ledger account is left as it is: close it first, or leave it suspended.
     """
@@ -52,7 +55,7 @@ async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
     await revoke_mtls(tx, did)
     await store.write_revoked(tx, did)
     await catalogue.retire_card(tx, did)
-    await journal.append(tx, AgentRevoked(did=did, by=by))
+    await journal.append(tx, AgentStatusChanged(did, status, "revoked"), AgentRevoked(did=did, by=by))
     return "revoked"
 
 
@@ -74,7 +77,7 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
-    return await store.agents_of(tx, developer_id)
+    return await _currently_named(tx, await store.agents_of(tx, developer_id))
 
 
 async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
@@ -87,12 +90,14 @@ async def page_of_developer(
 ) -> tuple[list[OwnedAgent], int]:
     """A page of the same, and how many there are."""
     page = await store.agents_of(tx, developer_id, limit=limit, offset=offset)
-    return page, await store.count_agents_of(tx, developer_id)
+    return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
 
 
 async def hear(tx: Tx, did: str) -> datetime | None:
-    """Note that an agent lives; None when that was noted within the last seconds."""
-    return await store.hear(tx, did)
+    """Note an agent's heartbeat, on its card too; None when one was noted within the last seconds."""
+    heard_at = await store.hear(tx, did)
+    await catalogue.note_heartbeat(tx, did)
+    return heard_at
 
 
 async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
@@ -106,6 +111,12 @@ async def owner_of(tx: Tx, did: str) -> int | None:
     """The developer who created the agent; None: there is no such agent here."""
     found = await store.find_standing(tx, did)
     return found.developer_id if found else None
+
+
+async def _currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAgent]:
+    """The agents under the names of their cards, which may have changed since they were created."""
+    names = await catalogue.names_of_agents(tx, [agent.did for agent in agents])
+    return [replace(agent, name=names.get(agent.did, agent.name)) for agent in agents]
 
 
 def _ended(status: str | None) -> Literal["revoked", "not_found"]:

@@ -1,7 +1,8 @@
 """The form of an agent card: A2A 1.0 or 0.3, judged by the official A2A types, completed so that both can call it.
 
 - What the platform owns is dropped from an owner's card; what A2A does not know is kept.
-- Texts are NFC. A required member that is missing or empty is refused.
+- Texts are NFC. What the older form does not know is completed (`completion`); any other required member that is
+  missing or empty is refused.
 """
 
 import copy
@@ -18,10 +19,11 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.json_format import ParseError
 
 from . import human_readable_id, limits
+from .completion import completed, contradictions
 from .errors import CardInvalid
 from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
-from .payment import is_derived
+from .payment import is_derived, pricing_troubles
 from .shape import missing_troubles, shape_troubles, wire_name
 
 PLATFORM_MEMBERS = frozenset(
@@ -53,16 +55,18 @@ class CheckedCard:
 
     card: dict[str, Any] | None
     troubles: tuple[Trouble, ...]
+    completions: tuple[Trouble, ...] = ()
+    """What the card lacked and was completed with; only of a card that is taken."""
 
 
 def check_card(card_data: Any) -> CheckedCard:
     """Judge an owner's card; every trouble is told, up to a bound."""
-    return _check(card_data, _owned_part)
+    return _check(card_data, _owned_part, pricing_troubles)
 
 
 def check_peer_card(card_data: Any) -> CheckedCard:
     """Judge a card that a peer registry says: what is the platform's in it is the peer's, and stays."""
-    return _check(card_data, peers_part)
+    return _check(card_data, peers_part, lambda _: ())
 
 
 def peers_part(card: dict[str, Any]) -> dict[str, Any]:
@@ -72,16 +76,22 @@ def peers_part(card: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> CheckedCard:
+def _check(
+    card_data: Any,
+    part: Callable[[dict[str, Any]], dict[str, Any]],
+    more_troubles: Callable[[dict[str, Any]], Iterable[Trouble]],
+) -> CheckedCard:
     if not isinstance(card_data, dict):
         return CheckedCard(None, (Trouble(limits.ROOT, "An agent card is a JSON object."),))
     if troubles := tuple(limits.size_troubles(card_data)):
         return CheckedCard(None, troubles)
-    card = with_interfaces(part(_normalised(card_data)))
+    card, completions = completed(with_interfaces(part(_normalised(card_data))))
     troubles = (
         *limits.count_troubles(card),
         *limits.text_troubles(card),
         *_name_troubles(card),
+        *contradictions(card),
+        *more_troubles(card),
         *_form_troubles(card),
     )
     if troubles:
@@ -89,7 +99,7 @@ def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     complete = with_both_halves(card)
     # What is handed out must be readable again, so the derived half is judged as well.
     troubles = tuple(_protocol_troubles(complete))
-    return CheckedCard(None, troubles) if troubles else CheckedCard(complete, ())
+    return CheckedCard(None, troubles) if troubles else CheckedCard(complete, (), completions)
 
 
 def require_card(card_data: Any) -> dict[str, Any]:

@@ -1,12 +1,16 @@
-"""The two halves of a card: what an A2A 1.0 client reads to call the agent, and what a 0.3 client reads.
+"""The two halves of a card: what an A2A 1.0 client reads to call the agent, and what a client of an older form reads.
 
 Whatever half the owner wrote stands; the other is derived from it. Members that neither knows stay untouched.
 """
 
 from typing import Any
 
+from .auth_schemes import auth_schemes_of, security_of
+from .completion import FLAGS
+
 BINDING_DEFAULT = "JSONRPC"
 OLD_VERSION = "0.3.0"
+CALLABLE = frozenset({"supportedInterfaces", "version", "capabilities", "skills"})
 
 # A security scheme is told by its type in 0.3 and by a wrapping member in 1.0.
 _WRAPPERS = {
@@ -39,7 +43,39 @@ def with_interfaces(card: dict[str, Any]) -> dict[str, Any]:
 
 def with_both_halves(card: dict[str, Any]) -> dict[str, Any]:
     """A valid card that both kinds of client can call."""
-    return _with_both_securities(_with_old_connection(card))
+    return _with_old_members(_with_both_securities(_with_old_connection(_with_both_flags(card))))
+
+
+def _with_both_flags(card: dict[str, Any]) -> dict[str, Any]:
+    """What one half says of the agent's abilities, said by the other as well; absent is the same as false."""
+    completed = {**card, "capabilities": dict(card["capabilities"])}
+    for old, new in FLAGS:
+        for source, target in ((old, new), (new, old)):
+            if _holder(completed, source).get(source[-1]) is True:
+                _holder(completed, target)[target[-1]] = True
+    return completed
+
+
+def _holder(card: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    holder: dict[str, Any] = card[path[0]] if len(path) > 1 else card
+    return holder
+
+
+def _with_old_members(card: dict[str, Any]) -> dict[str, Any]:
+    """What the oldest clients require to read a card at all."""
+    completed = {"agentVersion": card["version"], **card}
+    if card.get("authSchemes") is None:
+        completed["authSchemes"] = auth_schemes_of(card)
+    provider = card.get("provider")
+    if isinstance(provider, dict) and provider.get("name") is None:
+        completed["provider"] = {**provider, "name": provider["organization"]}
+    return completed
+
+
+def readable_by_both(document: dict[str, Any]) -> dict[str, Any]:
+    """A stored document with both halves; one that is stored with them, or is a stub, stays as it is."""
+    is_whole = "agentVersion" in document and "authSchemes" in document
+    return document if is_whole or not document.keys() >= CALLABLE else with_both_halves(document)
 
 
 def _interface(url: Any, binding: Any, version: Any) -> dict[str, Any]:
@@ -64,6 +100,11 @@ def _with_old_connection(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_both_securities(card: dict[str, Any]) -> dict[str, Any]:
+    if not any(card.get(member) for member in ("securitySchemes", "security", "securityRequirements")):
+        stated = security_of(card.get("authSchemes"))
+        if stated is not None:
+            card = {**card, "securitySchemes": stated.schemes, "security": stated.requirements}
+            card.pop("securityRequirements", None)
     completed = _with_both_requirements(card)
     if schemes := completed.get("securitySchemes"):
         completed["securitySchemes"] = {name: _scheme_in_both_forms(one) for name, one in schemes.items()}

@@ -1,21 +1,32 @@
 """The host of an agent, below which its card will be read.
 
-What can never be read is refused at once. Plain http is taken: whether the registry calls it is for the operator to say.
+A private host is accepted: the agent is created, its card is never read, and the pull status says `internal_host`.
+Plain http is accepted as well; whether the registry calls it is the operator's decision.
 """
 
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from hansa.foundation.words.errors import HostRefused
-from hansa.foundation.words.web_address import require_callable
+from hansa.foundation.words.web_address import is_host, read_web_address, why_closed
 
 
-def pullable_host(host: str, allowed: Collection[str] = ()) -> str:
-    """The address to pull below, without a trailing slash. `allowed` holds `host:port` pairs that are let through.
+def host_address(host: str, allowed: Collection[str] = ()) -> str:
+    """The address to read below, without a trailing slash. `allowed` holds `host:port` pairs that may be called.
 
     Raises: HostRefused.
     """
-    address = require_callable(host.strip(), allowed, field="agent_host", plain_http=True)
+    address = read_web_address(host.strip())
+    if address is None or not is_host(address.host):
+        raise HostRefused(
+            "agent_host must be an http or https address without credentials and fragment.",
+            field="agent_host",
+        )
     if "?" in address.url:
-        raise HostRefused("The host carries a query.", field="agent_host")
+        raise HostRefused("agent_host must be an address without a query.", field="agent_host")
+    if why_closed(address, allowed) == "odd_port":
+        raise HostRefused(
+            f"Port {address.port} belongs to another protocol than http; it would never be called.",
+            field="agent_host",
+        )
     return urlsplit(address.url).geturl().rstrip("/")

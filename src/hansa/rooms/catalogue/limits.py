@@ -27,6 +27,9 @@ LISTS = {
 KINDS: dict[str, type[object]] = {
     "url": str,
     "preferredTransport": str,
+    "agentVersion": str,
+    "authSchemes": list,
+    "supportsAuthenticatedExtendedCard": bool,
     "protocolVersion": str,
     "additionalInterfaces": list,
     "extensions": list,
@@ -35,7 +38,12 @@ KINDS: dict[str, type[object]] = {
     "endpoints": dict,
 }
 
-_KIND_NAMES: dict[type[object], str] = {str: "a string that is not empty", list: "a list", dict: "an object"}
+_KIND_NAMES: dict[type[object], str] = {
+    str: "a string that is not empty",
+    list: "a list",
+    dict: "an object",
+    bool: "true or false",
+}
 SOCKET_SCHEMES = frozenset({"ws", "wss"})
 ROOT = "$"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.settings import Settings
 from . import human_readable_id, rules, store
 from .errors import CardExists, HumanReadableIdTaken
 from .form import require_card
-from .hosts import pullable_host
+from .hosts import host_address
 from .records import NewCard, StoredCard
 
 
@@ -29,7 +29,7 @@ async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settin
 
     Raises: HostRefused.
     """
-    address = pullable_host(host, settings.outgoing_allow_hosts)
+    address = host_address(host, settings.outgoing_allow_hosts)
     stub = {"name": urlsplit(address).hostname or address}
     return await _store(tx, did, developer_id, stub, settings, host=address)
 

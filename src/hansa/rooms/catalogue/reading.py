@@ -1,5 +1,7 @@
 """Read one card by any of its names. A suspended, inactive or unlisted card is readable by its key."""
 
+from collections.abc import Sequence
+
 from hansa.foundation.plumbing.database import Tx
 
 from . import rules, store
@@ -20,6 +22,16 @@ async def card_numbered(tx: Tx, number: int) -> Card:
 async def card_of_agent(tx: Tx, did: str) -> Card:
     """The card of the agent `did`, local or mirrored. Raises: CardUnknown."""
     return _found(await store.card_by_key(tx, did))
+
+
+async def name_of_agent(tx: Tx, did: str) -> str | None:
+    """The name on the card of an own agent; None where it has no card, or an erased one."""
+    return (await names_of_agents(tx, [did])).get(did)
+
+
+async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The names on the cards of own agents, by DID; without those that have no card, or an erased one."""
+    return await store.names_of_agents(tx, dids)
 
 
 async def card_called(tx: Tx, human_readable_id: str) -> Card:

@@ -71,6 +71,11 @@ class Card:
     card_data: dict[str, Any] | None = None
 
     @property
+    def is_withdrawn(self) -> bool:
+        """Whether the owner switched the card off, or the agent is revoked."""
+        return not self.is_active or self.status == "revoked"
+
+    @property
     def state(self) -> str:
         """Names all that a write of the owner could lose: the document, the switch and the listing."""
         return f"{self.id} {self.version} {self.is_active} {self.unlisted}"

@@ -12,7 +12,6 @@ from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Unauthorized
 
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
 from .findings import Findings
@@ -41,7 +40,6 @@ class _CardName(StringConvertor):
 
 register_url_convertor("card_name", _CardName())
 
-UNLISTED_AREAS = frozenset({"admin_enforcement", "admin_platform"})
 READ_ONE = {**problems(CardUnknown), **TAGGED}
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -58,7 +56,7 @@ ListFindings = Annotated[Findings, Depends(_findings_of)]
 @router.get(
     "/agent-cards/",
     openapi_extra=CREDENTIAL_OPTIONAL,
-    responses=problems(Unauthorized, OwnerUnknown, UnlistedRefused, CursorInvalid),
+    responses=problems(OwnerUnknown, UnlistedRefused, CursorInvalid),
 )
 @router.get("/agent-cards", include_in_schema=False)
 async def read_cards(
@@ -133,7 +131,7 @@ def _answer(request: Request, card: Card, settings: Config) -> Response:
 
 
 def _administers_cards(developer: Developer | None, settings: Config) -> bool:
-    """Who may list what is unlisted: enforcement looks for it, and the platform answers for the catalogue."""
+    """Whether the caller may list unlisted cards: an administrator of any area."""
     if developer is None or (settings.require_admin_2fa and not developer.has_second_factor):
         return False
-    return not developer.areas_in_reach.isdisjoint(UNLISTED_AREAS)
+    return bool(developer.areas_in_reach)

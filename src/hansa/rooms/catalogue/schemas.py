@@ -11,9 +11,10 @@ from hansa.foundation.words.moments import ISO_ONLY
 from hansa.foundation.words.paging import Page, Pagination
 
 from .form import CheckedCard, sentence_of
-from .limits import TAG_MAX
-from .listing import CardsPage, Filters, PageWanted
+from .limits import TAG_MAX, Trouble
+from .listing import Filters
 from .marks import standing_of
+from .pages import CardsPage, PageWanted
 from .records import Card, Tombstone
 
 LOCAL_ORIGIN = "local"
@@ -54,13 +55,16 @@ class CardListQuery(BaseModel):
     natives_only: bool = Field(
         default=False, description="Only this registry's own; overrules include_federated."
     )
-    include_unlisted: bool = Field(
-        default=False, description="Only for administrators of enforcement or of the platform."
-    )
+    include_unlisted: bool = Field(default=False, description="Only for administrators, of any area.")
     next: str | None = Field(
         default=None,
         max_length=CURSOR_MAX,
         description="The `next` of the page before; with updated_since no change is lost that way.",
+    )
+    resume: str | None = Field(
+        default=None,
+        max_length=CURSOR_MAX,
+        description="The `resume` of an earlier reading of changes: the changes since then. `next` takes it as well.",
     )
 
     def filters(self, *, own_currency: str, developer_id: int | None, may_see_unlisted: bool) -> Filters:
@@ -84,7 +88,8 @@ class CardListQuery(BaseModel):
 
     def page(self) -> PageWanted:
         """Which page of them."""
-        return PageWanted(self.limit, self.skip, self.updated_since, self.next, self.include_card_data)
+        place = self.next or self.resume
+        return PageWanted(self.limit, self.skip, self.updated_since, place, self.include_card_data)
 
 
 class Listing(BaseModel):
@@ -154,12 +159,15 @@ class TombstoneOut(BaseModel):
 
 
 class CardPageOut(Page[CardOut]):
-    """A page of cards; `next` leads on, and is null where a listing ends.
+    """A page of cards; `next` leads to the page after it, and is null on the last one.
 
-    A reading of changes (`updated_since`) has tombstones beside its items, and counts both.
+    A reading of changes (`updated_since`) has tombstones in addition to its items; limit and total count items only.
     """
 
     next: str | None
+    resume: str | None = Field(
+        description="In a reading of changes: continues from here, also after the last page and at any later time."
+    )
     total_is_exact: bool = Field(
         description="False where there are more than `total_items`: cards that must be looked at one by one are"
         " counted up to 30,000, and up to 10,000 in a search and in a reading of changes."
@@ -174,6 +182,7 @@ class CardPageOut(Page[CardOut]):
             items=[CardOut.of(card) for card in page.cards],
             pagination=Pagination.of(total=page.total, limit=limit, offset=page.offset),
             next=page.next,
+            resume=page.resume,
             tombstones=stones if follows_changes else None,
             total_is_exact=page.total_is_exact,
         )
@@ -228,10 +237,15 @@ class ValidateCardIn(BaseModel):
 
 
 class CardTrouble(BaseModel):
-    """What is wrong with one member."""
+    """What is wrong with one member, or how it was completed."""
 
     field: str = Field(description="The JSON path of the member, such as `$.skills[0].tags`.")
     message: str
+
+    @classmethod
+    def of(cls, trouble: Trouble) -> "CardTrouble":
+        """The note as it is answered."""
+        return cls(field=trouble.field, message=trouble.message)
 
 
 class CardVerdict(BaseModel):
@@ -240,6 +254,9 @@ class CardVerdict(BaseModel):
     is_valid: bool
     detail: str
     errors: list[CardTrouble]
+    completed: list[CardTrouble] = Field(
+        description="What the card lacks of A2A 1.0 and was completed with; empty for a card that is not valid."
+    )
     validated_card_data: dict[str, Any] | None
 
     @classmethod
@@ -247,12 +264,19 @@ class CardVerdict(BaseModel):
         """The verdict as it is answered."""
         return cls(
             is_valid=checked.card is not None,
-            detail=sentence_of(checked.troubles[0]) if checked.troubles else "The card is valid.",
-            errors=[
-                CardTrouble(field=trouble.field, message=trouble.message) for trouble in checked.troubles
-            ],
+            detail=_verdict_sentence(checked),
+            errors=[CardTrouble.of(trouble) for trouble in checked.troubles],
+            completed=[CardTrouble.of(note) for note in checked.completions],
             validated_card_data=checked.card,
         )
+
+
+def _verdict_sentence(checked: CheckedCard) -> str:
+    if checked.troubles:
+        return sentence_of(checked.troubles[0])
+    if checked.completions:
+        return f"The card is valid; members completed: {len(checked.completions)}."
+    return "The card is valid."
 
 
 def _home(card: Card) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from .enforcement import with_enforcement
+from .halves import readable_by_both
 from .payment import with_payment
 from .records import Card
 
@@ -14,5 +15,7 @@ def shown(card: Card, extension_base: str) -> Card:
     """
     if card.card_data is None or card.source_registry is not None:
         return with_enforcement(card, extension_base)
-    document = with_payment(card.card_data, currency=card.settlement_currency, extension_base=extension_base)
+    document = with_payment(
+        readable_by_both(card.card_data), currency=card.settlement_currency, extension_base=extension_base
+    )
     return with_enforcement(replace(card, card_data=document), extension_base)

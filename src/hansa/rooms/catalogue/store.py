@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
 from .records import Card, NewCard, StoredCard
@@ -72,6 +73,10 @@ UPDATE catalogue_card SET status = $2,
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
 """
 
+_NAMES_OF_AGENTS = """
+SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NULL AND NOT is_erased
+"""
+
 _COUNT_CLASSES = """
 SELECT coalesce(sum(cards), 0)::bigint
 FROM (SELECT *, false AS unlisted, 'active' AS status FROM catalogue_card_class) c WHERE {conditions}
@@ -125,12 +130,6 @@ class Conditions:
             (*self.values, *values),
             self.by_class and by_class,
             min(self.counted_max, counted_max),
-        )
-
-    def or_also(self, fragment: str) -> "Conditions":
-        """The cards that satisfy the conditions, and those of the fragment, which binds nothing, beside them."""
-        return Conditions(
-            (f"(({self.sql}) OR ({fragment}))",), self.values, by_class=False, counted_max=READ_MAX
         )
 
     def are_all(self, counted: int) -> bool:
@@ -198,6 +197,12 @@ async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     condition = _BY_KEY[type(key)]
     row = await tx.fetchrow(f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
     return None if row is None else _card(row)
+
+
+async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The names on the cards of these own agents, by DID."""
+    rows = await tx.fetch(_NAMES_OF_AGENTS, dids)
+    return {row["did"]: row["name"] for row in rows}
 
 
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
@@ -289,9 +294,22 @@ def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
     return narrowed
 
 
+def up_to(conditions: Conditions, last: Card) -> Conditions:
+    """Of these the cards changed no later than this one."""
+    return conditions.having("(c.updated_at, c.id) <= ({0}, {1})", last.updated_at, last.card_id)
+
+
+async def newest_position(tx: Tx) -> int:
+    """The highest position of a change to a card, 0 without any."""
+    position: int = await tx.fetchval(
+        "SELECT coalesce(greatest(max(changed_xid), max(search_xid)), 0) FROM catalogue_card"
+    )
+    return position
+
+
 async def oldest_open_transaction(tx: Tx) -> int:
     """Every change by an earlier transaction is visible to this snapshot, or undone."""
-    horizon: int = await tx.fetchval("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    horizon: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
     return horizon
 
 

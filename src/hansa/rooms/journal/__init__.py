@@ -20,18 +20,26 @@ from hansa.rooms.journal.fold import (
     fold_supply,
     horizon,
 )
-from hansa.rooms.journal.ledger_readings import AccountKey, Held, LedgerReadings
+from hansa.rooms.journal.ledger_readings import AccountCount, AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
-from hansa.rooms.journal.reactors import Reactor, run_reactors, settle_reactors
+from hansa.rooms.journal.reactors import Reactor, pass_over, read_reactors, run_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
 from hansa.rooms.journal.routes import router
 from hansa.rooms.journal.schemas import EventsPageOut
-from hansa.rooms.journal.store import StoredEvent, newest_sequence, sequence_of
+from hansa.rooms.journal.store import (
+    StoredEvent,
+    add_months,
+    months,
+    newest_position,
+    newest_sequence,
+    sequence_of,
+)
 
 __all__ = [
     "NOTHING_FOLDED",
     "ORIGIN",
     "RECORDED_TRANSACTIONS",
+    "AccountCount",
     "AccountKey",
     "CursorInvalid",
     "EventCounts",
@@ -49,6 +57,7 @@ __all__ = [
     "SupplyFold",
     "SupplyTerms",
     "Wanted",
+    "add_months",
     "append",
     "count_settled",
     "feed_root_router",
@@ -59,7 +68,11 @@ __all__ = [
     "horizon",
     "keep_partitions_ahead",
     "list_events",
+    "months",
+    "newest_position",
     "newest_sequence",
+    "pass_over",
+    "read_reactors",
     "router",
     "run_reactors",
     "sequence_of",

@@ -4,7 +4,7 @@ A policy that says no keeps an event out and lets the act go on. Where no policy
 registry that fails closed refuse the act: better no transfer than one that nobody will ever read about.
 """
 
-from hansa.foundation.events import Event, event_json
+from hansa.foundation.events import REGISTRY_ACCOUNT, Event, event_json
 from hansa.foundation.plumbing.database import Tx
 
 from . import store
@@ -17,10 +17,11 @@ async def append(tx: Tx, *events: Event) -> None:
     Raises: EmissionUndecided; asyncpg.UniqueViolationError when the key of an event is taken, which no use case of
     ours expects.
     """
+    own_did = await store.registry_did(tx) if any(_is_of_registry(event) for event in events) else ""
     offered = [
         store.NewEvent(
             event_type=type(event).__name__,
-            aggregate_id=event.aggregate_id,
+            aggregate_id=own_did if _is_of_registry(event) else event.aggregate_id,
             aggregate_type=event.aggregate_type,
             data=event_json(event),
             source_service=event.source,
@@ -34,3 +35,7 @@ async def append(tx: Tx, *events: Event) -> None:
             f"No emission policy says whether {', '.join(undecided)} may be recorded.",
             context={"event_types": undecided},
         )
+
+
+def _is_of_registry(event: Event) -> bool:
+    return event.aggregate_id == REGISTRY_ACCOUNT

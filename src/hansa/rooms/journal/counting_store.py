@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-
-from .reading_store import OLDEST_OPEN
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 _COUNTS = """
 SELECT event_type, sum(events)::bigint AS events FROM (

@@ -19,8 +19,8 @@ FOLD_SECONDS = 900
 MOVES_AT_ONCE = 2000
 
 _HORIZON = """
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest_open,
-  pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS not_begun,
+SELECT plumbing_oldest_open() AS oldest_open,
+  plumbing_not_begun() AS not_begun,
   (SELECT coalesce(max(seq), 0) FROM journal_event) AS as_of_seq,
   (SELECT system_identifier FROM pg_control_system()) AS cluster
 """

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
@@ -28,14 +28,31 @@ class Held:
 
 
 @dataclass(frozen=True)
+class AccountCount:
+    """How many transactions an account takes part in, and how many of them it paid a fee for."""
+
+    transactions: int
+    with_fee_paid: int
+
+
+class KeysOfAccount(Protocol):
+    """The keys of an account from a position on, without it: the next newer ones, or with `newest_first` the next older."""
+
+    async def __call__(
+        self, tx: Tx, did: str, frame: str, position: int, limit: int, *, newest_first: bool
+    ) -> list[AccountKey]: ...
+
+
+@dataclass(frozen=True)
 class LedgerReadings:
     """The slot.
 
-    `keys_of_account(tx, did, frame, after, limit)` answers the next keys of an account past a position.
+    `keys_of_account` answers the keys of an account in the order of its history, `count_of_account` how many there are.
     `balances(tx)` yields what every bucket holds, ordered by account and bucket as bytes.
     """
 
-    keys_of_account: Callable[[Tx, str, str, int, int], Awaitable[list[AccountKey]]]
+    keys_of_account: KeysOfAccount
+    count_of_account: Callable[[Tx, str], Awaitable[AccountCount]]
     balances: Callable[[Tx], AsyncIterator[Held]]
 
 

@@ -13,7 +13,6 @@ from hansa.foundation.plumbing.database import Tx
 from . import reading_store, store
 from .counting import count_events
 from .cursor import seal, unseal
-from .ledger_readings import LedgerReadings
 
 SortOrder = Literal["asc", "desc"]
 
@@ -52,31 +51,3 @@ async def list_events(tx: Tx, wanted: Wanted) -> tuple[EventsPage, int]:
     position = seal(events[-1].xid, events[-1].sequence) if events else seal(xid, seq)
     page = EventsPage(events, position, position if len(events) == wanted.limit else None)
     return page, await count_events(tx, wanted.event_type)
-
-
-async def events_of(
-    tx: Tx, did: str, frame: str, readings: LedgerReadings, *, limit: int, cursor: str | None
-) -> EventsPage:
-    """The next events about a DID, and every movement of its account. Raises: CursorInvalid.
-
-    Two streams, each in an order that never changes behind the reader: what is filed under the DID, in the order of
-    the log; and the account's movements in the order of its history, each with the transfer events behind it.
-    """
-    xid, seq, account_position, moved_seq = unseal(cursor, 4) if cursor else [0, 0, 0, 0]
-    filed = await reading_store.events_filed_under(tx, did, (xid, seq), limit)
-    keys = await readings.keys_of_account(tx, did, frame, account_position - 1, limit + 1)
-    moved = await reading_store.events_of_keys(
-        tx, did, [(one.position, one.key) for one in keys], after_seq=moved_seq, limit=limit
-    )
-    events: list[store.StoredEvent] = []
-    filed_left, moved_left = list(reversed(filed)), list(reversed(moved))
-    while len(events) < limit and (filed_left or moved_left):
-        if not moved_left or (filed_left and filed_left[-1].sequence < moved_left[-1][1].sequence):
-            events.append(filed_left.pop())
-            xid, seq = events[-1].xid, events[-1].sequence
-        else:
-            account_position, event = moved_left.pop()
-            moved_seq = event.sequence
-            events.append(event)
-    position = seal(xid, seq, account_position, moved_seq)
-    return EventsPage(events, position, position if len(events) == limit else None)

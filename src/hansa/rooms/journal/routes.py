@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -17,10 +18,9 @@ from .errors import CursorInvalid
 from .ledger_readings import OfLedger
 from .projection import router as projection_router
 from .reactors import router as reactors_router
-from .reading import events_of, list_events
+from .reading import EventsPage, list_events
 from .recent import recent_events
 from .schemas import (
-    AggregateEvents,
     AggregateQuery,
     EventRecord,
     EventsPageOut,
@@ -28,6 +28,7 @@ from .schemas import (
     EventStats,
     RecentEvents,
 )
+from .taking_part import count_taking_part, events_taking_part
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
 router.include_router(emission_router)
@@ -82,8 +83,13 @@ async def read_events_of(
     ledger: OfLedger,
     did: Annotated[str, Path(max_length=512)],
     query: Annotated[AggregateQuery, Query()],
-) -> AggregateEvents:
-    """All events of one DID in order: those about it, and every movement of its account."""
-    frame, limit, cursor = settings.trust_domain, query.limit, query.next
-    page = await db.read(lambda tx: events_of(tx, did, frame, ledger, limit=limit, cursor=cursor))
-    return AggregateEvents.of(page, limit=limit)
+) -> EventsPageOut:
+    """Every event in which a DID takes part: those about it, and the transactions of its account."""
+    wanted = query.wanted(did, settings.trust_domain)
+
+    async def reading(tx: Tx) -> tuple[EventsPage, int]:
+        page = await events_taking_part(tx, wanted, ledger)
+        return page, await count_taking_part(tx, did, wanted.frame, ledger)
+
+    page, total = await db.read(reading)
+    return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hansa.foundation.words.paging import Page, Pagination
 
+from . import taking_part
 from .counting import Counts
 from .reading import EventsPage, SortOrder, Wanted
 
@@ -36,7 +37,20 @@ class AggregateQuery(BaseModel):
     """Which of the events of one DID."""
 
     limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=1_000_000)
+    sort_order: SortOrder = "asc"
     next: str | None = Field(default=None, max_length=64, description="From the page before.")
+
+    def wanted(self, did: str, frame: str) -> taking_part.Wanted:
+        """The page that this query asks for."""
+        return taking_part.Wanted(
+            did=did,
+            frame=frame,
+            limit=self.limit,
+            offset=self.offset,
+            sort_order=self.sort_order,
+            cursor=self.next,
+        )
 
 
 class EventRecord(BaseModel):
@@ -72,28 +86,6 @@ class EventsPageOut(Page[EventRecord]):
         return cls(
             items=[EventRecord.model_validate(event) for event in page.events],
             pagination=Pagination.of(total=total, limit=limit, offset=offset),
-            next=page.next,
-            position=page.position,
-        )
-
-
-class AggregateEvents(BaseModel):
-    """The events of one DID, in order."""
-
-    items: list[EventRecord]
-    limit: int
-    next: str | None = Field(
-        description="Hand it back as `next` for the following page; null on the last one."
-    )
-    position: str = Field(
-        description="Where this page ends: hand it back as `next` later, for what came since."
-    )
-
-    @classmethod
-    def of(cls, page: EventsPage, *, limit: int) -> "AggregateEvents":
-        return cls(
-            items=[EventRecord.model_validate(event) for event in page.events],
-            limit=limit,
             next=page.next,
             position=page.position,
         )

@@ -47,9 +47,11 @@ seq AS sequence, id, event_type, aggregate_id, aggregate_type, data, metadata, r
 version, source_service, idempotency_key, xid
 """
 
-_RECENT = f"SELECT {COLUMNS} FROM journal_event ORDER BY seq DESC LIMIT $1"  # noqa: S608
+_RECENT = f"SELECT {COLUMNS} FROM journal_event WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1"  # noqa: S608
 
-_COUNT_RECENT = "SELECT count(*) FROM (SELECT 1 FROM journal_event ORDER BY seq DESC LIMIT $1) ring"
+_COUNT_RECENT = """
+SELECT count(*) FROM (SELECT 1 FROM journal_event WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1) ring
+"""
 
 
 async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> int:
@@ -75,9 +77,20 @@ async def undecided_types(tx: Tx, events: Sequence[NewEvent]) -> list[str]:
     return undecided
 
 
-async def recent(tx: Tx, limit: int) -> list[StoredEvent]:
-    """The newest `limit` events, newest first."""
-    return stored(await tx.fetch(_RECENT, limit))
+async def registry_did(tx: Tx) -> str:
+    """The DID of the registry's own system account."""
+    did: str = await tx.fetchval("SELECT did FROM journal_registry")
+    return did
+
+
+async def write_registry_did(tx: Tx, did: str) -> None:
+    """Write the DID of the registry's own system account."""
+    await tx.execute("UPDATE journal_registry SET did = $1 WHERE did <> $1", did)
+
+
+async def recent(tx: Tx, limit: int, *, without: Sequence[str]) -> list[StoredEvent]:
+    """The newest `limit` events of other types than these, newest first."""
+    return stored(await tx.fetch(_RECENT, limit, without))
 
 
 def stored(rows: Iterable[asyncpg.Record | Mapping[str, Any]]) -> list[StoredEvent]:
@@ -88,9 +101,9 @@ def stored(rows: Iterable[asyncpg.Record | Mapping[str, Any]]) -> list[StoredEve
     ]
 
 
-async def count_recent(tx: Tx, ring: int) -> int:
-    """How many events the ring of the newest `ring` holds."""
-    count: int = await tx.fetchval(_COUNT_RECENT, ring)
+async def count_recent(tx: Tx, ring: int, *, without: Sequence[str]) -> int:
+    """How many events of other types than these the ring of the newest `ring` holds."""
+    count: int = await tx.fetchval(_COUNT_RECENT, ring, without)
     return count
 
 
@@ -100,6 +113,30 @@ async def add_month(tx: Tx, months_ahead: int) -> bool:
         "SELECT journal_add_month(now() + $1 * interval '1 month')", float(months_ahead)
     )
     return made
+
+
+async def months(tx: Tx) -> list[str]:
+    """The first days of the months that have a partition."""
+    rows = await tx.fetch(
+        "SELECT to_char(to_date(right(inhrelid::regclass::text, 7), 'YYYY_MM'), 'YYYY-MM-DD') AS month FROM pg_inherits"
+        " WHERE inhparent = 'journal_event'::regclass AND inhrelid::regclass::text ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY 1"
+    )
+    return [row["month"] for row in rows]
+
+
+async def add_months(tx: Tx, first_days: Sequence[str]) -> None:
+    """Make the partitions of these months in an empty log."""
+    await tx.execute(
+        "SELECT journal_add_month(day::date::timestamp AT TIME ZONE 'UTC') FROM unnest($1::text[]) AS day",
+        first_days,
+    )
+
+
+async def newest_position(tx: Tx) -> int:
+    """The highest position of an event, 0 without any. Until the transaction ends, nobody else appends."""
+    await tx.execute("LOCK TABLE journal_event IN SHARE ROW EXCLUSIVE MODE")
+    position: int = await tx.fetchval("SELECT coalesce(max(xid), 0) FROM journal_event")
+    return position
 
 
 async def sequence_of(tx: Tx, key: str) -> int | None:

@@ -20,7 +20,7 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SystemAccountRefused,
 )
-from hansa.rooms.ledger.history import held_balances, keys_of_account
+from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, preview, transfer
 from hansa.rooms.ledger.routes import router
@@ -51,6 +51,7 @@ __all__ = [
     "balance_of",
     "circulating",
     "close_account",
+    "count_of_account",
     "destroy",
     "found_book",
     "grant",

@@ -1,6 +1,6 @@
 """People: developers, their accounts and sessions."""
 
-from .administrators import admit_administrator, create_administrator
+from .administrators import admit_administrator, create_administrator, has_administrator
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
 from .check import check_developer
@@ -9,10 +9,16 @@ from .deletion import carry_out_due as carry_out_due_deletions
 from .deletion import router as deletion_router
 from .ended import forget_ended
 from .invites import router as invites_router
-from .recovery import answer_forgotten_passwords, check_password_setter
+from .recovery import answer_forgotten_passwords, check_password_setter, leave_forgotten_unanswered
 from .routes import router
 from .store import names_of
-from .webhooks import WebhookEvent, enqueue_webhook, forget_old_deliveries
+from .webhooks import (
+    WebhookEvent,
+    enqueue_webhook,
+    forget_old_deliveries,
+    waiting_deliveries,
+    withhold_deliveries,
+)
 from .webhooks import router as webhooks_router
 from .webhooks import send_due as send_webhooks
 
@@ -32,10 +38,14 @@ __all__ = [
     "enqueue_webhook",
     "forget_ended",
     "forget_old_deliveries",
+    "has_administrator",
     "invites_router",
     "is_account_closed",
+    "leave_forgotten_unanswered",
     "names_of",
     "router",
     "send_webhooks",
+    "waiting_deliveries",
     "webhooks_router",
+    "withhold_deliveries",
 ]

@@ -28,11 +28,19 @@ async def admit_administrator(
     except ValidationError as trouble:
         # Only where and what: the text of the whole error holds the password.
         first = trouble.errors()[0]
-        member, message = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        member, message = (
+            first["loc"][0],
+            first["msg"].removeprefix("Value error, ").removeprefix("String should have "),
+        )
         raise MemberInvalid(f"{member}: {message}", field=str(member)) from None
     rules.require_acceptable_password(password)
     developer = await register.new_developer(request, is_verified=True, tos_version=None)
     return replace(developer, is_admin=True, areas=tuple(areas))
+
+
+async def has_administrator(tx: Tx) -> bool:
+    """Whether any account administers the registry."""
+    return await store.has_administrator(tx)
 
 
 async def create_administrator(tx: Tx, administrator: store.NewDeveloper) -> int:

@@ -167,7 +167,9 @@ async def finish_login(
     return _logged_in(opened, tokens, config)
 
 
-@router.post("/refresh", responses=problems(RefreshTokenRefused, Invalid, BodyInvalid))
+@router.post(
+    "/refresh", operation_id="refresh_session", responses=problems(RefreshTokenRefused, Invalid, BodyInvalid)
+)
 async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Public) -> TokenPairOut:
     """Exchange a refresh token for a new pair. A token used twice ends its session."""
     opened = await db.act(lambda tx: sessions.refresh(tx, body.refresh_token))

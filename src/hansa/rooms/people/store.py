@@ -177,11 +177,13 @@ async def add_verification_link(tx: Tx, developer_id: int, token_hash: bytes, li
 
 
 async def claim_resend(tx: Tx, developer_id: int, pause_minutes: int) -> bool:
-    """Whether another verification mail is due; of several askers at once only one is told so."""
+    """Whether another verification mail is due, counted from the last one; registration mails the first.
+
+    True for one of several requests at the same moment.
+    """
     claimed = await tx.fetchval(
         "UPDATE people_developer SET verification_resent_at = now() WHERE id = $1"
-        " AND (verification_resent_at IS NULL"
-        " OR verification_resent_at <= now() - make_interval(mins => $2)) RETURNING true",
+        " AND coalesce(verification_resent_at, created_at) <= now() - make_interval(mins => $2) RETURNING true",
         developer_id,
         pause_minutes,
     )
@@ -372,3 +374,9 @@ async def developer_in_session(
         expires_at,
     )
     return Developer(**{**row, "areas": frozenset(row["areas"])}) if row else None
+
+
+async def has_administrator(tx: Tx) -> bool:
+    """Whether any account administers the registry."""
+    found: bool = await tx.fetchval("SELECT EXISTS (SELECT 1 FROM people_developer WHERE is_admin)")
+    return found

@@ -41,6 +41,6 @@ async def mail_link(tx: Tx, seal: Seal, developer_id: int, *, to: str, name: str
 
 
 async def mail_link_if_due(tx: Tx, seal: Seal, account: store.Account, base_url: str) -> None:
-    """Mail a link again, unless one was mailed again in the last five minutes."""
+    """Mail a link again, unless one was mailed in the last five minutes."""
     if await store.claim_resend(tx, account.id, RESEND_PAUSE_MINUTES):
         await mail_link(tx, seal, account.id, to=account.email, name=account.name, base_url=base_url)

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from hansa.doors.serve import listen
+from hansa.doors.listening import listen
 from hansa.rooms.catalogue import probe_due
 from hansa.rooms.catalogue.pulls.records import Interface
 from hansa.rooms.catalogue.pulls.rules import recheck_pause

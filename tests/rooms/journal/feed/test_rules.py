@@ -1,21 +1,9 @@
-"""Which channels an event is told on, and how much of it is kept."""
-
-from uuid import uuid4
+"""Which channels an event is told on."""
 
 import pytest
 
 from hansa.rooms.journal.feed.errors import ChannelNeedsCredential, ChannelRefused, OriginRefused
-from hansa.rooms.journal.feed.messages import LiveEvent
-from hansa.rooms.journal.feed.ring import Ring
 from hansa.rooms.journal.feed.rules import Channel, Follower, channel_for, keys_of, require_own_origin
-
-
-def event(number: int, *keys: str) -> LiveEvent:
-    return LiveEvent(id=uuid4(), sequence=number, keys=keys, record=b"{}", frame=b"")
-
-
-def sequences(ring: Ring, key: str) -> list[int]:
-    return [event.sequence for event in ring.latest(key)]
 
 
 def test_a_balance_event_is_filed_under_every_account_that_it_moves():
@@ -55,25 +43,6 @@ def test_the_channel_of_another_agent_is_refused_and_without_a_credential_every_
             channel_for(follower, name)
     with pytest.raises(ChannelNeedsCredential):
         channel_for(Follower(), name)
-
-
-def test_the_ring_replays_the_latest_fifteen_the_oldest_first():
-    ring = Ring(400)
-    for number in range(40):
-        ring.add(event(number, "events:all", "agent:a" if number % 2 else "agent:b"))
-    assert sequences(ring, "events:all") == list(range(25, 40))
-    assert sequences(ring, "agent:a") == list(range(11, 40, 2))
-    assert sequences(ring, "agent:c") == []
-
-
-def test_an_agents_events_leave_with_the_ring_and_those_of_a_type_stay():
-    ring = Ring(3)
-    ring.add(event(0, "events:all", "events:Rare", "agent:a"))
-    for number in range(1, 5):
-        ring.add(event(number, "events:all", "agent:b"))
-    assert sequences(ring, "agent:a") == []
-    assert sequences(ring, "agent:b") == [2, 3, 4]
-    assert sequences(ring, "events:Rare") == [0]
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,10 @@ class EmbeddedPostgres:
         try:
             self._claim = await asyncio.to_thread(self._claim_data_directory)
         except OSError as error:
-            raise EmbeddedPostgresFailed(f"The data directory cannot be used: {error}.") from error
+            reason = (error.strerror or str(error)).lower()
+            raise EmbeddedPostgresFailed(
+                f"HANSA_DATA_DIR={str(self._layout.data_dir)!r} cannot be used: {reason}"
+            ) from error
 
     def _claim_data_directory(self) -> Claim:
         cluster.prepare_data_directory(self._layout)

@@ -1,5 +1,6 @@
 """Take an agent's workload identity away and give it back, as its suspension begins and ends."""
 
+from collections.abc import Collection
 from typing import Literal
 
 from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
@@ -25,3 +26,8 @@ async def restore_mtls(tx: Tx, did: str) -> Literal["enrolled", "not_enrolled"]:
         return "not_enrolled"
     await journal.append(tx, AgentMtlsEnrolled(did=did, spiffe_id=spiffe_id))
     return "enrolled"
+
+
+async def identities_ended(tx: Tx, spiffe_ids: Collection[str]) -> set[str]:
+    """Those of these identities of agents whose certificates are trusted no longer."""
+    return await store.ended_among(tx, spiffe_ids)

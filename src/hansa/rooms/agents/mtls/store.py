@@ -4,6 +4,7 @@ Enrolment holds the agent's row, as suspension does: a certificate is issued bef
 or not at all.
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 
 import asyncpg
@@ -45,6 +46,8 @@ SELECT spiffe_id, ended_at AS revoked_at FROM agents_mtls
 WHERE status = 'revoked' OR (status = 'disabled' AND expires_at > now()) ORDER BY ended_at, agent_id
 """
 
+_ENDED_AMONG = "SELECT spiffe_id FROM agents_mtls WHERE spiffe_id = ANY($1) AND status <> 'enrolled'"
+
 
 async def lock_enrolment(tx: Tx, did: str) -> str | None:
     """The status of an agent's identity, locked, or None when it never had one."""
@@ -75,6 +78,12 @@ async def restore(tx: Tx, did: str) -> str | None:
     """Enrol again what was revoked and return its SPIFFE id; None when nothing was."""
     spiffe_id: str | None = await tx.fetchval(_RESTORE, did)
     return spiffe_id
+
+
+async def ended_among(tx: Tx, spiffe_ids: Collection[str]) -> set[str]:
+    """Those of the identities that were given up or revoked."""
+    rows = await tx.fetch(_ENDED_AMONG, list(spiffe_ids))
+    return {row["spiffe_id"] for row in rows}
 
 
 async def ended(tx: Tx) -> list[EndedIdentity]:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -27,8 +27,6 @@ XML_ANSWER: dict[int | str, dict[str, Any]] = {200: {"content": {XML: {"schema":
 TEXT_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
 }
-LD_JSON = "application/ld+json"
-
 router = APIRouter(
     tags=["front doors"],
     route_class=GuardedRoute,
@@ -37,10 +35,17 @@ router = APIRouter(
 )
 
 
+class LinkedData(JSONResponse):
+    """A document of linked data."""
+
+    media_type = "application/ld+json"
+
+
 @router.get(
     DESCRIPTIONS_AT,
-    response_class=Response,
-    responses={**TAGGED, 200: {"model": AgentDescriptions, "content": {LD_JSON: {}}}},
+    response_class=LinkedData,
+    response_model=AgentDescriptions,
+    responses=TAGGED,
 )
 async def read_agent_descriptions(
     request: Request,
@@ -53,7 +58,7 @@ async def read_agent_descriptions(
     page = await db.look(lambda tx: described_page(tx, after))
     base = settings.base_url
     told = AgentDescriptions.of(page, after=after, here=base + DESCRIPTIONS_AT, api=base + API)
-    return document(request, told, media_type=LD_JSON, keep=ASK_EACH_TIME)
+    return document(request, told, media_type=LinkedData.media_type, keep=ASK_EACH_TIME)
 
 
 @router.get(CARD_AT, response_model=OwnCard, responses=TAGGED)

@@ -14,6 +14,8 @@ from google.api.field_behavior_pb2 import FieldBehavior, field_behavior
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from hansa.rooms.catalogue import human_readable_id, limits
+from hansa.rooms.catalogue.auth_schemes import NO_CREDENTIAL
+from hansa.rooms.catalogue.completion import FLAGS
 from hansa.rooms.catalogue.form import CARD_MESSAGE, check_peer_card
 from hansa.rooms.catalogue.shape import FREE_FORM
 
@@ -25,8 +27,9 @@ TEXT_MAX = 2 * limits.VALUES_MAX
 DEPTH_MAX = 30
 # The official types hold numbers as doubles.
 INTEGER_MAX = 2**53
-SECURITY = ("securitySchemes", "securityRequirements", "security")
-OLD_HALF = ("url", "preferredTransport", "protocolVersion")
+SECURITY = ("securitySchemes", "securityRequirements", "security", "authSchemes")
+WITHOUT_CREDENTIAL = {"authSchemes": [{"scheme": NO_CREDENTIAL}]}
+OLD_HALF = ("url", "preferredTransport", "protocolVersion", "agentVersion")
 SECURITY_REMEMBERED = 1024
 
 # This runs for every card of a page: plain loops here, where `all(...)` would take twice the time.
@@ -43,6 +46,7 @@ _PROBE = {
     "url": "https://example.org",
     "preferredTransport": "JSONRPC",
     "protocolVersion": "1.0",
+    "agentVersion": "1",
     "capabilities": {},
     "defaultInputModes": ["text/plain"],
     "defaultOutputModes": ["text/plain"],
@@ -53,14 +57,30 @@ _PROBE_SKILL = {"id": "probe", "name": "Probe", "description": "Nothing.", "tags
 def is_plain(card: dict[str, Any]) -> bool:
     """Whether the whole judgement would take the card, and leave it as it is."""
     return (
-        "supportsAuthenticatedExtendedCard" not in card
-        and all(isinstance(card.get(member), str) for member in OLD_HALF)
+        all(isinstance(card.get(member), str) for member in OLD_HALF)
+        and isinstance(card.get("authSchemes"), list)
+        and not _has_flags(card)
+        and _names_its_provider(card)
         and human_readable_id.is_well_formed(card.get("humanReadableId"))
         and _is_a2a(card)
         and not any(limits.count_troubles(card))
         and _texts_are_plain(card)
         and _security_is_sound(card)
     )
+
+
+def _has_flags(card: dict[str, Any]) -> bool:
+    """Whether the card states an ability that the two forms call by different names."""
+    capabilities = card.get("capabilities")
+    return "supportsAuthenticatedExtendedCard" in card or (
+        isinstance(capabilities, dict)
+        and any(capabilities.get(new[-1]) is True or old[-1] in capabilities for old, new in FLAGS)
+    )
+
+
+def _names_its_provider(card: dict[str, Any]) -> bool:
+    provider = card.get("provider")
+    return not isinstance(provider, dict) or provider.get("name") is not None
 
 
 def _texts_are_plain(card: dict[str, Any]) -> bool:
@@ -114,7 +134,7 @@ def _security_is_sound(card: dict[str, Any]) -> bool:
         for skill in card["skills"]
         if not skill.keys().isdisjoint(SECURITY)
     ]
-    return not (said or skills) or _security_verdict(json.dumps([said, skills]))
+    return (said == WITHOUT_CREDENTIAL and not skills) or _security_verdict(json.dumps([said, skills]))
 
 
 @lru_cache(maxsize=SECURITY_REMEMBERED)

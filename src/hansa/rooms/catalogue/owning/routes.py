@@ -40,6 +40,7 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
 
 @router.post(
     "/agent-cards/",
+    operation_id="create_card",
     status_code=201,
     response_model=CardOut,
     responses=problems(
@@ -77,6 +78,7 @@ async def create(
 
 @router.put(
     "/agent-cards/{card_id}",
+    operation_id="change_card",
     response_model=CardOut,
     responses=problems(
         Unauthorized,
@@ -141,6 +143,7 @@ async def set_listing(
 
 @router.delete(
     "/agent-cards/{card_id}",
+    operation_id="delete_card",
     status_code=204,
     responses=problems(Unauthorized, DeveloperSuspended, CardNotYours, CardUnknown, PreconditionFailed),
 )

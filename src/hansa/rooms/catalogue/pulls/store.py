@@ -92,6 +92,18 @@ _NOT_ALIVE = """
 UPDATE catalogue_card SET liveness = $2, liveness_checked_at = clock_timestamp() WHERE id = $1 AND liveness <> $2
 """
 
+_HEARTBEAT = f"""
+UPDATE catalogue_card SET liveness = 'alive', last_alive_at = clock_timestamp(), liveness_checked_at = clock_timestamp()
+WHERE did = $1 AND source_registry IS NULL AND status = 'active'
+  AND (liveness <> 'alive' OR coalesce(last_alive_at, '-infinity') < now() - {OBSERVED_ANEW_AFTER})
+"""  # noqa: S608
+
+_HEARTBEAT_AGAIN = """
+UPDATE catalogue_card SET liveness_checked_at = clock_timestamp()
+WHERE did = $1 AND source_registry IS NULL AND status = 'active'
+  AND liveness_checked_at < clock_timestamp() - interval '10 seconds'
+"""
+
 _CHECKED = "UPDATE catalogue_card SET liveness_checked_at = clock_timestamp() WHERE id = $1"
 
 _CYCLE = """
@@ -197,6 +209,12 @@ async def stamp_liveness(tx: Tx, card_id: int, state: str) -> None:
     )
     if written == "UPDATE 0":
         await tx.execute(_CHECKED, card_id)
+
+
+async def stamp_heartbeat(tx: Tx, did: str) -> None:
+    """Show on the card of an own agent that it sent a heartbeat."""
+    if await tx.execute(_HEARTBEAT, did) == "UPDATE 0":
+        await tx.execute(_HEARTBEAT_AGAIN, did)
 
 
 async def cycle(tx: Tx, interval_seconds: int) -> Cycle:

@@ -157,10 +157,13 @@ class SearchIndex:
 
 
 def _claim(directory: Path) -> tuple[int, Path]:
-    """The first directory that no other process has, and its lock."""
+    """The first directory that no other process has, and its lock. Nobody else may read what unlisted cards say."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # One that an earlier version made is open to all.
+    directory.chmod(0o700)
     for number in range(SLOTS_MAX):
         home = directory / str(number)
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, exist_ok=True)
         lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -176,5 +179,5 @@ def _index_in(directory: Path, *, keep: bool) -> tantivy.Index:
     if not keep:
         with suppress(FileNotFoundError):
             shutil.rmtree(directory)
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(mode=0o700, exist_ok=True)
     return tantivy.Index(schema(), path=str(directory), reuse=keep)

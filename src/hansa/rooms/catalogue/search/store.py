@@ -37,7 +37,7 @@ _CHANGED = "SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1"
 # A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
 _GROUND = """
 SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS ground, now() AS moment,
-  pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon
+  plumbing_oldest_open() AS horizon
 FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
 """
 

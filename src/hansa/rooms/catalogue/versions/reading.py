@@ -1,21 +1,33 @@
-"""Read what a card said before."""
+"""Read the documents that a card had. The history of a withdrawn card is readable by its owner only."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.catalogue.errors import CardVersionUnknown
+from hansa.rooms.catalogue.errors import CardUnknown, CardVersionUnknown
 from hansa.rooms.catalogue.reading import card_of
+from hansa.rooms.catalogue.records import Card
 
 from . import store
 from .records import CardVersion
 
 
-async def history_of(tx: Tx, key: str) -> list[CardVersion]:
-    """The versions of the card with that UUID, DID or number, the newest first. Raises: CardUnknown."""
-    return await store.history(tx, (await card_of(tx, key)).card_id)
+async def history_of(tx: Tx, key: str, reader: int | None) -> list[CardVersion]:
+    """The versions of the card with that UUID, DID or number, the newest first. Raises: CardUnknown.
+
+    `reader` is the id of the developer asking, or None.
+    """
+    return await store.history(tx, (await _readable_card(tx, key, reader)).card_id)
 
 
-async def version_of(tx: Tx, key: str, version: int) -> CardVersion:
+async def version_of(tx: Tx, key: str, version: int, reader: int | None) -> CardVersion:
     """One version of that card, with its document. Raises: CardUnknown, CardVersionUnknown."""
-    found = await store.one_version(tx, (await card_of(tx, key)).card_id, version)
+    found = await store.one_version(tx, (await _readable_card(tx, key, reader)).card_id, version)
     if found is None:
         raise CardVersionUnknown
     return found
+
+
+async def _readable_card(tx: Tx, key: str, reader: int | None) -> Card:
+    card = await card_of(tx, key)
+    is_owner = reader is not None and card.developer_id == reader
+    if card.is_withdrawn and not is_owner:
+        raise CardUnknown
+    return card

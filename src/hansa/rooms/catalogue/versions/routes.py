@@ -1,11 +1,11 @@
-"""HTTP doors of the versions of a card. They are public, as the card is to whoever has its key."""
+"""The versions of a card over HTTP: public while the card stands, readable by the owner only once it is withdrawn."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, maybe_developer_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
@@ -16,27 +16,39 @@ from .schemas import CardVersionOut, CardVersionsOut, CardVersionWithDataOut
 
 VERSION_MAX = 2**31 - 1
 
+MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
+
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
-@router.get("/agent-cards/{card_id}/versions", responses=problems(CardUnknown))
-async def read_versions(_: Public, db: Db, card_id: str) -> CardVersionsOut:
-    """Which documents a card had, and since when."""
-    found = await db.read(lambda tx: history_of(tx, card_id))
+@router.get(
+    "/agent-cards/{card_id}/versions", openapi_extra=CREDENTIAL_OPTIONAL, responses=problems(CardUnknown)
+)
+async def read_versions(reader: MaybeReader, db: Db, card_id: str) -> CardVersionsOut:
+    """Which documents a card had, and since when. Of a withdrawn card only its owner reads them, others get 404."""
+    found = await db.read(lambda tx: history_of(tx, card_id, _id_of(reader)))
     return CardVersionsOut(versions=[CardVersionOut.of(version) for version in found])
 
 
-@router.get("/agents/{did}/versions", responses=problems(CardUnknown))
-async def read_versions_of_agent(_: Public, db: Db, did: str) -> CardVersionsOut:
-    """Which documents the card of an agent had, and since when."""
-    found = await db.read(lambda tx: history_of(tx, did))
+@router.get("/agents/{did}/versions", openapi_extra=CREDENTIAL_OPTIONAL, responses=problems(CardUnknown))
+async def read_versions_of_agent(reader: MaybeReader, db: Db, did: str) -> CardVersionsOut:
+    """Which documents the card of an agent had, and since when; as by the card."""
+    found = await db.read(lambda tx: history_of(tx, did, _id_of(reader)))
     return CardVersionsOut(versions=[CardVersionOut.of(version) for version in found])
 
 
-@router.get("/agent-cards/{card_id}/versions/{version}", responses=problems(CardUnknown, CardVersionUnknown))
+@router.get(
+    "/agent-cards/{card_id}/versions/{version}",
+    openapi_extra=CREDENTIAL_OPTIONAL,
+    responses=problems(CardUnknown, CardVersionUnknown),
+)
 async def read_version(
-    _: Public, db: Db, card_id: str, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
+    reader: MaybeReader, db: Db, card_id: str, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
 ) -> CardVersionWithDataOut:
-    """What a card said in one of its versions."""
-    found = await db.read(lambda tx: version_of(tx, card_id, version))
+    """The document of a card in one of its versions; of a withdrawn card for its owner only."""
+    found = await db.read(lambda tx: version_of(tx, card_id, version, _id_of(reader)))
     return CardVersionWithDataOut.of(found)
+
+
+def _id_of(reader: Developer | None) -> int | None:
+    return reader.id if reader else None

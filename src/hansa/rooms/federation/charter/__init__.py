@@ -1,7 +1,7 @@
 """The charter: the keys that stand for the registry."""
 
 from .errors import KeyDoesNotOpen, KeyUnusable
-from .found import found_keys, require_present_key
+from .found import found_keys, replace_sealed_key, require_present_key
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
@@ -19,6 +19,7 @@ __all__ = [
     "detached_signature",
     "found_keys",
     "registry_id_of",
+    "replace_sealed_key",
     "require_present_key",
     "root_router",
     "rotate_key",

@@ -9,7 +9,8 @@ class KeyDoesNotOpen(Unavailable):
     code = "SIGNING_KEY_SEALED"
     sentence = (
         "The registry's signing key does not open with the sealing key in DIR/keys:"
-        " restore that file, or begin a new key with `hansa keys rotate`."
+        " restore that file, or begin a new key with `hansa keys rotate`; when another process holds the keys, run"
+        " `hansa keys export FILE` there and `hansa keys import FILE` here."
     )
 
 

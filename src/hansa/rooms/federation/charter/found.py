@@ -24,6 +24,15 @@ async def found_keys(tx: Tx, settings: Settings, seal: Seal) -> None:
     await begin_key(tx, settings, seal, Ed25519PrivateKey.generate())
 
 
+async def replace_sealed_key(tx: Tx, settings: Settings, seal: Seal) -> None:
+    """Begin another key where the present one was sealed under a sealing key that is lost."""
+    await store.lock_keys(tx)
+    try:
+        await require_present_key(tx, seal)
+    except KeyDoesNotOpen:
+        await begin_key(tx, settings, seal, Ed25519PrivateKey.generate())
+
+
 async def require_present_key(tx: Tx, seal: Seal) -> None:
     """Raises: KeyDoesNotOpen."""
     present = await store.present(tx)

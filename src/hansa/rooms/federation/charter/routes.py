@@ -13,7 +13,7 @@ from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
 
 from .reading import all_keys, published_keys
 from .rotate import rotate_as_administrator
-from .schemas import RegistryJwks, RegistryKeyHistory, RotatedKey, RotateKeyIn
+from .schemas import RegistryJwks, RegistryKeyHistory, RegistryKeyRotationIn, RotatedKey
 
 CACHED = "public, max-age=300, stale-while-revalidate=600"
 
@@ -53,7 +53,11 @@ async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryK
     responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid),
 )
 async def rotate_registry_signing_key(
-    administrator: Administrator, db: Db, settings: Config, seal: Sealing, body: RotateKeyIn | None = None
+    administrator: Administrator,
+    db: Db,
+    settings: Config,
+    seal: Sealing,
+    body: RegistryKeyRotationIn | None = None,
 ) -> RotatedKey:
     """Sign with a new key from now on, in every process. The key before stays in the key set for seven days."""
     reason = body.reason if body else None

@@ -65,7 +65,7 @@ class RegistryKeyHistory(BaseModel):
         return cls(keys=[PastRegistryJwk.of(key) for key in keys])
 
 
-class RotateKeyIn(BaseModel):
+class RegistryKeyRotationIn(BaseModel):
     """Why the key is rotated; kept in the audit log."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)] | None = None

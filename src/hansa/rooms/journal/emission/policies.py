@@ -8,6 +8,7 @@ from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.journal.append import append
+from hansa.rooms.journal.store import write_registry_did
 
 from . import rules, store
 
@@ -37,12 +38,15 @@ async def change_policy(
     return policy
 
 
-async def settle_policies(tx: Tx, *, fail_closed: bool) -> None:
+async def settle_policies(tx: Tx, *, fail_closed: bool, registry_did: str) -> None:
     """Give every event type of this version its policy where it has none, and write what becomes of other events.
 
-    Every process does so when it starts; the last one decides.
+    A policy that was set before its type had to be recorded always is corrected. Every process does so when it starts;
+    the last one decides. `registry_did` is the account of facts about the registry itself.
     """
+    await write_registry_did(tx, registry_did)
     await store.write_missing(tx, rules.first_policies())
+    await store.correct_required(tx, rules.always_recorded())
     await store.write_default(tx, admitted=not fail_closed)
 
 

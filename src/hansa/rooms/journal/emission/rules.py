@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from hansa.foundation.events import event_types
+from hansa.foundation.events import ALWAYS_RECORDED_LATER, event_types
 
 from .errors import EmissionRequired
+
+Side: TypeAlias = Literal["emit_from_teg", "emit_from_registry"]
 
 FOLDED = frozenset({"LedgerBalanceChanged", "ProjectionSnapshot"})
 
@@ -32,7 +34,10 @@ class Policy:
 
 def first_policies() -> dict[str, Rule]:
     """What is said of each event type before anybody changes it: its own side may record it."""
-    return {
+    later = dict.fromkeys(
+        ALWAYS_RECORDED_LATER, Rule(emit_from_teg=True, emit_from_registry=True, skip_in_projection=True)
+    )
+    return later | {
         kind.__name__: Rule(
             emit_from_teg=True if kind.source == "ledger" else None,
             emit_from_registry=kind.source != "ledger",
@@ -45,12 +50,24 @@ def first_policies() -> dict[str, Rule]:
 def changed(event_type: str, before: Rule, change: Mapping[str, Any]) -> Rule:
     """The rule after a change; members that the change does not name stay. Raises: EmissionRequired."""
     after = replace(before, **change)
-    kind = next((kind for kind in event_types() if kind.__name__ == event_type), None)
-    if kind is None or not kind.is_always_recorded:
-        return after
-    admitted = after.emit_from_teg if kind.source == "ledger" else after.emit_from_registry
-    if admitted is not True:
+    required = required_sides(event_type)
+    if any(getattr(after, side) is not True for side in required):
         raise EmissionRequired(f"{event_type} cannot be switched off.")
-    if after.skip_in_projection and not before.skip_in_projection:
+    if required and after.skip_in_projection and not before.skip_in_projection:
         raise EmissionRequired(f"{event_type} cannot be left out of projections.")
     return after
+
+
+def required_sides(event_type: str) -> tuple[Side, ...]:
+    """The sides whose events of this type are always recorded."""
+    if event_type in ALWAYS_RECORDED_LATER:
+        return ("emit_from_teg", "emit_from_registry")
+    kind = next((kind for kind in event_types() if kind.__name__ == event_type), None)
+    if kind is None or not kind.is_always_recorded:
+        return ()
+    return ("emit_from_teg",) if kind.source == "ledger" else ("emit_from_registry",)
+
+
+def always_recorded() -> dict[str, tuple[Side, ...]]:
+    """Every event type that no policy may switch off, with the sides that record it."""
+    return {name: sides for name in first_policies() if (sides := required_sides(name))}

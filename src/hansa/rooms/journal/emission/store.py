@@ -6,7 +6,7 @@ import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import Policy, Rule
+from .rules import Policy, Rule, Side
 
 _COLUMNS = "event_type, emit_from_teg, emit_from_registry, skip_in_projection, updated_at"
 
@@ -19,6 +19,12 @@ WHERE event_type = $1 RETURNING {_COLUMNS}
 _WRITE_MISSING = """
 INSERT INTO journal_emission_policy (event_type, emit_from_teg, emit_from_registry, skip_in_projection)
 VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+"""
+
+_CORRECT = """
+UPDATE journal_emission_policy SET emit_from_teg = $2 OR emit_from_teg, emit_from_registry = $3 OR emit_from_registry,
+  updated_at = now()
+WHERE event_type = $1 AND ($2 AND emit_from_teg IS NOT TRUE OR $3 AND emit_from_registry IS NOT TRUE)
 """
 
 
@@ -68,6 +74,14 @@ async def write_missing(tx: Tx, policies_wanted: Mapping[str, Rule]) -> None:
             (event_type, rule.emit_from_teg, rule.emit_from_registry, rule.skip_in_projection)
             for event_type, rule in policies_wanted.items()
         ],
+    )
+
+
+async def correct_required(tx: Tx, required: Mapping[str, tuple[Side, ...]]) -> None:
+    """Switch on what these types must record, where a policy says otherwise."""
+    await tx.executemany(
+        _CORRECT,
+        [(name, "emit_from_teg" in sides, "emit_from_registry" in sides) for name, sides in required.items()],
     )
 
 

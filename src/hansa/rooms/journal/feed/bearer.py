@@ -67,6 +67,8 @@ class Bearer:
         self._gate = gate
         self._owned_among = owned_among
         self._token = token
+        self.did: str | None = None
+        """The DID of the holder when it is an agent; known once judged."""
 
     async def judge(self, channels: Collection[str] = ()) -> rules.Follower:
         """Who it is now, as far as these channels ask. Raises: Unauthorized, Forbidden, Unavailable."""
@@ -74,6 +76,7 @@ class Bearer:
             return rules.Follower()
         caller = await self._gate.either(self._runtime, self._token)
         if isinstance(caller, Agent):
+            self.did = caller.did
             return rules.Follower(is_known=True, did=caller.did)
         return rules.Follower(is_known=True, owned=await self._owned_by(caller.id, channels))
 

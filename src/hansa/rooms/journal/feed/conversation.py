@@ -15,7 +15,7 @@ from .errors import ActionUnknown, ChannelRefused, ChannelUnknown, MessageTooLar
 from .live_feed import LiveFeed
 from .messages import message, refusal
 from .reader import Reader
-from .ring import REPLAYED
+from .replays import REPLAYED
 
 MESSAGE_MAX_BYTES = 4096
 SILENT_SECONDS = 25.0
@@ -77,7 +77,7 @@ class Conversation:
             if name is None:
                 raise ChannelUnknown
             follower = await self._bearer.judge([name]) if rules.is_private(name) else rules.Follower()
-            self._feed.subscribe(self._reader, rules.channel_for(follower, name))
+            await self._feed.subscribe(self._reader, rules.channel_for(follower, name))
         elif action == "unsubscribe":
             if name is None:
                 raise ChannelUnknown

@@ -27,9 +27,6 @@ PACE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.5
 LINGER_SECONDS = 5.0
 """How long the journal is followed after the last socket left."""
-SEED_DEPTH = 20_000
-"""How many events are looked through for the newest of each type when the process starts."""
-
 Tell = Callable[[Sequence[StoredEvent]], None]
 
 _log = structlog.get_logger()
@@ -38,20 +35,22 @@ _log = structlog.get_logger()
 class Follower:
     """The reader of one process, for as long as it is `wanted` and a little longer.
 
-    `seed` gets the newest events once, `tell` each later batch; `rest` ends that, and the next want begins with a seed.
+    `begin` is called when following begins, then `tell` with each batch; `rest` ends that, and the next want begins anew.
     """
 
-    def __init__(
-        self, dsn: str, *, seed: Tell, tell: Tell, rest: Callable[[], None], ring: int, of_each_type: int
-    ) -> None:
+    def __init__(self, dsn: str, *, begin: Callable[[], None], tell: Tell, rest: Callable[[], None]) -> None:
         self.wanted = asyncio.Event()
         self._dsn = dsn
-        self._seed = seed
+        self._begin = begin
         self._tell = tell
         self._rest = rest
-        self._ring = ring
-        self._of_each_type = of_each_type
         self._place: Place | None = None
+
+    @property
+    def place(self) -> Place:
+        """The last place told: every event up to it is committed for good. Only while following."""
+        assert self._place is not None
+        return self._place
 
     async def run(self) -> None:
         """Follow until cancelled, through every outage of the database."""
@@ -73,7 +72,7 @@ class Follower:
             await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _follow(self, connection: Connection, wake: asyncio.Event) -> None:
-        place = self._place or await self._begin(connection)
+        place = self._place or await self._horizon(connection)
         patience = PATIENCE_MIN_SECONDS
         last_wanted = time.monotonic()
         while True:
@@ -96,11 +95,7 @@ class Follower:
                     await wake.wait()
                     patience = PATIENCE_MIN_SECONDS
 
-    async def _begin(self, connection: Connection) -> Place:
-        place = await store.horizon(connection)
-        newest = await store.newest_before(
-            connection, place, ring=self._ring, of_each_type=self._of_each_type, depth=SEED_DEPTH
-        )
-        self._place = place
-        self._seed(newest)
+    async def _horizon(self, connection: Connection) -> Place:
+        place = self._place = await store.horizon(connection)
+        self._begin()
         return place

@@ -1,13 +1,15 @@
-"""The feed of one process: one follower, one ring, and whoever listens."""
+"""The feed of one process: one follower, the replays of its channels, and whoever listens."""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 
+from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.lines import Line
 from hansa.foundation.plumbing.metrics import feed_events_total, feed_sockets
 from hansa.foundation.words.errors import Unavailable
+from hansa.rooms.journal.ledger_readings import LedgerReadings
 from hansa.rooms.journal.store import StoredEvent
 
 from . import rules
@@ -15,7 +17,7 @@ from .errors import TooManyChannels
 from .follower import Follower
 from .messages import LiveEvent, message
 from .reader import Reader
-from .ring import REPLAYED, Ring
+from .replays import Replays
 
 SOCKETS_MAX = 10_000
 CHANNELS_MAX = 64
@@ -25,16 +27,13 @@ READY_SECONDS = 5.0
 class LiveFeed:
     """Tells each event once to every reader that subscribed to one of its channels.
 
-    Subscribing and telling are steps that nothing interrupts: what a replay ends with and what the live stream begins
-    with meet without a gap and without a repetition.
+    A replay is complete up to the last event told when its reader is entered under the channel, and nothing interrupts
+    the two: what a replay ends with and what the live stream begins with meet without a gap and without a repetition.
     """
 
-    def __init__(self, dsn: str, *, ring: int) -> None:
-        self._follower = Follower(
-            dsn, seed=self._remember, tell=self.tell, rest=self._forget, ring=ring, of_each_type=REPLAYED
-        )
-        self._depth = ring
-        self._ring = Ring(ring)
+    def __init__(self, database: Database, *, frame: str, ledger: LedgerReadings) -> None:
+        self._follower = Follower(database.dsn, begin=self._be_ready, tell=self.tell, rest=self._forget)
+        self._replays = Replays(database, lambda: self._follower.place, frame=frame, ledger=ledger)
         self._ready = asyncio.Event()
         self._readers: defaultdict[str, set[Reader]] = defaultdict(set)
         self._sockets = 0
@@ -78,27 +77,32 @@ class LiveFeed:
             raise Unavailable(retry_after=1) from None
 
     @contextmanager
-    def reading(self, line: Line) -> Iterator[Reader]:
-        """A reader on this line, which leaves every channel at the end."""
-        reader = Reader(line)
+    def reading(self, line: Line, did: str | None) -> Iterator[Reader]:
+        """A reader on this line, which leaves every channel at the end; `did` when an agent reads."""
+        reader = Reader(line, did)
         try:
             yield reader
         finally:
             for channel in list(reader.channels.values()):
                 self.unsubscribe(reader, channel)
 
-    def subscribe(self, reader: Reader, channel: rules.Channel) -> None:
-        """Confirm, replay, and tell from now on. Raises: TooManyChannels."""
+    async def subscribe(self, reader: Reader, channel: rules.Channel) -> None:
+        """Confirm, replay the latest events of the channel from the store, and tell from now on.
+
+        Raises: TooManyChannels, Unavailable.
+        """
         if channel.name not in reader.channels and len(reader.channels) >= CHANNELS_MAX:
             raise TooManyChannels
-        reader.channels[channel.name] = channel
+        latest = await self._replays.latest(channel.key)
+        # From here on nothing is waited for.
+        reader.follow(channel)
         self._readers[channel.key].add(reader)
-        replay = [event.replay_frame for event in self._ring.latest(channel.key)]
-        reader.say(message("subscribed", channel=channel.name), *replay)
+        replay = (event.replay_frame_for(reader.agents) for event in latest)
+        reader.say(message("subscribed", channel=channel.name), *filter(None, replay))
 
     def unsubscribe(self, reader: Reader, channel: rules.Channel) -> None:
         """Tell no more of this channel."""
-        reader.channels.pop(channel.name, None)
+        reader.leave(channel)
         readers = self._readers.get(channel.key, set())
         readers.discard(reader)
         if not readers:
@@ -108,8 +112,8 @@ class LiveFeed:
         """Make each event ready once and give every reader its own."""
         for_reader: defaultdict[Reader, list[LiveEvent]] = defaultdict(list)
         for told in events:
-            event = LiveEvent.of(told)
-            self._ring.add(event)
+            event = LiveEvent(told)
+            self._replays.add(event)
             for key in rules.private_keys_stopped_by(told.event_type, told.aggregate_id):
                 for reader in self._readers.get(key, ()):
                     reader.doubted.set()
@@ -120,11 +124,9 @@ class LiveFeed:
         for reader, share in for_reader.items():
             reader.tell(share)
 
-    def _remember(self, events: Sequence[StoredEvent]) -> None:
-        for event in events:
-            self._ring.add(LiveEvent.of(event))
+    def _be_ready(self) -> None:
         self._ready.set()
 
     def _forget(self) -> None:
         self._ready.clear()
-        self._ring = Ring(self._depth)
+        self._replays.forget()

@@ -1,6 +1,5 @@
 """What the feed says, framed for the wire."""
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,37 +7,55 @@ import msgspec
 
 from hansa.foundation.plumbing.lines import text_frame
 from hansa.foundation.words.errors import Refused
+from hansa.rooms.journal.audience import seen_by
+from hansa.rooms.journal.parties import parties_of
 from hansa.rooms.journal.schemas import EventRecord
 from hansa.rooms.journal.store import StoredEvent
 
 from . import rules
 
 
-@dataclass(frozen=True, eq=False)
 class LiveEvent:
-    """An event made ready once, for all who follow it; `record` is its JSON."""
+    """An event for all who follow it, made ready once for the public and once for each set of parties that read it."""
 
-    id: UUID
-    sequence: int
-    keys: tuple[str, ...]
-    record: bytes
-    frame: bytes
-
-    @classmethod
-    def of(cls, event: StoredEvent) -> "LiveEvent":
-        """The event as it is told."""
-        record = EventRecord.model_validate(event).model_dump_json().encode()
-        return cls(
-            id=event.id,
-            sequence=event.sequence,
-            keys=rules.keys_of(event.event_type, event.aggregate_id, event.data),
-            record=record,
-            frame=text_frame(b'{"type":"event","event":' + record + b"}"),
-        )
+    def __init__(self, event: StoredEvent) -> None:
+        self.id: UUID = event.id
+        self.sequence = event.sequence
+        self.keys = rules.keys_of(event.event_type, event.aggregate_id, event.data)
+        self._event = event
+        self._parties = frozenset(parties_of(event.event_type, event.aggregate_id, event.data))
+        self._records: dict[frozenset[str], bytes | None] = {}
+        self._frames: dict[frozenset[str], bytes] = {}
 
     @property
-    def replay_frame(self) -> bytes:
-        return text_frame(b'{"type":"event","replay":true,"event":' + self.record + b"}")
+    def is_public(self) -> bool:
+        """Whether anyone may see it, in part at least."""
+        return bool(self.frame_for(frozenset()))
+
+    def frame_for(self, agents: frozenset[str]) -> bytes:
+        """The live message to a reader who owns these agents; empty when the event is not shown to it."""
+        own = agents & self._parties
+        frame = self._frames.get(own)
+        if frame is None:
+            record = self._record_for(own)
+            frame = b"" if record is None else text_frame(b'{"type":"event","event":' + record + b"}")
+            self._frames[own] = frame
+        return frame
+
+    def replay_frame_for(self, agents: frozenset[str]) -> bytes:
+        """The same as a message of a replay."""
+        record = self._record_for(agents & self._parties)
+        return (
+            b"" if record is None else text_frame(b'{"type":"event","replay":true,"event":' + record + b"}")
+        )
+
+    def _record_for(self, own: frozenset[str]) -> bytes | None:
+        if own not in self._records:
+            shown = seen_by(self._event, own)
+            self._records[own] = (
+                None if shown is None else EventRecord.model_validate(shown).model_dump_json().encode()
+            )
+        return self._records[own]
 
 
 def message(kind: str, **members: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hansa.foundation.plumbing.lines import Line
 from hansa.foundation.plumbing.metrics import feed_messages_total, feed_readers_dropped_total
@@ -13,6 +13,9 @@ from .messages import LiveEvent, resync
 WAITING_MAX_MESSAGES = 1000
 WAITING_MAX_BYTES = 1 << 20
 CHUNK_MESSAGES = 64
+CHUNK_BYTES = 32 << 10
+"""What is on its way to one reader is a copy of its own; what waits is shared by all."""
+AT_ONCE_BYTES = 64 << 10
 
 
 class Reader:
@@ -22,8 +25,10 @@ class Reader:
     dropped, one last message says where it stood, and its socket ends.
     """
 
-    def __init__(self, line: Line) -> None:
-        self.channels: dict[str, rules.Channel] = {}
+    def __init__(self, line: Line, did: str | None = None) -> None:
+        self._did = did
+        self._channels: dict[str, rules.Channel] = {}
+        self._agents = frozenset() if did is None else frozenset({did})
         self.lost = asyncio.Event()
         self.doubted = asyncio.Event()
         """Set when whoever reads may have lost the right to, and with `lost`."""
@@ -37,12 +42,42 @@ class Reader:
         self._settled.set()
         self._spoke = False
 
-    def tell(self, events: Sequence[LiveEvent]) -> None:
-        """Send live events."""
+    @property
+    def channels(self) -> Mapping[str, rules.Channel]:
+        """The channels that are followed, by name."""
+        return self._channels
+
+    @property
+    def agents(self) -> frozenset[str]:
+        """The agents whose events are shown whole: the reader itself, and those whose channels it follows."""
+        return self._agents
+
+    def follow(self, channel: rules.Channel) -> None:
+        """Add a channel."""
+        self._channels[channel.name] = channel
+        self._note_agents()
+
+    def leave(self, channel: rules.Channel) -> None:
+        """Take a channel away."""
+        self._channels.pop(channel.name, None)
+        self._note_agents()
+
+    def _note_agents(self) -> None:
+        followed = (rules.agent_of(channel.key) for channel in self._channels.values())
+        self._agents = frozenset(did for did in (self._did, *followed) if did is not None)
+
+    def tell(self, told: Sequence[LiveEvent]) -> None:
+        """Send live events, as far as they are shown to this reader."""
         if self.lost.is_set():
             return
+        shown = [(event, frame) for event in told if (frame := event.frame_for(self._agents))]
+        if not shown:
+            return
         self._spoke = True
-        if not self._waiting and self._line.write(b"".join(event.frame for event in events)):
+        events = [event for event, _ in shown]
+        frames = b"".join(frame for _, frame in shown)
+        is_small = len(events) == 1 or len(frames) <= AT_ONCE_BYTES
+        if is_small and not self._waiting and self._line.write(frames):
             self._last_told = events[-1]
             feed_messages_total.inc(len(events))
             return
@@ -76,7 +111,7 @@ class Reader:
 
     def _queue(self, messages: Sequence[LiveEvent | bytes]) -> None:
         self._waiting.extend(messages)
-        self._waiting_bytes += sum(len(_frame_of(message)) for message in messages)
+        self._waiting_bytes += sum(len(self._frame_of(message)) for message in messages)
         if len(self._waiting) > WAITING_MAX_MESSAGES or self._waiting_bytes > WAITING_MAX_BYTES:
             self._waiting.clear()
             self.lost.set()
@@ -86,9 +121,14 @@ class Reader:
         self._settled.clear()
 
     def _send_some(self) -> None:
-        taken = [self._waiting.popleft() for _ in range(min(CHUNK_MESSAGES, len(self._waiting)))]
-        frames = b"".join(map(_frame_of, taken))
-        self._waiting_bytes -= len(frames)
+        taken: list[LiveEvent | bytes] = []
+        size = 0
+        while self._waiting and len(taken) < CHUNK_MESSAGES and size < CHUNK_BYTES:
+            taken.append(self._waiting.popleft())
+            size += len(self._frame_of(taken[-1]))
+        frames = b"".join(map(self._frame_of, taken))
+        # A reader that left a private channel meanwhile is shown less than was counted.
+        self._waiting_bytes = self._waiting_bytes - len(frames) if self._waiting else 0
         if self._line.write(frames):
             feed_messages_total.inc(len(taken))
             live = [message for message in taken if isinstance(message, LiveEvent)]
@@ -97,6 +137,5 @@ class Reader:
             self._work.clear()
             self._settled.set()
 
-
-def _frame_of(message: LiveEvent | bytes) -> bytes:
-    return message.frame if isinstance(message, LiveEvent) else message
+    def _frame_of(self, message: LiveEvent | bytes) -> bytes:
+        return message.frame_for(self._agents) if isinstance(message, LiveEvent) else message

@@ -46,5 +46,5 @@ async def follow_events(websocket: WebSocket) -> None:
     bearer = await bearer_of(runtime, state.gate, state.owned_among, given)
     async with feed.place():
         await websocket.accept()
-        with feed.reading(websocket.scope["extensions"][LINE]) as reader:
+        with feed.reading(websocket.scope["extensions"][LINE], bearer.did) as reader:
             await Conversation(websocket, feed, reader, bearer).run(runtime.settings.trust_domain)

@@ -5,18 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from hansa.foundation.events import AgentRevoked, AgentSuspended, LedgerBalanceChanged, event_types
+from hansa.foundation.events import (
+    NOT_EMITTED_YET,
+    AgentRevoked,
+    AgentSuspended,
+    event_types,
+)
+from hansa.rooms.journal.parties import accounts_moved, parties_of
 
 from .errors import ChannelNeedsCredential, ChannelRefused, ChannelUnknown, OriginRefused
 
 EVERYTHING = "events:all"
 BALANCES = "balance:updates"
 OF_TYPE, OF_AGENT, OF_BALANCE = "events:", "agent:", "balance:"
-PARTIES = ("did", "account", "payer", "from", "to")
-"""Members of an event that name an agent. Texts that somebody chose, such as a message, are none of them."""
 
 _STOPPING = frozenset({AgentRevoked.__name__, AgentSuspended.__name__})
-_TYPES = frozenset(kind.__name__ for kind in event_types())
+_TYPES = NOT_EMITTED_YET | {kind.__name__ for kind in event_types()}
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,20 @@ def channel_for(follower: Follower, name: str) -> Channel:
 
 def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tuple[str, ...]:
     """What an event is filed under: everything, its type, each agent it speaks of, each balance it moves."""
-    moved = (
-        [entry["account"] for entry in data["entries"]] if event_type == LedgerBalanceChanged.__name__ else []
-    )
-    named = [data[member] for member in PARTIES if isinstance(data.get(member), str)]
-    agents = dict.fromkeys([aggregate_id, *named, *moved])
     return (
         EVERYTHING,
         OF_TYPE + event_type,
-        *(OF_AGENT + did for did in agents),
-        *(OF_BALANCE + did for did in dict.fromkeys(moved)),
+        *(OF_AGENT + did for did in parties_of(event_type, aggregate_id, data)),
+        *(OF_BALANCE + did for did in accounts_moved(event_type, data)),
     )
+
+
+def agent_of(key: str) -> str | None:
+    """The agent whose events are filed under this key; None for a key of the public."""
+    for prefix in (OF_AGENT, OF_BALANCE):
+        if key.startswith(prefix):
+            return key.removeprefix(prefix)
+    return None
 
 
 def private_keys_stopped_by(event_type: str, did: str) -> tuple[str, ...]:

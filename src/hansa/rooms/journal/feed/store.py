@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
 
 
@@ -34,23 +35,10 @@ class TicketBearer:
     now: datetime
 
 
-_OLDEST_OPEN = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-
 _AFTER = f"""
 SELECT {COLUMNS} FROM journal_event
-WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {_OLDEST_OPEN})
+WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {OLDEST_OPEN})
 ORDER BY xid, seq LIMIT $3
-"""  # noqa: S608
-
-# The newest `ring` events, and the newest few of each type among the newest `depth`.
-_NEWEST = f"""
-WITH numbered AS (
-  SELECT seq, row_number() OVER (ORDER BY seq DESC) AS nth,
-    row_number() OVER (PARTITION BY event_type ORDER BY seq DESC) AS nth_of_type
-  FROM (SELECT seq, event_type FROM journal_event WHERE xid < $1 ORDER BY seq DESC LIMIT $4) newest
-)
-SELECT {COLUMNS} FROM numbered JOIN journal_event USING (seq)
-WHERE nth <= $2 OR nth_of_type <= $3 ORDER BY xid, seq
 """  # noqa: S608
 
 _ADD_TICKET = """
@@ -66,15 +54,8 @@ RETURNING kind, subject, session, bearer_until, clock_timestamp() AS now
 
 async def horizon(tx: Tx) -> Place:
     """The place before the oldest open transaction: whatever stands before it is there to stay."""
-    xid: int = await tx.fetchval(f"SELECT {_OLDEST_OPEN}")
+    xid: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
     return Place(xid, 0)
-
-
-async def newest_before(
-    tx: Tx, place: Place, *, ring: int, of_each_type: int, depth: int
-) -> list[StoredEvent]:
-    """The newest events before `place`, in order."""
-    return stored(await tx.fetch(_NEWEST, place.xid, ring, of_each_type, max(ring, depth)))
 
 
 async def events_after(tx: Tx, place: Place, limit: int) -> list[StoredEvent]:

@@ -1,7 +1,8 @@
 """The SQL of projections.
 
 A ledger event comes after a baseline when its transaction is not visible in the PostgreSQL snapshot in which the
-baseline was read: neither sequence numbers nor clocks tell that.
+baseline was read: neither sequence numbers nor clocks tell that. Such a snapshot means nothing in another database
+cluster: after a restore, projections begin at the first event until a new baseline is written.
 """
 
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import first_position, present_snapshot
 from hansa.foundation.words.money import UNIT, Minor
 from hansa.rooms.journal.ledger_readings import Held
 
@@ -40,14 +42,14 @@ class WrittenEvent:
 _NEWEST_BASELINE = """
 SELECT e.xid, e.data ->> 'position' AS position
 FROM journal_event e LEFT JOIN journal_emission_policy p USING (event_type)
-WHERE e.event_type = 'ProjectionSnapshot' AND NOT coalesce(p.skip_in_projection, false)
+WHERE e.event_type = 'ProjectionSnapshot' AND NOT coalesce(p.skip_in_projection, false) AND e.xid >= $1
   AND e.event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')
 ORDER BY e.xid DESC, e.seq DESC LIMIT 1
 """
 
 _OWN_BASELINE = """
 SELECT id, seq AS sequence FROM journal_event
-WHERE event_type = 'ProjectionSnapshot' AND xid = pg_current_xact_id()::text::bigint
+WHERE event_type = 'ProjectionSnapshot' AND xid = plumbing_position()
   AND event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')
 ORDER BY seq LIMIT 1
 """
@@ -75,13 +77,12 @@ async def read_one_moment(tx: Tx) -> None:
 
 async def present_position(tx: Tx) -> str:
     """The snapshot of this transaction."""
-    position: str = await tx.fetchval("SELECT pg_current_snapshot()::text")
-    return position
+    return await present_snapshot(tx)
 
 
 async def newest_baseline(tx: Tx) -> BaselineMark | None:
-    """The newest baseline that projections begin from."""
-    row = await tx.fetchrow(_NEWEST_BASELINE)
+    """The newest baseline that projections begin from; none that was read in another database cluster."""
+    row = await tx.fetchrow(_NEWEST_BASELINE, await first_position(tx))
     return BaselineMark(**row) if row else None
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.journal.reading_store import FREQUENT, OLDEST_OPEN, RARE, Place
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
 
 
@@ -151,6 +152,15 @@ async def advance(tx: Tx, name: str, event: StoredEvent) -> None:
 async def note_failure(tx: Tx, name: str, turn: Turn, pause_seconds: float) -> None:
     """Count a failure and pause, unless the reactor has gone on since."""
     await tx.execute(_NOTE_FAILURE, name, *turn.place, turn.failures, pause_seconds)
+
+
+async def pass_over(tx: Tx, name: str) -> None:
+    """Move the reactor behind every event there is, without a reaction to any."""
+    await tx.execute(
+        "UPDATE journal_reactor SET (xid, seq) = (SELECT xid, seq FROM journal_event ORDER BY xid DESC, seq DESC LIMIT 1)"
+        " WHERE name = $1 AND EXISTS (SELECT FROM journal_event)",
+        name,
+    )
 
 
 async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, trouble: str) -> None:

@@ -3,6 +3,14 @@
 from .balance_then import BalanceThen, balance_then
 from .errors import MomentInvalid
 from .schemas import AsOf
-from .store import held_balances, keys_of_account
+from .store import count_of_account, held_balances, keys_of_account
 
-__all__ = ["AsOf", "BalanceThen", "MomentInvalid", "balance_then", "held_balances", "keys_of_account"]
+__all__ = [
+    "AsOf",
+    "BalanceThen",
+    "MomentInvalid",
+    "balance_then",
+    "count_of_account",
+    "held_balances",
+    "keys_of_account",
+]

@@ -19,9 +19,26 @@ FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
 WHERE p.account_id = $1 AND p.tx_id <= $2 AND p.bucket = 'liquid' ORDER BY p.tx_id DESC LIMIT 1
 """
 
-_TRANSACTIONS = """
+_NEWER = """
 SELECT DISTINCT p.tx_id FROM ledger_posting p
 WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1) AND p.tx_id > $2 ORDER BY p.tx_id LIMIT $3
+"""
+
+_OLDER = """
+SELECT DISTINCT p.tx_id FROM ledger_posting p
+WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1) AND p.tx_id < $2 ORDER BY p.tx_id DESC LIMIT $3
+"""
+
+_COUNT = """
+SELECT count(*) FROM (SELECT DISTINCT p.tx_id FROM ledger_posting p
+  WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1)) taken_part
+"""
+
+# System accounts pay no fees; of theirs there may be millions.
+_COUNT_FEES = """
+SELECT count(*) FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.id AND p.bucket = 'liquid'
+JOIN ledger_transaction t ON t.id = p.tx_id AND t.payer_id = a.id AND t.fee > 0
+WHERE a.did = $1 AND a.kind = 'agent'
 """
 
 _BALANCES = """
@@ -58,10 +75,17 @@ async def posting_up_to(tx: Tx, account: int, tx_id: int) -> Posting | None:
     return Posting(row["tx_id"], Minor(row["balance_after"]), row["recorded_at"]) if row else None
 
 
-async def keys_of_account(tx: Tx, did: str, frame: str, after: int, limit: int) -> list[journal.AccountKey]:
-    """The event keys of an account's transactions past the transaction `after`, in order."""
-    rows = await tx.fetch(_TRANSACTIONS, did, after, limit)
+async def keys_of_account(
+    tx: Tx, did: str, frame: str, position: int, limit: int, *, newest_first: bool
+) -> list[journal.AccountKey]:
+    """The event keys of an account's transactions after the transaction `position`, or before it, the nearest first."""
+    rows = await tx.fetch(_OLDER if newest_first else _NEWER, did, position, limit)
     return [journal.AccountKey(row["tx_id"], ledger_key(frame, row["tx_id"])) for row in rows]
+
+
+async def count_of_account(tx: Tx, did: str) -> journal.AccountCount:
+    """How many transactions an account takes part in."""
+    return journal.AccountCount(await tx.fetchval(_COUNT, did), await tx.fetchval(_COUNT_FEES, did))
 
 
 async def held_balances(tx: Tx) -> AsyncIterator[journal.Held]:

@@ -22,6 +22,11 @@ async def note_forgotten(tx: Tx, email: str) -> None:
     await store.remember_forgotten(tx, email)
 
 
+async def leave_forgotten_unanswered(tx: Tx) -> None:
+    """Write to none of the addresses that were noted."""
+    await store.forget_all(tx)
+
+
 async def answer_forgotten_passwords(runtime: Runtime) -> None:
     """Write to the owners of the addresses that were noted."""
     while await runtime.database.act(lambda tx: _answer_some(tx, runtime)):

@@ -91,6 +91,11 @@ async def remember_forgotten(tx: Tx, email: str) -> None:
     await tx.execute("INSERT INTO people_forgotten_password (email) VALUES ($1)", email)
 
 
+async def forget_all(tx: Tx) -> None:
+    """Answer none of the addresses that were noted."""
+    await tx.execute("DELETE FROM people_forgotten_password")
+
+
 async def take_forgotten(tx: Tx, count: int) -> list[str]:
     """Addresses that nobody else looks at."""
     rows = await tx.fetch(

@@ -22,7 +22,7 @@ RECOVERIES_PER_ADDRESS = Limit("recovery", 10)
 router = APIRouter(prefix="/2fa", route_class=GuardedRoute)
 
 
-@router.post("/setup", responses=problems(Unauthorized, TwoFactorOn))
+@router.post("/setup", operation_id="set_up_two_factor", responses=problems(Unauthorized, TwoFactorOn))
 async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Sealing) -> SetupOut:
     """Begin two-factor login: a seed for the authenticator app. It counts once the app's first code was verified."""
     app = await db.act(lambda tx: begin_setup(tx, seal, developer, config.registry_name))
@@ -31,6 +31,7 @@ async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Seal
 
 @router.post(
     "/verify",
+    operation_id="verify_two_factor",
     responses=problems(CodeWrong, TwoFactorNotSetUp, TwoFactorOn, Invalid, BodyInvalid, CodesPaused),
 )
 async def verify(body: VerifyIn, developer: CurrentDeveloper, db: Db, seal: Sealing) -> BackupCodesOut:
@@ -43,6 +44,7 @@ async def verify(body: VerifyIn, developer: CurrentDeveloper, db: Db, seal: Seal
 
 @router.post(
     "/disable",
+    operation_id="disable_two_factor",
     responses=problems(
         CodeWrong, WrongPassword, TwoFactorOff, Invalid, BodyInvalid, CodesPaused, TooManyPasswords
     ),

@@ -1,6 +1,7 @@
 """What an owner sees of webhooks."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.waiting import Waiting
 
 from . import store
 from .records import Delivery, Webhook
@@ -10,6 +11,11 @@ from .subscribing import find
 async def webhooks_of(tx: Tx, developer_id: int) -> list[Webhook]:
     """The developer's webhooks, oldest first."""
     return await store.webhooks_of(tx, developer_id)
+
+
+async def waiting_deliveries(tx: Tx) -> Waiting:
+    """The deliveries that still have a try before them."""
+    return await store.waiting_deliveries(tx)
 
 
 async def deliveries_of(

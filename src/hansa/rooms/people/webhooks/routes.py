@@ -93,7 +93,9 @@ async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut
 
 
 @router.post(
-    "/{webhook_id}/rotate-secret", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid)
+    "/{webhook_id}/rotate-secret",
+    operation_id="rotate_webhook_secret",
+    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid),
 )
 async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing) -> RotatedSecretOut:
     """Make a new secret, shown this once. For a day deliveries are signed with the former one too."""

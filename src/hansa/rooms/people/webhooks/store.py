@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.waiting import Waiting
 
 from .records import Delivery, Errand, Lease, Locked, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
@@ -319,8 +320,29 @@ async def release(
     await tx.execute(_RELEASE, webhook_id, consecutive_failures, stopped_by, pause_seconds)
 
 
+async def withhold_pending(tx: Tx, trouble: str) -> int:
+    """End every delivery that waits, as failed; returns how many there were. Their owners may send them again."""
+    await tx.execute("UPDATE people_webhook SET lease = NULL, due_at = NULL")
+    outcome = await tx.execute(
+        "UPDATE people_webhook_delivery SET status = 'failed', next_try_at = NULL, trouble = $1 WHERE status = 'pending'",
+        trouble,
+    )
+    return int(outcome.removeprefix("UPDATE "))
+
+
 async def forget_old(tx: Tx, days: int) -> None:
     """Delete deliveries of long ago, however they ended."""
     await tx.execute(
         "DELETE FROM people_webhook_delivery WHERE created_at < now() - make_interval(days => $1)", days
     )
+
+
+async def waiting_deliveries(tx: Tx) -> Waiting:
+    """What waits for webhooks that are active."""
+    row = await tx.fetchrow(
+        "SELECT count(*) AS count, extract(epoch FROM now() - min(d.created_at))::float8 AS oldest_seconds"
+        " FROM people_webhook w JOIN people_webhook_delivery d ON d.webhook_id = w.id"
+        " WHERE w.is_active AND d.status = 'pending'"
+    )
+    assert row is not None
+    return Waiting(**row)

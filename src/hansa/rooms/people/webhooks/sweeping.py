@@ -1,4 +1,4 @@
-"""What is forgotten of webhooks."""
+"""What is forgotten of webhooks, and what is not sent any more."""
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -8,3 +8,8 @@ from . import rules, store
 async def forget_old_deliveries(tx: Tx) -> None:
     """Delete the deliveries of more than 30 days ago."""
     await store.forget_old(tx, rules.DELIVERIES_KEPT_DAYS)
+
+
+async def withhold_deliveries(tx: Tx) -> int:
+    """Send nothing of what waits in a restored copy: the registry it was copied from may have sent it since."""
+    return await store.withhold_pending(tx, "withheld: the registry was restored from a backup")

@@ -1,0 +1,43 @@
+"""`hansa stop`."""
+
+from typing import Annotated
+
+import typer
+
+from hansa.doors.commands.execution import data_directory, settings_from
+from hansa.doors.commands.options import RUN, AsJson, DataDir, examples
+from hansa.doors.commands.outcome import fail, print_outcome
+
+STOP_SECONDS = 60
+
+app = typer.Typer()
+
+
+@app.command(rich_help_panel=RUN, epilog=examples("hansa stop", "hansa stop --data-dir /srv/hansa"))
+def stop(
+    data_dir: DataDir = None,
+    seconds: Annotated[
+        int, typer.Option("--wait", help="How many seconds to wait for its end.", min=1, max=3600)
+    ] = STOP_SECONDS,
+    as_json: AsJson = False,
+) -> None:
+    """Stop the registry that serves a data directory, and wait until it is gone; exit 1 when none runs."""
+    from hansa.foundation.plumbing.presence import serving_processes, terminate
+
+    directory = data_directory(settings_from(data_dir=data_dir))
+    found = serving_processes(directory)
+    if not found:
+        fail(f"no registry runs in {directory}")
+    for presence in found:
+        try:
+            gone = terminate(directory, presence, seconds=seconds)
+        except PermissionError:
+            fail(f"process {presence.pid} belongs to another account; stop it from that account or as root")
+        if not gone:
+            fail(f"process {presence.pid} still runs after {seconds} s; wait longer with --wait")
+    pids = [presence.pid for presence in found]
+    print_outcome(
+        "\n".join(f"stopped {one.url} (process {one.pid})" for one in found),
+        {"stopped": pids},
+        as_json=as_json,
+    )

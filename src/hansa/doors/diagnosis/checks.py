@@ -1,0 +1,253 @@
+"""The checks of `hansa doctor`: each looks at the facts and returns findings, each with what to do."""
+
+import shutil
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from urllib.parse import urlsplit
+
+import hansa
+from hansa.doors.diagnosis.facts import Facts
+from hansa.foundation.plumbing.settings import misspelt_settings
+
+Severity = Literal["ok", "note", "warning", "problem"]
+
+POSTGRES_MIN = 150000
+DISK_PROBLEM_BYTES = 256 << 20
+DISK_WARNING_BYTES = 2 << 30
+CLOCK_WARNING_SECONDS = 2.0
+QUEUE_WARNING_SECONDS = 600
+AUDIT_MAX_AGE = timedelta(minutes=10)
+CONNECT_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found; `fix` is what to do, empty where there is nothing to do."""
+
+    severity: Severity
+    subject: str
+    message: str
+    fix: str = ""
+
+
+def check(facts: Facts) -> list[Finding]:
+    """The findings of every check, in the order in which they are shown."""
+    return [finding for look in CHECKS for finding in look(facts)]
+
+
+def _versions(facts: Facts) -> Iterator[Finding]:
+    for one in facts.processes:
+        if one.version != hansa.__version__:
+            yield Finding(
+                "warning",
+                "version",
+                f"process {one.pid} runs version {one.version}, installed is {hansa.__version__}",
+                "restart the registry",
+            )
+    if all(one.version == hansa.__version__ for one in facts.processes):
+        yield Finding("ok", "version", f"hansa {hansa.__version__}")
+
+
+def _settings(_: Facts) -> Iterator[Finding]:
+    misspelt = misspelt_settings()
+    for name, meant in misspelt.items():
+        yield Finding("warning", "settings", f"{name} is not a setting", f"rename it to {meant}")
+    if not misspelt:
+        yield Finding("ok", "settings", "every setting has an allowed value")
+
+
+def _process(facts: Facts) -> Iterator[Finding]:
+    if not facts.processes:
+        yield Finding(
+            "note", "process", "the registry is not running", f"hansa serve --data-dir {facts.data_dir}"
+        )
+        return
+    for one in facts.processes:
+        yield Finding("ok", "process", f"process {one.pid} serves {one.url} since {one.started_at}")
+    if facts.answers is not None and not facts.answers.ready:
+        yield Finding(
+            "problem", "readiness", f"not ready: {facts.answers.trouble}", "read the log of the process"
+        )
+    else:
+        yield Finding("ok", "readiness", "ready")
+
+
+def _database(facts: Facts) -> Iterator[Finding]:
+    database = facts.database
+    if database.version is None:
+        is_stopped = database.kind == "embedded" and not facts.processes
+        fix = "" if is_stopped else "start the database, or correct DATABASE_URL"
+        yield Finding(
+            "note" if is_stopped else "problem", "database", f"not reached: {database.trouble}", fix
+        )
+        return
+    if database.version_number < POSTGRES_MIN:
+        yield Finding(
+            "problem",
+            "database",
+            f"PostgreSQL {database.version} is older than 15",
+            "upgrade the server to PostgreSQL 15 or later",
+        )
+    else:
+        yield Finding("ok", "database", f"PostgreSQL {database.version}, {database.kind}")
+    yield from _schema(facts)
+    if database.signing_key_trouble:
+        yield Finding(
+            "problem",
+            "signing key",
+            database.signing_key_trouble,
+            "copy the keys of the registry that made this database into DIR/keys",
+        )
+
+
+def _schema(facts: Facts) -> Iterator[Finding]:
+    present, newest = facts.database.schema, facts.newest_schema
+    if present is None:
+        yield Finding("problem", "schema", "the database holds no registry", "hansa serve makes one")
+    elif present < newest:
+        yield Finding(
+            "warning",
+            "schema",
+            f"the schema is {present}, this version needs {newest}",
+            "start the registry; it migrates the schema",
+        )
+    elif present > newest:
+        yield Finding(
+            "problem",
+            "schema",
+            f"the schema is {present}, newer than {newest} of this version",
+            "install the version of hansa that wrote it",
+        )
+    else:
+        yield Finding("ok", "schema", f"the schema is {present}, that of this version")
+
+
+def _queues(facts: Facts) -> Iterator[Finding]:
+    for queue in facts.database.queues:
+        age = queue.oldest_seconds or 0.0
+        if queue.given_up:
+            yield Finding(
+                "warning",
+                "queue",
+                f"{queue.name}: {queue.given_up} events were given up",
+                "look at GET /api/v1/admin/reactors, and repeat them there once the cause is removed",
+            )
+        elif queue.failures or age > QUEUE_WARNING_SECONDS:
+            yield Finding(
+                "warning",
+                "queue",
+                f"{queue.name}: {queue.waiting} wait, the oldest {age:.0f} s, {queue.failures} failures",
+                "read the log of the process for the cause",
+            )
+        else:
+            yield Finding("ok", "queue", f"{queue.name}: {queue.waiting} wait")
+
+
+def _audit(facts: Facts) -> Iterator[Finding]:
+    audit = facts.answers.audit if facts.answers else None
+    if audit is None:
+        return
+    cycle = audit["last_cycle"]
+    if audit["status"] != "OK":
+        yield Finding(
+            "problem",
+            "audit",
+            f"the supply invariant is {audit['status']}, delta {audit['delta']}",
+            "stop all transfers and compare the journal with the balances",
+        )
+    elif cycle and datetime.now(UTC) - datetime.fromisoformat(cycle["checked_at"]) > AUDIT_MAX_AGE:
+        yield Finding(
+            "problem",
+            "audit",
+            f"the last audit was at {cycle['checked_at']}",
+            "read the log of the process: the audit runs every minute",
+        )
+    else:
+        when = f"last audit at {cycle['checked_at']}" if cycle else "the first audit is still to come"
+        yield Finding("ok", "audit", f"the supply invariant is OK, {when}")
+
+
+def _disk(facts: Facts) -> Iterator[Finding]:
+    free = shutil.disk_usage(facts.data_dir).free
+    shown = f"{free / (1 << 30):.1f} GiB free for {facts.data_dir}"
+    if free < DISK_WARNING_BYTES:
+        severity: Severity = "problem" if free < DISK_PROBLEM_BYTES else "warning"
+        yield Finding(severity, "disk", shown, "make room, or move the data directory to a larger disk")
+    else:
+        yield Finding("ok", "disk", shown)
+
+
+def _permissions(facts: Facts) -> Iterator[Finding]:
+    keys = facts.data_dir / "keys"
+    private = [keys, *keys.glob("*"), *(facts.data_dir / "outbox").glob("*")]
+    open_ones = [path for path in private if path.exists() and path.stat().st_mode & 0o077]
+    for path in open_ones:
+        yield Finding(
+            "problem",
+            "permissions",
+            f"{path} can be read by other accounts ({stat.filemode(path.stat().st_mode)})",
+            f"chmod go= {path}",
+        )
+    if facts.data_dir.stat().st_mode & 0o022:
+        yield Finding(
+            "problem",
+            "permissions",
+            f"other accounts can write to {facts.data_dir}",
+            f"chmod go-w {facts.data_dir}",
+        )
+    elif not open_ones:
+        yield Finding("ok", "permissions", "keys and data are closed to other accounts")
+
+
+def _clock(facts: Facts) -> Iterator[Finding]:
+    difference = facts.database.clock_difference_seconds
+    if facts.database.version is None:
+        return
+    if abs(difference) > CLOCK_WARNING_SECONDS:
+        yield Finding(
+            "warning",
+            "clock",
+            f"the clock of the database differs by {difference:+.1f} s",
+            "synchronise the clocks of both machines (NTP)",
+        )
+    else:
+        yield Finding("ok", "clock", "the clocks of this machine and the database agree")
+
+
+def _federation(facts: Facts) -> Iterator[Finding]:
+    port = facts.settings.federation_port
+    if port is None:
+        yield Finding("ok", "federation", "no federation listener (FEDERATION_PORT is not set)")
+        return
+    if not facts.processes:
+        return
+    host = urlsplit(facts.processes[0].url).hostname or facts.settings.host
+    try:
+        socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
+    except OSError as trouble:
+        yield Finding(
+            "problem",
+            "federation",
+            f"nothing listens on {host}:{port}: {trouble.strerror or trouble}",
+            "restart the registry with the same FEDERATION_PORT",
+        )
+    else:
+        yield Finding("ok", "federation", f"the federation listener answers on {host}:{port}")
+
+
+CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    _versions,
+    _settings,
+    _process,
+    _database,
+    _queues,
+    _audit,
+    _disk,
+    _permissions,
+    _clock,
+    _federation,
+)

@@ -1,0 +1,166 @@
+"""What is found out about a registry: its processes, what they answer, its database and its queues."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from hansa.doors import assembly
+from hansa.foundation.plumbing import post
+from hansa.foundation.plumbing.database import Database, Tx, require_reachable
+from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
+from hansa.foundation.plumbing.keys import BadKey, Keyring
+from hansa.foundation.plumbing.migrate import newest_schema, present_schema
+from hansa.foundation.plumbing.presence import Presence, serving_processes
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.words.errors import Refused, Unavailable
+from hansa.rooms import federation, journal, people
+
+ANSWER_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Work that waits. `failures` counts tries that failed, `given_up` what needs the operator."""
+
+    name: str
+    waiting: int
+    oldest_seconds: float | None = None
+    failures: int = 0
+    given_up: int = 0
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the HTTP API answers; `trouble` says why it does not."""
+
+    ready: bool
+    trouble: str | None
+    audit: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class DatabaseFacts:
+    """The database in use; without a `version` it was not reached, and `trouble` says why."""
+
+    kind: str
+    trouble: str | None = None
+    version: str | None = None
+    version_number: int = 0
+    schema: str | None = None
+    clock_difference_seconds: float = 0.0
+    signing_key_trouble: str | None = None
+    queues: Sequence[Queue] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that was found out. `newest_schema` is that of the installed version."""
+
+    settings: Settings
+    data_dir: Path
+    processes: Sequence[Presence]
+    answers: Answers | None
+    database: DatabaseFacts
+    newest_schema: str
+
+
+async def gather_facts(settings: Settings, data_dir: Path) -> Facts:
+    """Look at the registry of this data directory."""
+    processes = serving_processes(data_dir)
+    answers = await _ask(processes[0].url) if processes else None
+    return Facts(settings, data_dir, processes, answers, await _look_at_database(settings), newest_schema())
+
+
+async def _ask(url: str) -> Answers:
+    try:
+        async with httpx2.AsyncClient(base_url=url, timeout=ANSWER_SECONDS, trust_env=False) as http:
+            readiness = await http.get("/readyz")
+            supply = await http.get("/api/v1/public/supply-invariant")
+    except httpx2.HTTPError as failure:
+        return Answers(ready=False, trouble=f"{url} does not answer: {type(failure).__name__}", audit=None)
+    reason = None if readiness.is_success else _detail(readiness)
+    return Answers(readiness.is_success, reason, supply.json() if supply.is_success else None)
+
+
+def _detail(answer: httpx2.Response) -> str:
+    try:
+        return str(answer.json().get("detail", answer.status_code))
+    except ValueError:
+        return f"/readyz answered {answer.status_code}"
+
+
+async def _look_at_database(settings: Settings) -> DatabaseFacts:
+    kind = "embedded" if settings.database_url is None else "external"
+    try:
+        dsn = settings.database_url or running_dsn(settings.data_dir)
+        await require_reachable(dsn)
+        return await _read_database(kind, dsn, settings)
+    except EmbeddedPostgresFailed as trouble:
+        return DatabaseFacts(kind, trouble=str(trouble))
+    except Refused as trouble:
+        return DatabaseFacts(kind, trouble=trouble.detail)
+
+
+async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFacts:
+    schema = await present_schema(dsn)
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        before = datetime.now(UTC)
+        row = await database.look(
+            lambda tx: tx.fetchrow(
+                "SELECT current_setting('server_version') AS version, clock_timestamp() AS now,"
+                " current_setting('server_version_num')::int AS number"
+            )
+        )
+        assert row is not None
+        middle = before + (datetime.now(UTC) - before) / 2
+        is_current = schema == newest_schema()
+        return DatabaseFacts(
+            kind,
+            version=row["version"].split()[0],
+            version_number=row["number"],
+            schema=schema,
+            clock_difference_seconds=(row["now"] - middle).total_seconds(),
+            signing_key_trouble=await _signing_key_trouble(database, settings) if is_current else None,
+            queues=await database.look(_read_queues) if is_current else (),
+        )
+    finally:
+        await database.close()
+
+
+async def _read_queues(tx: Tx) -> list[Queue]:
+    mail, webhooks = await post.waiting_mail(tx), await people.waiting_deliveries(tx)
+    reactors = await journal.read_reactors(tx, assembly.REACTORS)
+    return [
+        Queue("mail", mail.count, mail.oldest_seconds),
+        Queue("webhooks", webhooks.count, webhooks.oldest_seconds),
+        *(
+            Queue(
+                f"reactor {one.reactor.name}",
+                one.events_waiting,
+                failures=one.state.failures,
+                given_up=one.state.set_aside_count,
+            )
+            for one in reactors
+        ),
+    ]
+
+
+async def _signing_key_trouble(database: Database, settings: Settings) -> str | None:
+    keys = settings.data_dir / "keys"
+    if not keys.is_dir():
+        return f"{keys} is missing"
+    try:
+        seal = Seal(Keyring(settings.data_dir))
+        await database.look(lambda tx: federation.require_present_key(tx, seal))
+    except BadKey as trouble:
+        return str(trouble)
+    except Unavailable as trouble:
+        return trouble.detail
+    return None

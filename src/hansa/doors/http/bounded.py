@@ -1,0 +1,389 @@
+"""A connection that costs little, whatever its peer does: uvicorn's protocol with bounds.
+
+- A head is bounded in bytes and fields before it is kept, and judged before the request is begun.
+- The framing of a body (chunk sizes, extensions, trailers) is bounded; trailers are not read.
+- A head, a body, a next request and the reading of an answer each have a deadline.
+- While the client does not read its answers, nothing more is read from it.
+- A connection that is refused gets a problem document and time to read it; what it still sends is dropped.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import cast
+
+import httptools
+import structlog
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hansa.doors.http.deadlines import NEVER, Deadlines
+from hansa.doors.http.guard import METHODS, answers_of
+from hansa.doors.http.per_address import Place
+from hansa.doors.http.ready_answers import closing_answer
+from hansa.doors.http.sockets import SocketProtocol
+from hansa.doors.http.strict_head import (
+    FIELDS_MAX,
+    HEAD_MAX_BYTES,
+    SINGLE_FIELDS,
+    ConnectionRefused,
+    head_is_too_large,
+    malformed,
+    require_room,
+    require_strict,
+    too_slow,
+)
+from hansa.doors.http.unsent import UnsentAnswers
+from hansa.foundation.plumbing.metrics import connections_cut_off_total
+
+HEAD_SECONDS = 10
+PROGRESS_SECONDS = 30
+"""A body, and the reading of an answer, must move by PROGRESS_BYTES in each of these."""
+PROGRESS_BYTES = PROGRESS_SECONDS * 1024
+LINGER_SECONDS = 2
+PIPELINED_MAX = 16
+MESSAGE_MAX_BYTES = 16 << 20
+PATH_SHOWN_BYTES = 256
+DROPPED_MAX_BYTES = 4 << 20
+# A chunk has a size of a few digits and two line ends. Many clients send chunks of some hundred bytes.
+CHUNK_OVERHEAD_BYTES = 16
+SPARE_OVERHEAD_BYTES = 16 << 10
+SPARE_CHUNKS = 4096
+CHUNK_BYTES_MEAN = 64
+
+_log = structlog.get_logger()
+
+
+class Phase(IntEnum):
+    """What a connection waits for."""
+
+    HEAD = 0
+    BODY = 1
+    WORK = 2
+    READER = 3
+    NEXT = 4
+    END = 5
+
+
+@dataclass(frozen=True)
+class ConnectionBounds:
+    """What the connections of one process share."""
+
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    unsent: UnsentAnswers = field(default_factory=UnsentAnswers)
+
+
+class ReadingFlow(FlowControl):
+    """Flow control that reads nothing more while the peer does not read."""
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        was_paused = self.write_paused
+        super().resume_writing()
+        if was_paused and not self.read_paused and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def resume_reading(self) -> None:
+        if self.write_paused:
+            self.read_paused = False
+        else:
+            super().resume_reading()
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    due = NEVER
+    filed = NEVER
+    place: Place | None = None
+    """Among the connections of its address."""
+
+    _phase = Phase.HEAD
+    _in_head = True
+    _head_bytes = 0
+    _in_body = False
+    _body_bytes = 0
+    _framed_bytes = 0
+    _chunks = 0
+    _progress = 0
+    """Bytes of the body, or unsent ones, at the last look."""
+    _is_over = False
+    """Nothing that still comes is read: an answer is on its way, or none is owed."""
+    _dropped_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = ReadingFlow(transport)
+        self._bounds: ConnectionBounds = self.app.state.connection_bounds
+        self._bounds.deadlines.arm(self, HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._bounds.deadlines.forget(self)
+        self._bounds.unsent.remove(self)
+        if self.place is not None:
+            self.place.free()
+        super().connection_lost(exc)
+
+    # What comes in.
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            self._drop(data)
+            return
+        while len(data) > HEAD_MAX_BYTES - self._head_bytes:
+            room = HEAD_MAX_BYTES - self._head_bytes
+            if room <= 0:
+                self._refuse(head_is_too_large())
+                return
+            self._feed(data[:room])
+            data = data[room:]
+            if self._is_over:
+                self._drop(data)
+                return
+        self._feed(data)
+        if not self._is_over:
+            self._wait_for_what_is_next()
+
+    def _feed(self, data: bytes) -> None:
+        was_in_head, was_in_body, cycle = self._in_head, self._in_body, self.cycle
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._upgrade()
+            return
+        except httptools.HttpParserError as trouble:
+            cause = trouble.__context__
+            self._refuse(
+                cause if isinstance(cause, ConnectionRefused) else malformed("This is not valid HTTP/1.1.")
+            )
+            return
+        is_same = cycle is self.cycle
+        self._head_bytes = self._head_bytes + len(data) if was_in_head and self._in_head and is_same else 0
+        if self._in_body:
+            self._framed_bytes += len(data) if was_in_body and is_same else 0
+            self._require_plain_framing()
+
+    def _upgrade(self) -> None:
+        if self._should_upgrade():
+            self.handle_websocket_upgrade()
+        else:
+            # The request is answered as it is. Where its body ends, the parser no longer knows.
+            self._end_after_the_answers()
+
+    def handle_websocket_upgrade(self) -> None:
+        place, self.place = self.place, None
+        self._is_over = True
+        self._bounds.deadlines.forget(self)
+        super().handle_websocket_upgrade()
+        cast(SocketProtocol, self.transport.get_protocol()).place = place
+
+    def on_message_begin(self) -> None:
+        if len(self.pipeline) >= PIPELINED_MAX:
+            raise malformed("More requests were sent ahead than are kept waiting.")
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head:
+            return
+        name = name.lower()
+        if len(self.headers) >= FIELDS_MAX or name in SINGLE_FIELDS:
+            require_room(self.headers, name)
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        require_strict(self.parser.get_http_version(), self.headers)
+        self._in_head, self._in_body = False, True
+        self._body_bytes = self._framed_bytes = self._chunks = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_chunk_header(self) -> None:
+        """A chunk begins; the last one, which is empty, too."""
+        self._chunks += 1
+
+    def on_message_complete(self) -> None:
+        self._in_head, self._in_body = True, False
+        super().on_message_complete()
+
+    def _require_plain_framing(self) -> None:
+        """The body is sent as a body, not as a stream of chunk sizes, extensions or trailers."""
+        overhead = self._framed_bytes - self._body_bytes
+        if (
+            overhead > SPARE_OVERHEAD_BYTES + CHUNK_OVERHEAD_BYTES * self._chunks
+            or self._chunks > SPARE_CHUNKS + self._body_bytes // CHUNK_BYTES_MEAN
+        ):
+            self._refuse(
+                malformed("The body is sent in too many small chunks, or with too much between them.")
+            )
+        elif self._framed_bytes > MESSAGE_MAX_BYTES:
+            self._refuse(
+                ConnectionRefused(413, "PAYLOAD_TOO_LARGE", f"A body has at most {MESSAGE_MAX_BYTES} bytes.")
+            )
+
+    def _drop(self, data: bytes) -> None:
+        self._dropped_bytes += len(data)
+        if self._dropped_bytes > DROPPED_MAX_BYTES:
+            self.transport.abort()
+
+    # What goes out.
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                cycle, app = self.pipeline.pop()
+                self._start_asgi_task(cycle, app)
+        self._wait_for_what_is_next()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._bounds.unsent.add(self)
+        self._wait_for_what_is_next()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._bounds.unsent.remove(self)
+        self._wait_for_what_is_next()
+
+    def unsent_bytes(self) -> int:
+        """How many bytes wait for the client."""
+        return self.transport.get_write_buffer_size()
+
+    def cut_off(self) -> None:
+        """End at once; what is unsent is dropped."""
+        self._log_end("slow_reader")
+        self.transport.abort()
+
+    # Deadlines.
+
+    def _wait_for_what_is_next(self) -> None:
+        phase = self._what_is_next()
+        if phase is self._phase and phase is not Phase.NEXT:
+            return
+        self._phase = phase
+        deadlines = self._bounds.deadlines
+        if phase is Phase.WORK:
+            deadlines.clear(self)
+        elif phase is Phase.NEXT:
+            deadlines.arm(self, int(self.timeout_keep_alive))
+        elif phase is Phase.HEAD:
+            deadlines.arm(self, HEAD_SECONDS)
+        elif phase is Phase.END:
+            deadlines.arm(self, PROGRESS_SECONDS if self.unsent_bytes() else LINGER_SECONDS)
+        else:
+            self._progress = self._body_bytes if phase is Phase.BODY else self.unsent_bytes()
+            deadlines.arm(self, PROGRESS_SECONDS)
+
+    def _what_is_next(self) -> Phase:
+        cycle = self.cycle
+        if self.flow.write_paused:
+            return Phase.READER
+        if self.transport.is_closing():
+            return Phase.END
+        if self._in_body and not self._is_over:
+            return Phase.BODY
+        if cycle is not None and not cycle.response_complete:
+            return Phase.WORK
+        if self._is_over:
+            return Phase.END
+        return Phase.NEXT if cycle is not None and not self._head_bytes else Phase.HEAD
+
+    def overdue(self) -> None:
+        """The client took too long."""
+        if self._phase is Phase.END:
+            self.transport.abort()
+        elif self._phase is Phase.READER:
+            self._look_at(self._progress - self.unsent_bytes(), self.unsent_bytes())
+        elif self._phase is Phase.BODY:
+            self._look_at(self._body_bytes - self._progress, self._body_bytes)
+        elif self._head_bytes:
+            self._log_end("head_timeout")
+            self._refuse(
+                too_slow(f"The request line and header fields did not come within {HEAD_SECONDS} seconds.")
+            )
+        else:
+            self._close()
+
+    def _look_at(self, moved_bytes: int, now_bytes: int) -> None:
+        """Another while for whoever goes on; what waits for us does not count against the client."""
+        if moved_bytes >= PROGRESS_BYTES or (self._phase is Phase.BODY and self._holds_up_the_body()):
+            self._progress = now_bytes
+            self._bounds.deadlines.arm(self, PROGRESS_SECONDS)
+        elif self._phase is Phase.READER:
+            self.cut_off()
+        else:
+            self._log_end("body_timeout")
+            self._refuse(
+                too_slow(f"The body moved by less than {PROGRESS_BYTES} bytes in {PROGRESS_SECONDS} seconds.")
+            )
+
+    def _holds_up_the_body(self) -> bool:
+        return self.flow.read_paused or (
+            not self.cycle.response_complete and self.cycle.waiting_for_100_continue
+        )
+
+    # Ends.
+
+    def _refuse(self, refused: ConnectionRefused) -> None:
+        """Answer with a problem document, behind the answers that are still due, and end."""
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            # The request under way may be the refused one: then its body is what is wrong.
+            if self.pipeline or not self._in_body:
+                self._end_after_the_answers()
+                return
+            if cycle.response_started:
+                self.transport.abort()
+                return
+            cycle.response_started = cycle.response_complete = cycle.disconnected = True
+            cycle.message_event.set()
+        elif cycle is not None and self._in_body:
+            # It is answered already, and what is wrong is the rest of its body.
+            self._linger()
+            return
+        method, path = self._asked()
+        answers_of(method, "unmatched", refused.status).inc()
+        _log.info("connection refused", status=refused.status, code=refused.code, reason=refused.detail)
+        self.transport.write(closing_answer(self.app, method, path, refused))
+        self._linger()
+
+    def _asked(self) -> tuple[str, str]:
+        """Method and path, as far as they are known."""
+        if not self.scope:
+            return "other", "/"
+        method = self.scope.get("method", "other")
+        path = self.url.partition(b"?")[0][:PATH_SHOWN_BYTES].decode("ascii", "replace")
+        return method if method in METHODS else "other", path or "/"
+
+    def _end_after_the_answers(self) -> None:
+        self._is_over = True
+        last = self.pipeline[0][0] if self.pipeline else self.cycle
+        if last.response_complete:
+            self._close()
+        else:
+            last.keep_alive = False
+
+    def _linger(self) -> None:
+        """Let the client read: closing while it still sends would reset the connection and destroy the answer."""
+        self._is_over = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._wait_for_what_is_next()
+
+    def _close(self) -> None:
+        self._is_over = True
+        self.transport.close()
+        self._wait_for_what_is_next()
+
+    def _log_end(self, reason: str) -> None:
+        connections_cut_off_total.labels(reason).inc()
+        _log.info("connection cut off", reason=reason, client=self.client and self.client[0])

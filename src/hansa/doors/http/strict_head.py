@@ -1,0 +1,62 @@
+"""What the head of a request must be before the request is begun: small, of a known version, with nothing said twice."""
+
+import re
+from collections.abc import Sequence
+
+HEAD_MAX_BYTES = 1 << 16
+FIELDS_MAX = 100
+VERSIONS = ("1.1", "1.0")
+SINGLE_FIELDS = frozenset({b"host", b"idempotency-key"})
+
+_HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=:%\[\]-]*", re.ASCII)
+
+
+class ConnectionRefused(Exception):
+    """The connection gets one problem document and ends. `detail` is a sentence for the client."""
+
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+
+
+def malformed(detail: str) -> ConnectionRefused:
+    """What was sent is not HTTP/1.1 as this server takes it."""
+    return ConnectionRefused(400, "BAD_REQUEST", detail)
+
+
+def too_large(detail: str) -> ConnectionRefused:
+    """The head of the request is larger than what is kept of one."""
+    return ConnectionRefused(431, "HEAD_TOO_LARGE", detail)
+
+
+def too_slow(detail: str) -> ConnectionRefused:
+    """The rest of a request did not come in time."""
+    return ConnectionRefused(408, "REQUEST_TIMEOUT", detail)
+
+
+def head_is_too_large() -> ConnectionRefused:
+    """More bytes than a head may have."""
+    return too_large(f"The request line and header fields are larger than {HEAD_MAX_BYTES} bytes.")
+
+
+def require_room(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> None:
+    """One more field fits, and a field of which there may be one is there once. Raises: ConnectionRefused."""
+    if len(headers) >= FIELDS_MAX:
+        raise too_large(f"The request has more than {FIELDS_MAX} header fields.")
+    if name in SINGLE_FIELDS and any(name == present for present, _ in headers):
+        raise malformed(f"The header field {name.decode()} is given more than once.")
+
+
+def require_strict(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
+    """Judge a complete head. Raises: ConnectionRefused."""
+    if version not in VERSIONS:
+        raise malformed(f"HTTP/1.1 and HTTP/1.0 are supported, got HTTP/{version}.")
+    for name, value in headers:
+        if name == b"host":
+            if _HOST.fullmatch(value) is None:
+                raise malformed("The Host header field is not a host with an optional port.")
+            return
+    if version == "1.1":
+        raise malformed("The Host header field is missing.")

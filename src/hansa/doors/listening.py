@@ -1,0 +1,55 @@
+"""The sockets on which a registry listens."""
+
+import socket
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.settings import Settings
+
+# The system keeps fewer (net.core.somaxconn).
+BACKLOG = 65_535
+
+
+class CannotListen(Exception):
+    """An address cannot be listened on; the message is one line that names the settings."""
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """The sockets of a registry: the public one, and that of mutual TLS where there is one."""
+
+    public: socket.socket
+    federation: socket.socket | None
+
+    def descriptors(self) -> list[int]:
+        """For a process that shares them."""
+        return [listener.fileno() for listener in (self.public, self.federation) if listener is not None]
+
+
+def open_listeners(settings: Settings) -> Listeners:
+    """The sockets that the settings ask for. Raises: CannotListen."""
+    public = _named(settings.host, settings.port, "PORT")
+    if settings.federation_port is None:
+        return Listeners(public, None)
+    return Listeners(public, _named(settings.host, settings.federation_port, "FEDERATION_PORT"))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises: OSError, UnicodeError when the host is no name."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, UnicodeError):
+        listener.close()
+        raise
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _named(host: str, port: int, variable: str) -> socket.socket:
+    try:
+        return listen(host, port)
+    except (OSError, UnicodeError) as trouble:
+        reason = (getattr(trouble, "strerror", None) or "not a host name").lower()
+        raise CannotListen(f"HANSA_HOST={host!r}, {variable}={port}: cannot listen there: {reason}") from None

@@ -1,0 +1,177 @@
+"""Calling a function with what it asks of a request: dependencies, headers, query members and a parsed body.
+
+How each parameter is found is worked out once, when the route is declared. It understands a model of the JSON body,
+headers, query members or a model of them, the request itself and dependencies made of these but the body: what it does
+not understand is a TypeError.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, get_args, get_origin, get_type_hints
+
+from fastapi import Request, params
+from fastapi.exceptions import RequestValidationError
+from fastapi.security.base import SecurityBase
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+Resolver = Callable[[Request, Any], Any]
+"""Finds a value in the request and its parsed body, or gives a coroutine that does."""
+
+
+Named: TypeAlias = tuple[str, Resolver, bool]
+"""A parameter, how it is found, and whether that is waited for."""
+
+
+def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Resolver:
+    """A call of the coroutine function `dependency` with its parameters found in the request.
+
+    With `remembering` what is judged once for a request stays so (`judged_once`).
+
+    Raises: TypeError.
+    """
+    resolvers = [
+        _resolver(name, hint, default, remembering=remembering)
+        for name, hint, default in _parameters(dependency)
+    ]
+    called = dependency if remembering else inspect.unwrap(dependency)
+
+    async def call(request: Request, body: Any) -> Any:
+        values = {}
+        for name, resolve, is_waited_for in resolvers:
+            value = resolve(request, body)
+            values[name] = await value if is_waited_for else value
+        return await called(**values)
+
+    def call_at_once(request: Request, body: Any) -> Awaitable[Any]:
+        return called(**{name: resolve(request, body) for name, resolve, _ in resolvers})  # type: ignore[no-any-return]
+
+    return call if any(is_waited_for for _, _, is_waited_for in resolvers) else call_at_once
+
+
+def in_two_steps(
+    endpoint: Callable[..., Any],
+) -> tuple[Callable[[Request], Awaitable[dict[str, Any]]], Callable[..., Awaitable[Any]]]:
+    """First the dependencies, which judge who asks, then a call with them, the request and its parsed body."""
+    parameters = _parameters(endpoint)
+    first = [_resolver(*one) for one in parameters if not _is_of_the_request(one[1])]
+    then = [_resolver(*one, takes_body=True) for one in parameters if _is_of_the_request(one[1])]
+
+    async def judge(request: Request) -> dict[str, Any]:
+        values = {}
+        for name, resolve, is_waited_for in first:
+            value = resolve(request, None)
+            values[name] = await value if is_waited_for else value
+        return values
+
+    def call(values: dict[str, Any], request: Request, body: Any) -> Awaitable[Any]:
+        for name, resolve, _ in then:
+            values[name] = resolve(request, body)
+        return endpoint(**values)  # type: ignore[no-any-return]
+
+    return judge, call
+
+
+def _parameters(called: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+    """Name, type and default of each parameter."""
+    hints = get_type_hints(called, include_extras=True)
+    return [
+        (name, hints[name], parameter.default)
+        for name, parameter in inspect.signature(called).parameters.items()
+    ]
+
+
+def _resolver(
+    name: str, hint: Any, default: Any, *, takes_body: bool = False, remembering: bool = False
+) -> Named:
+    """How one parameter is found. Raises: TypeError."""
+    if hint is Request:
+        return name, _the_request, False
+    if takes_body and _is_model(hint):
+        return name, _body_of(hint), False
+    if isinstance(default, params.Depends):
+        return name, *_dependency(default, remembering=remembering)
+    if get_origin(hint) is Annotated:
+        for detail in get_args(hint)[1:]:
+            if isinstance(detail, params.Depends):
+                return name, *_dependency(detail, remembering=remembering)
+            if isinstance(detail, params.Header):
+                alias = detail.alias or name.replace("_", "-")
+                return name, _named_value("header", alias, hint, default), False
+            if isinstance(detail, params.Query):
+                return name, _query(detail.alias or name, hint, default), False
+    raise TypeError(f"a direct route cannot find the parameter {name} in a request")
+
+
+def _is_model(hint: Any) -> TypeGuard[type[BaseModel]]:
+    return inspect.isclass(hint) and issubclass(hint, BaseModel)
+
+
+def _is_of_the_request(hint: Any) -> bool:
+    return _is_model(hint) or any(isinstance(detail, params.Param) for detail in get_args(hint))
+
+
+def _dependency(detail: params.Depends, *, remembering: bool) -> tuple[Resolver, bool]:
+    assert detail.dependency is not None
+    # A security scheme is there for the description alone; the caller's check reads the header itself.
+    if isinstance(detail.dependency, SecurityBase):
+        return _nothing, False
+    return directly(detail.dependency, remembering=remembering), True
+
+
+def _body_of(model: type[BaseModel]) -> Resolver:
+    def validated(request: Request, body: Any) -> BaseModel:
+        del request
+        if body is None:
+            raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
+        try:
+            return model.model_validate(body)
+        except ValidationError as trouble:
+            raise RequestValidationError(_located("body", trouble), body=body) from None
+
+    return validated
+
+
+def _query(name: str, hint: Any, default: Any) -> Resolver:
+    """One member of the query, or a model of all of it."""
+    model = get_args(hint)[0]
+    return _query_of(model) if _is_model(model) else _named_value("query", name, hint, default)
+
+
+def _query_of(model: type[BaseModel]) -> Resolver:
+    def validated(request: Request, body: Any) -> BaseModel:
+        del body
+        try:
+            return model.model_validate(dict(request.query_params))
+        except ValidationError as trouble:
+            raise RequestValidationError(_located("query", trouble)) from None
+
+    return validated
+
+
+def _named_value(place: Literal["header", "query"], name: str, hint: Any, default: Any) -> Resolver:
+    adapter = TypeAdapter[Any](hint)
+
+    def validated(request: Request, body: Any) -> Any:
+        del body
+        value = request.headers.get(name) if place == "header" else request.query_params.get(name)
+        if value is None:
+            return default
+        try:
+            return adapter.validate_python(value)
+        except ValidationError as trouble:
+            raise RequestValidationError(_located(place, trouble, name)) from None
+
+    return validated
+
+
+def _located(place: str, trouble: ValidationError, *inside: str) -> list[dict[str, Any]]:
+    return [{**error, "loc": (place, *inside, *error["loc"])} for error in trouble.errors()]
+
+
+def _the_request(request: Request, body: Any) -> Request:
+    del body
+    return request
+
+
+def _nothing(request: Request, body: Any) -> None:
+    del request, body

@@ -1,0 +1,154 @@
+"""Which processes serve a data directory: one file in DIR/serving for each `hansa serve`.
+
+- Its process holds a lock on the file as long as it lives, however it dies: a file that is not locked says nothing.
+- A signal goes only to the process that wrote the file, never to another one that has its number now.
+"""
+
+import fcntl
+import json
+import os
+import select
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic, sleep
+
+import structlog
+
+FOLDER = "serving"
+POLL_SECONDS = 0.05
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Presence:
+    """One serving process: the parent where there are several workers. `boot_ticks` is its start since the boot."""
+
+    pid: int
+    boot_ticks: int
+    started_at: str
+    url: str
+    version: str
+    workers: int
+    database: str
+
+
+def presence_of_this_process(*, url: str, version: str, workers: int, database: str) -> Presence:
+    """What this process records of itself; `database` is `embedded` or `external`."""
+    pid = os.getpid()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Presence(pid, _boot_ticks(pid), now, url, version, workers, database)
+
+
+@contextmanager
+def recorded(data_dir: Path, presence: Presence) -> Iterator[None]:
+    """Keep the record while the block runs. A disk that does not take it is no reason not to serve."""
+    try:
+        path, descriptor = _written(data_dir / FOLDER, presence)
+    except OSError as trouble:
+        _log.warning("this process cannot be found by `hansa status` and `hansa stop`", trouble=str(trouble))
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
+
+
+def serving_processes(data_dir: Path) -> list[Presence]:
+    """The live processes that serve this data directory from this machine."""
+    found = (_live(path) for path in sorted((data_dir / FOLDER).glob("*.json")))
+    return [presence for presence in found if presence is not None]
+
+
+def terminate(data_dir: Path, presence: Presence, *, seconds: float) -> bool:
+    """Send SIGTERM and wait until the process is gone; False when it is still there after `seconds`.
+
+    Raises: PermissionError when the process is another account's.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return _terminate_by_number(data_dir, presence, seconds)
+    try:
+        handle = os.pidfd_open(presence.pid)
+    except ProcessLookupError:
+        return True
+    try:
+        # From here on the handle is of one process: either the one recorded, or nothing is sent.
+        if _live(_path(data_dir / FOLDER, presence.pid)) != presence:
+            return True
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+        return _ended(handle, seconds)
+    finally:
+        os.close(handle)
+
+
+def _ended(handle: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+def _terminate_by_number(data_dir: Path, presence: Presence, seconds: float) -> bool:
+    """Where the system has no handles of processes, a moment passes between the check and the signal."""
+    path = _path(data_dir / FOLDER, presence.pid)
+    deadline = monotonic() + seconds
+    if _live(path) == presence:
+        os.kill(presence.pid, signal.SIGTERM)
+    while _live(path) == presence:
+        if monotonic() > deadline:
+            return False
+        sleep(POLL_SECONDS)
+    return True
+
+
+def _path(folder: Path, pid: int) -> Path:
+    return folder / f"{pid}.json"
+
+
+def _written(folder: Path, presence: Presence) -> tuple[Path, int]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in folder.glob("*.json"):
+        if _live(path) is None:
+            path.unlink(missing_ok=True)
+    path = _path(folder, presence.pid)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    os.write(descriptor, json.dumps(asdict(presence)).encode())
+    return path, descriptor
+
+
+def _live(path: Path) -> Presence | None:
+    """What the file says, while its process lives."""
+    try:
+        with path.open() as file:
+            if not _is_locked(file.fileno()):
+                return None
+            presence = Presence(**json.load(file))
+    except (OSError, ValueError, TypeError):
+        return None
+    # The lock may be held from another container, whose process numbers are not ours.
+    return presence if _boot_ticks(presence.pid) == presence.boot_ticks else None
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _boot_ticks(pid: int) -> int:
+    """When the process started, in clock ticks since the boot; 0 where the system does not say."""
+    try:
+        # The command in parentheses may itself hold blanks and parentheses.
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,171 @@
+"""A database belongs to one registry: its name, its trust domain and the fingerprints of its keys are recorded in it.
+
+- They are recorded in the transaction that founds the book, and compared at every start and by every command.
+- A process with another name, trust domain or key changes nothing: it would sign and seal what the others cannot verify.
+- The internal API key is not part of the identity: it may be replaced at any time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from hansa.foundation.plumbing.authority import KEY_NAME as AUTHORITY
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.keys import BadKey, Keyring, private_key_in, secret_in
+from hansa.foundation.plumbing.seal import KEY_NAME as SEALING
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.words.errors import Unavailable
+
+_RECORD = """
+INSERT INTO plumbing_registry (registry_name, trust_domain) VALUES ($1, $2) ON CONFLICT DO NOTHING
+"""
+
+_ADD_KEYS = """
+INSERT INTO plumbing_registry_key (name, fingerprint) SELECT * FROM unnest($1::text[], $2::bytea[])
+ON CONFLICT (name) DO NOTHING
+"""
+
+_REPLACE_KEYS = """
+INSERT INTO plumbing_registry_key (name, fingerprint) SELECT * FROM unnest($1::text[], $2::bytea[])
+ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, recorded_at = now()
+"""
+
+_IS_RECORDED = "SELECT to_regclass('plumbing_registry') IS NOT NULL"
+
+
+class DatabaseOfAnother(Unavailable):
+    """The database belongs to another registry than the one of this process."""
+
+    code = "DATABASE_OF_ANOTHER_REGISTRY"
+    sentence = "The database belongs to another registry."
+
+
+@dataclass(frozen=True)
+class RegistryIdentity:
+    """Name, trust domain, and SHA-256 fingerprints by the name of the key."""
+
+    registry_name: str
+    trust_domain: str
+    fingerprints: dict[str, bytes]
+
+
+def own_identity(settings: Settings) -> RegistryIdentity:
+    """The identity of this process, with the keys that it has; none is made. Raises: BadKey."""
+    keys = Keyring(settings.data_dir)
+    found = {name: keys.find(name, file) for name, (file, _) in _FINGERPRINTED.items()}
+    fingerprints = {name: _FINGERPRINTED[name][1](*key) for name, key in found.items() if key is not None}
+    return RegistryIdentity(settings.registry_name, settings.trust_domain, fingerprints)
+
+
+async def recorded_identity(tx: Tx) -> RegistryIdentity | None:
+    """The identity that the database holds, or None before a book is founded in it, whatever its schema."""
+    if not await tx.fetchval(_IS_RECORDED):
+        return None
+    registry = await tx.fetchrow("SELECT registry_name, trust_domain FROM plumbing_registry")
+    if registry is None:
+        return None
+    keys = await tx.fetch("SELECT name, fingerprint FROM plumbing_registry_key ORDER BY name")
+    return RegistryIdentity(**registry, fingerprints={key["name"]: key["fingerprint"] for key in keys})
+
+
+async def require_own(tx: Tx, own: RegistryIdentity) -> None:
+    """Raises: DatabaseOfAnother."""
+    recorded = await recorded_identity(tx)
+    if recorded is not None:
+        _require_same(recorded, own)
+
+
+async def record_identity(tx: Tx, own: RegistryIdentity) -> None:
+    """Record the identity where there is none, and keys that are new. Raises: DatabaseOfAnother."""
+    # The first of several that start together writes; the others wait here for its commit.
+    await tx.execute(_RECORD, own.registry_name, own.trust_domain)
+    await require_own(tx, own)
+    await tx.execute(_ADD_KEYS, list(own.fingerprints), list(own.fingerprints.values()))
+    await require_own(tx, own)
+
+
+async def require_adoptable(tx: Tx, trust_domain: str) -> RegistryIdentity:
+    """The recorded identity, of which all but the trust domain may be replaced: that stands in every DID.
+
+    Raises: DatabaseOfAnother.
+    """
+    recorded = await recorded_identity(tx)
+    if recorded is None:
+        raise DatabaseOfAnother("There is no registry in this database; `hansa serve` makes one.")
+    if recorded.trust_domain != trust_domain:
+        raise DatabaseOfAnother(
+            f"The trust domain of a registry cannot change: it is {recorded.trust_domain}, and TRUST_DOMAIN is"
+            f" {trust_domain}."
+        )
+    return recorded
+
+
+async def replace_identity(tx: Tx, own: RegistryIdentity) -> list[str]:
+    """Record this name and these keys in place of the present ones; returns what changed, in words.
+
+    Raises: DatabaseOfAnother.
+    """
+    recorded = await require_adoptable(tx, own.trust_domain)
+    await tx.execute(
+        "UPDATE plumbing_registry SET registry_name = $1, recorded_at = now()", own.registry_name
+    )
+    await tx.execute(_REPLACE_KEYS, list(own.fingerprints), list(own.fingerprints.values()))
+    return [
+        *([f"name {own.registry_name!r}"] if recorded.registry_name != own.registry_name else []),
+        *(f"key {name}" for name in _differing(own, recorded)),
+    ]
+
+
+def _require_same(recorded: RegistryIdentity, own: RegistryIdentity) -> None:
+    name = f"{recorded.registry_name!r} of trust domain {recorded.trust_domain}"
+    if (recorded.registry_name, recorded.trust_domain) != (own.registry_name, own.trust_domain):
+        raise DatabaseOfAnother(
+            f"The database belongs to the registry {name}, and this process is {own.registry_name!r} of"
+            f" {own.trust_domain}: set REGISTRY_NAME and TRUST_DOMAIN to those of the registry to join it, use"
+            " another database, or rename the registry with `hansa db adopt`."
+        )
+    if trouble := _differing(recorded, own):
+        raise DatabaseOfAnother(
+            f"The database belongs to the registry {name}, and this process has not its keys ({', '.join(trouble)}):"
+            " to join it, run `hansa keys export FILE` where it runs and `hansa keys import FILE` here; otherwise use"
+            " another database. After keys were lost or replaced, run `hansa db adopt`."
+        )
+
+
+def _differing(wanted: RegistryIdentity, found: RegistryIdentity) -> Sequence[str]:
+    """Names of keys that are wanted and absent or different."""
+    return [
+        name
+        for name, fingerprint in wanted.fingerprints.items()
+        if found.fingerprints.get(name) != fingerprint
+    ]
+
+
+def _of_signing_key(place: str, pem: bytes) -> bytes:
+    return sha256(private_key_in(place, pem).public_key().public_bytes_raw()).digest()
+
+
+def _of_secret(place: str, content: bytes) -> bytes:
+    return sha256(f"fingerprint {secret_in(place, content)}".encode()).digest()
+
+
+def _of_authority(place: str, pem: bytes) -> bytes:
+    try:
+        key = x509.load_pem_x509_certificate(pem).public_key()
+    except ValueError:
+        raise BadKey(f"{place} is refused; allowed is a P-256 key and its certificate, in PEM") from None
+    return sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
+
+
+_FINGERPRINTED: dict[str, tuple[str, Callable[[str, bytes], bytes]]] = {
+    **{f"{kind}-token": (f"{kind}-token.pem", _of_signing_key) for kind in TokenKind},
+    AUTHORITY: (f"{AUTHORITY}.pem", _of_authority),
+    SEALING: (SEALING, _of_secret),
+}
+
+KEY_FILES = {name: file for name, (file, _) in _FINGERPRINTED.items()}
+"""The file in DIR/keys of each key that is part of the identity."""

@@ -1,0 +1,19 @@
+"""The settings of a registry: environment variables, each with a working default.
+
+A bad value stops the start with one line that names the variable, the value and what is allowed. `values` holds what is
+allowed, `model` the settings, `unbuilt` those whose feature is not built yet, `spelling` finds names that are close to one.
+"""
+
+from .model import CAUTIOUS_MODE, BadSetting, Settings, read_settings
+from .spelling import misspelt_settings
+from .values import SECRET, SECRET_SHORT_BELOW
+
+__all__ = [
+    "CAUTIOUS_MODE",
+    "SECRET",
+    "SECRET_SHORT_BELOW",
+    "BadSetting",
+    "Settings",
+    "misspelt_settings",
+    "read_settings",
+]

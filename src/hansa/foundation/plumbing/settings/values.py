@@ -1,0 +1,206 @@
+"""What values settings may have; each function returns the value, or raises ValueError with what is allowed."""
+
+import re
+from email.headerregistry import AddressHeader
+from email.message import EmailMessage
+from ipaddress import ip_address
+from typing import Annotated
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from hansa.foundation.words.did import RESERVED_NAMESPACES
+from hansa.foundation.words.money import (
+    AMOUNT_MAX_UNITS,
+    DECIMALS,
+    SUPPLY_MAX_UNITS,
+    NotAnAmount,
+    parse_amount,
+)
+from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
+
+SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
+SECRET_SHORT_BELOW = 32
+"""A shorter secret is accepted with a warning: it is within reach of an offline search."""
+
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
+_LISTENING = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]+)?", re.ASCII)
+_DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
+_MAILBOX = re.compile(r"[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
+SHARE_MAX = 0.5
+_SHA256 = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
+_PLAN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+
+
+def host(value: str) -> str:
+    if not _LISTENING.fullmatch(value):
+        raise ValueError("an IPv4 or IPv6 address or a host name of this machine")
+    return value
+
+
+def mail_sender(value: str) -> str:
+    message = EmailMessage()
+    try:
+        message["From"] = value
+        header = message["From"]
+    except ValueError:
+        header = None
+    addresses = header.addresses if isinstance(header, AddressHeader) else ()
+    if len(addresses) != 1 or header.defects or not _MAILBOX.fullmatch(addresses[0].addr_spec):
+        raise ValueError(
+            "one e-mail address, such as registry@example.org or Registry <registry@example.org>"
+        )
+    return value
+
+
+def contact(value: str) -> str:
+    if value.startswith("mailto:") and _MAILBOX.fullmatch(value.removeprefix("mailto:")):
+        return value
+    if _parts(value).scheme != "https" or not _parts(value).netloc:
+        raise ValueError("an https address, or mailto: with an e-mail address")
+    return value
+
+
+def sha256(value: str) -> str:
+    if not _SHA256.fullmatch(value):
+        raise ValueError("a SHA-256 in 64 hexadecimal digits")
+    return value
+
+
+def plan(value: str) -> str:
+    if not _PLAN.fullmatch(value):
+        raise ValueError("1 to 40 lower-case letters, digits and hyphens")
+    return value
+
+
+def domains(values: list[str]) -> list[str]:
+    return [domain(value) for value in values]
+
+
+def share(value: str) -> str:
+    if not re.fullmatch(r"0(\.[0-9]{1,8})?|1(\.0{1,8})?", value, re.ASCII) or float(value) > SHARE_MAX:
+        raise ValueError(f"a plain decimal from 0 to {SHARE_MAX}")
+    return value
+
+
+def domain(value: str) -> str:
+    if not _DOMAIN.fullmatch(value) or value in RESERVED_NAMESPACES:
+        raise ValueError("3 to 253 lower-case letters, digits, dots and hyphens, not a reserved word")
+    return value
+
+
+def base_url(value: str) -> str:
+    parts = _parts(value)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError("an http or https address without query")
+    return value.rstrip("/")
+
+
+def federation_url(value: str) -> str:
+    parts = _parts(value)
+    if (
+        parts.scheme != "https"
+        or not _HOST.fullmatch(bracketed(parts.hostname or ""))
+        or parts.path.strip("/")
+    ):
+        raise ValueError("https://host:port, the host in ASCII")
+    return value.rstrip("/")
+
+
+def bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def database_url(value: str) -> str:
+    if _parts(value).scheme not in {"postgresql", "postgres"}:
+        raise ValueError("postgresql://user:password@host:port/name")
+    return value
+
+
+def smtp_url(value: str) -> str:
+    parts = _parts(value)
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ValueError("smtp://user:password@host:port, or smtps")
+    return value
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of an address; all of them empty when it is malformed."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else urlsplit("")
+    except ValueError:
+        return urlsplit("")
+
+
+def decimal(value: str) -> str:
+    try:
+        parse_amount(value)
+    except NotAnAmount:
+        raise ValueError(
+            f"a plain decimal with at most {DECIMALS} fraction digits, at most {AMOUNT_MAX_UNITS}"
+        ) from None
+    return value
+
+
+def supply(value: str) -> str:
+    if not re.fullmatch(r"[0-9]{1,11}", value, re.ASCII) or int(value) > SUPPLY_MAX_UNITS:
+        raise ValueError(f"a whole number of units, at most {SUPPLY_MAX_UNITS}")
+    return value
+
+
+def words(value: object) -> object:
+    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+
+
+def addresses(values: list[str]) -> list[str]:
+    for value in values:
+        try:
+            ip_address(value)
+        except ValueError:
+            raise ValueError("IPv4 or IPv6 addresses, separated by commas") from None
+    return values
+
+
+def places(values: list[str]) -> list[str]:
+    for value in values:
+        host, _, port = value.rpartition(":")
+        if not _HOST.fullmatch(host) or not re.fullmatch(r"[0-9]{1,5}", port, re.ASCII):
+            raise ValueError("host:port pairs, separated by commas; brackets around a host with colons")
+    return [value.lower() for value in values]
+
+
+def roles(values: list[str]) -> list[str]:
+    if not PERMISSIONS_OF_ROLE.keys() >= set(values):
+        raise ValueError(f"some of {', '.join(PERMISSIONS_OF_ROLE)}, separated by commas")
+    return values
+
+
+def directory(value: object) -> object:
+    if value == "":
+        raise ValueError("a directory")
+    return value
+
+
+def per_minute(value: object) -> object:
+    if isinstance(value, str) and value != "off" and not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII):
+        raise ValueError("a whole number of requests a minute, or off")
+    return 0 if value == "off" else value
+
+
+def secret(value: str) -> str:
+    if not SECRET.fullmatch(value):
+        raise ValueError("16 to 256 visible ASCII characters, better 32 or more")
+    return value
+
+
+# Named like their settings, the functions would be hidden by them in the class of the settings.
+Host = Annotated[str, AfterValidator(host)]
+DatabaseUrl = Annotated[str, AfterValidator(database_url)]
+SmtpUrl = Annotated[str, AfterValidator(smtp_url)]
+Domain = Annotated[str, AfterValidator(domain)]
+Url = Annotated[str, AfterValidator(base_url)]
+FederationUrl = Annotated[str, AfterValidator(federation_url)]
+Decimals = Annotated[str, AfterValidator(decimal)]
+PerMinute = Annotated[int, BeforeValidator(per_minute), Field(ge=0)]
+Words = Annotated[list[str], BeforeValidator(words)]

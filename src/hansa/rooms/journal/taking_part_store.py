@@ -1,0 +1,97 @@
+"""The SQL of the events in which a DID takes part. Every statement goes by an index, on each partition."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.positions import OLDEST_OPEN
+
+from .parties import PARTIES
+from .reading_store import RARE, Place
+from .store import COLUMNS, StoredEvent, stored
+
+# What the ledger records is found by the transaction.
+_FILED = f"aggregate_id = $1 AND {RARE} AND source_service <> 'ledger'"
+
+_FILED_AFTER = f"""
+SELECT {COLUMNS} FROM journal_event
+WHERE {_FILED} AND (xid, seq) > ($2, $3) AND xid < (SELECT {OLDEST_OPEN}) ORDER BY xid, seq LIMIT $4
+"""  # noqa: S608
+
+_FILED_BEFORE = f"""
+SELECT {COLUMNS} FROM journal_event
+WHERE {_FILED} AND (xid, seq) < ($2, $3) ORDER BY xid DESC, seq DESC LIMIT $4
+"""  # noqa: S608
+
+_COUNT_FILED = f"SELECT count(*) FROM journal_event WHERE {_FILED}"  # noqa: S608
+
+_NAMED = "$1 IN ({})".format(", ".join(f"f.data ->> '{member}'" for member in PARTIES))
+
+# What a transaction of the ledger records beside its movement stands right behind it in the same database transaction.
+_BEHIND = f"""
+WITH moved AS (
+  SELECT k.position, e.xid AS moved_xid, e.seq AS moved_seq, e.recorded_at AS moved_at, e.data ->> 'tx_id' AS tx_id
+  FROM unnest($2::bigint[], $3::text[]) AS k (position, key) JOIN journal_event e ON e.idempotency_key = k.key
+)
+SELECT {{selected}} FROM moved m CROSS JOIN LATERAL (
+  SELECT {COLUMNS} FROM journal_event
+  WHERE xid = m.moved_xid AND seq >= m.moved_seq AND recorded_at = m.moved_at ORDER BY xid, seq LIMIT 3
+) f
+WHERE f.data ->> 'tx_id' = m.tx_id AND (f.sequence = m.moved_seq OR {_NAMED})
+"""  # noqa: S608
+
+_OF_KEYS = _BEHIND.format(selected="m.position, f.*")
+_NEWER_OF_KEYS = f"{_OF_KEYS} AND f.sequence > $4 ORDER BY f.sequence LIMIT $5"
+_OLDER_OF_KEYS = f"{_OF_KEYS} AND f.sequence < $4 ORDER BY f.sequence DESC LIMIT $5"
+_COUNT_OF_KEYS = _BEHIND.format(selected="count(*)")
+
+_LEFT_OUT = f"""
+SELECT EXISTS (SELECT FROM journal_emission_policy
+    WHERE event_type IN (SELECT unnest($1::text[])) AND emit_from_teg IS NOT TRUE)
+  OR EXISTS (SELECT FROM journal_event WHERE event_type = 'EventEmissionPolicyUpdated' AND {RARE}
+    AND data ->> 'event_type' = ANY($1))
+"""  # noqa: S608
+
+_BESIDE_A_MOVEMENT = [
+    *("TokensTransferred", "TransactionFeeCollected", "TokensStaked", "TokensUnstaked", "RewardsDistributed"),
+]
+
+
+async def filed_under(tx: Tx, did: str, place: Place, limit: int, *, newest_first: bool) -> list[StoredEvent]:
+    """The next events that are filed under a DID, without what the ledger recorded."""
+    statement = _FILED_BEFORE if newest_first else _FILED_AFTER
+    return stored(await tx.fetch(statement, did, *place, limit))
+
+
+async def count_filed(tx: Tx, did: str) -> int:
+    """How many of these there are."""
+    count: int = await tx.fetchval(_COUNT_FILED, did)
+    return count
+
+
+async def of_keys(
+    tx: Tx,
+    did: str,
+    keys: Sequence[tuple[int, str]],
+    *,
+    beyond_seq: int,
+    limit: int,
+    newest_first: bool,
+) -> list[tuple[int, StoredEvent]]:
+    """The movements with these keys, and what names `did` behind each; each with its position."""
+    positions, names = [position for position, _ in keys], [key for _, key in keys]
+    statement = _OLDER_OF_KEYS if newest_first else _NEWER_OF_KEYS
+    rows = await tx.fetch(statement, did, positions, names, beyond_seq, limit)
+    events = stored([{name: value for name, value in row.items() if name != "position"} for row in rows])
+    return [(row["position"], event) for row, event in zip(rows, events, strict=True)]
+
+
+async def count_of_keys(tx: Tx, did: str, keys: Sequence[str]) -> int:
+    """How many of these there are."""
+    count: int = await tx.fetchval(_COUNT_OF_KEYS, did, [0] * len(keys), list(keys))
+    return count
+
+
+async def records_every_transfer(tx: Tx) -> bool:
+    """Whether no policy ever kept out what is recorded beside a movement."""
+    left_out: bool = await tx.fetchval(_LEFT_OUT, _BESIDE_A_MOVEMENT)
+    return not left_out

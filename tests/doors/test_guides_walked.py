@@ -1,0 +1,83 @@
+"""Every guide with commands works after every other, in any order, twice, on one registry; so does the README."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.doors.guides import BLOCK, GUIDES, ROOT, follow, run_shell
+from tests.operation.conftest import end_postgres
+from tests.operation.registry_process import RegistryProcess, free_port
+
+README = "README.md"
+# Not walked: the settings are a list, and nothing in it is a command.
+WALKED = sorted(guide.name for guide in GUIDES.glob("*.md") if BLOCK.search(guide.read_text()))
+
+
+@pytest.fixture(scope="module")
+async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+    """A registry as its operator starts it, with a listener for services."""
+    directory = tmp_path_factory.mktemp("guides")
+    federation_port = str(free_port())
+    registry = RegistryProcess(directory / "data", FEDERATION_PORT=federation_port)
+    registry.federation_port = federation_port  # type: ignore[attr-defined]
+    try:
+        await registry.start()
+        yield registry
+        await registry.stop()
+    finally:
+        await registry.kill()
+        await end_postgres(registry.data_dir)
+
+
+def test_the_guides_with_commands_are_found():
+    assert {"accounts.md", "administrators.md", "agent-rights.md", "discovery.md", "first-agent.md"} <= {
+        *WALKED
+    }
+    assert {"services.md", "suspension.md", "webhooks.md"} <= {*WALKED}
+
+
+# Once forwards and once backwards: each guide comes twice, and once before and once after every other.
+ORDER = [*enumerate([*WALKED, README, *reversed(WALKED)])]
+
+
+@pytest.mark.parametrize(("turn", "guide"), ORDER)
+async def test_each_guide_works_after_every_other(
+    operated: RegistryProcess, tmp_path: Path, turn: int, guide: str
+):
+    del turn
+    # A reader takes longer over a guide than the minute of the limits.
+    connection = await asyncpg.connect(await operated.database())
+    await connection.execute("DELETE FROM plumbing_rate_limit")
+    await connection.close()
+    if guide == README:
+        await walk_readme(operated.url, tmp_path)
+        return
+    await follow(
+        guide,
+        operated.url,
+        tmp_path,
+        HANSA_DATA_DIR=str(operated.data_dir),
+        FEDERATION_PORT=operated.federation_port,  # type: ignore[attr-defined]
+    )
+
+
+async def walk_readme(url: str, directory: Path) -> None:
+    blocks = BLOCK.findall((ROOT / README).read_text())
+    commands = "".join(text for language, _, text in blocks if language == "sh")
+    program = "".join(text for language, _, text in blocks if language == "python")
+    program += """
+import json
+from pathlib import Path
+
+payer, payee = (json.loads(Path(name).read_text()) for name in ("Lingua.json", "Babel.json"))
+print(pay(payer, payee, "1", "order-2"))
+"""
+    (directory / "pay.py").write_text(program.replace("http://127.0.0.1:8000", url))
+    shown = await run_shell(
+        f"cd {directory}\n{commands}\npython3 pay.py\n".replace("http://127.0.0.1:8000", url), directory
+    )
+    assert '"status": "OK"' in shown
+    assert '"balance":"89.95"' in shown, "Lingua after a payment of 10 and its fee"
+    assert shown.splitlines()[-1] == "88.945"

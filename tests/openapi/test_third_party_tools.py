@@ -1,0 +1,59 @@
+"""Third-party validators find nothing in the served description, and a generated client works."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from hansa.doors.house_map import empty_house
+from tests.hostile.served import serve
+from tests.openapi.tools import Tools, installed
+from tests.registry import StartRegistry
+
+
+@pytest.fixture(scope="module")
+def tools() -> Tools:
+    return installed()
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("description")
+    document = directory / "openapi.json"
+    document.write_text(json.dumps(empty_house(directory).openapi()))
+    return document
+
+
+def test_redocly_finds_nothing(tools: Tools, described: Path):
+    assert tools.redocly(described) == []
+
+
+def test_spectral_finds_nothing(tools: Tools, described: Path):
+    assert tools.spectral(described) == []
+
+
+def test_what_the_validators_find_fails(tools: Tools, tmp_path: Path):
+    paths = {"/x": {"get": {"responses": {"200": {"description": "No name, no tag, no security."}}}}}
+    faulty = tmp_path / "openapi.json"
+    faulty.write_text(
+        json.dumps({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": paths})
+    )
+    assert any("security-defined" in finding for finding in tools.redocly(faulty))
+    assert any("operation-tags" in finding for finding in tools.spectral(faulty))
+
+
+async def test_a_generated_client_registers_creates_agents_and_pays(
+    tools: Tools, start_registry: StartRegistry, tmp_path: Path
+):
+    registry = await start_registry()
+    async with serve(registry) as served:
+        document = tmp_path / "openapi.json"
+        async with httpx2.AsyncClient() as http:
+            answer = await http.get(f"{served.url}/api/v1/openapi.json")
+        document.write_bytes(answer.content)
+        package = tmp_path / "hansa_api"
+        assert await asyncio.to_thread(tools.generate_client, document, package) == ""
+        done = await asyncio.to_thread(tools.use_client, package, served.url)
+    assert done.returncode == 0, done.stderr

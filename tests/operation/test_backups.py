@@ -1,0 +1,297 @@
+"""A backup is taken while clients move units, and restored: nothing acknowledged before its position is missing."""
+
+import json
+import os
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from hansa.doors.backing_up import back_up, read_backup, restore
+from hansa.foundation.plumbing.backup import BadBackup, new_backup, written
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.keys import BadKey
+from hansa.foundation.plumbing.post import Letter, write_letter
+from hansa.foundation.plumbing.settings import read_settings
+from hansa.rooms import auditor
+from tests.operation.conftest import Launch
+from tests.operation.history import Attempt, History, Operation, Outcome, read_history
+from tests.operation.nothing_lost import find_what_is_wrong
+from tests.operation.registry_process import Ended, RegistryProcess, health, run, until
+from tests.operation.storm import Storm
+from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, open_registry
+
+TIER = int(os.environ.get("HANSA_TEST_TIER", "0"))
+SEED = int(os.environ.get("HANSA_TEST_SEED", random.SystemRandom().randrange(2**32)))
+ROUNDS = (1, 3, 20)[TIER]
+DAMAGES = (30, 300, 3000)[TIER]
+CLIENTS = 8
+SECRET = "Quiet-Harbour-41-Lantern"
+NORTH = {"registry_name": "north", "trust_domain": "north.test", "enable_projection_snapshots": True}
+
+
+def refused_in_one_line(ended: Ended) -> str:
+    assert ended.code != 0, ended
+    assert ended.output == ""
+    [line] = ended.complaints
+    assert SECRET not in line
+    return line
+
+
+async def test_a_copy_restored_from_a_backup_under_load_has_all_that_was_acknowledged_before(
+    operated: Launch, tmp_path: Path
+):
+    print(f"HANSA_TEST_SEED={SEED}")
+    registry = operated(TRUSTED_PROXIES="127.0.0.1", GENESIS_SUPPLY="100000000")
+    await registry.start()
+    history = History(tmp_path / "history.jsonl")
+    storm = Storm(registry.url, history, SEED, clients=CLIENTS, agents=CLIENTS)
+    await storm.gather()
+    storm.rage()
+    taken = []
+    for number in range(ROUNDS):
+        had = len(acknowledged(read_history(history.path)))
+        await until(lambda had=had: len(acknowledged(read_history(history.path))) >= had + 40, seconds=120)
+        before = read_history(history.path)
+        file = tmp_path / f"{number}.hansa"
+        ended = await run(
+            "db", "backup", str(file), "--json", data_dir=registry.data_dir, HANSA_KEYS_PASSPHRASE=SECRET
+        )
+        assert ended.code == 0, ended
+        assert file.stat().st_mode & 0o777 == 0o600
+        taken.append((file, before, json.loads(ended.output)))
+    await storm.calm()
+    await storm.close()
+    history.close()
+    assert (await registry.stop()).code == 0
+    told = read_history(history.path)
+    for file, before, named in taken:
+        await prove_restored(operated(f"restored-{file.stem}"), file, as_known_before(told, before), named)
+
+
+def names_in(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def acknowledged(operations: list[Operation]) -> list[Operation]:
+    return [one for one in operations if one.outcome is Outcome.ACKNOWLEDGED]
+
+
+def as_known_before(told: list[Operation], before: list[Operation]) -> list[Operation]:
+    """Everything that was ever asked for; what was not decided before the backup may be in it or not."""
+    decided = {one.key: one for one in before if one.outcome is not Outcome.UNKNOWN}
+    return [decided.get(one.key) or replace(one, attempts=[Attempt(None)]) for one in told]
+
+
+async def prove_restored(
+    copy: RegistryProcess, file: Path, known: list[Operation], named: dict[str, object]
+) -> None:
+    ended = await run(
+        "db", "restore", str(file), "--json", data_dir=copy.data_dir, HANSA_KEYS_PASSPHRASE=SECRET
+    )
+    assert ended.code == 0, ended
+    restored = json.loads(ended.output)
+    for member in ("taken_at", "lsn", "journal_sequence"):
+        assert restored[member] == named[member]
+    postgres = EmbeddedPostgres(copy.data_dir)
+    connection = await asyncpg.connect(await postgres.start())
+    try:
+        assert await find_what_is_wrong(connection, known) == []
+    finally:
+        await connection.close()
+        await postgres.stop()
+    # It serves, and an audit that trusts nothing finds nothing.
+    await copy.start()
+    assert await health(copy.url) == 200
+    database = Database(await copy.database(), pool_size=1)
+    await database.open()
+    try:
+        verdict = await database.act(auditor.audit_from_zero, one_snapshot=True)
+    finally:
+        await database.close()
+    assert (verdict.status, verdict.findings) == ("OK", {"accounts": [], "stakes": [], "transactions": []})
+    assert (await copy.stop()).code == 0
+
+
+@pytest.fixture(scope="module")
+async def backup(tmp_path_factory: pytest.TempPathFactory, database_farm: DatabaseFarm) -> Path:
+    """A backup of a registry whose mail and webhooks wait to be sent."""
+    folder = tmp_path_factory.mktemp("backup")
+    async with open_registry(await database_farm.fresh(), folder / "data", **NORTH) as registry:
+        await fill(registry)
+        await back_up(registry.settings, folder / "north.hansa", SECRET)
+    return folder / "north.hansa"
+
+
+async def fill(registry: TestRegistry) -> None:
+    administrator = await registry.administrator("admin_platform")
+    developer = await registry.developer()
+    one, other = await developer.agent(), await registry.agent()
+    assert (await one.transfer(other, "3", key="first")).status_code == 200
+    hook = {"url": "https://receiver.example.org/hook", "event_types": ["*"]}
+    answer = await registry.post("/developers/webhooks", json=hook, headers=developer.headers)
+    assert answer.status_code == 201, answer.text
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
+            " VALUES ('msg_' || repeat('a', 24), $1, 'agent.onboarded', '{}')",
+            answer.json()["id"],
+        )
+    )
+    letter = Letter("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
+    await registry.database.act(lambda tx: write_letter(tx, registry.runtime.seal, letter))
+    forgotten = await registry.post("/auth/forgot-password", json={"email": developer.email})
+    assert forgotten.status_code in {200, 202}, forgotten.text
+    snapshot = await registry.post("/admin/projection-snapshot", headers=administrator.headers)
+    assert snapshot.status_code == 200, snapshot.text
+
+
+@pytest.fixture
+async def empty_database(postgres: str) -> AsyncIterator[str]:
+    name = f"restored_{uuid4().hex[:8]}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"CREATE DATABASE {name}")
+    yield urlunsplit(urlsplit(postgres)._replace(path=f"/{name}"))
+    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await connection.close()
+
+
+async def waiting(registry: TestRegistry) -> dict[str, int]:
+    row = await registry.database.look(
+        lambda tx: tx.fetchrow(
+            "SELECT (SELECT count(*) FROM plumbing_letter) AS letters, (SELECT count(*) FROM people_forgotten_password)"
+            " AS forgotten, (SELECT count(*) FROM people_webhook_delivery WHERE status = 'pending') AS deliveries"
+        )
+    )
+    return dict(row)
+
+
+async def test_a_restored_copy_has_the_name_the_keys_and_the_balances_and_sends_nothing_that_waited(
+    backup: Path, empty_database: str, tmp_path: Path
+):
+    settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
+    restored = await restore(settings, read_backup(backup), SECRET)
+    assert restored.letters_withheld == 1
+    assert restored.deliveries_withheld == 1
+    async with open_registry(empty_database, tmp_path / "copy", **NORTH) as copy:
+        assert await waiting(copy) == {"letters": 0, "forgotten": 0, "deliveries": 0}
+        assert await copy.outbox() == []
+        form = {"username": "developer2@example.org", "password": PASSWORD}
+        assert (await copy.post("/auth/login", data=form, headers=copy.elsewhere())).status_code == 200
+        form = {"username": "administrator1@example.org", "password": PASSWORD}
+        login = await copy.post("/auth/login", data=form, headers=copy.elsewhere())
+        headers = {"Authorization": f"Bearer {login.json()['access_token']}"}
+        snapshot = await copy.post("/admin/projection-snapshot", headers=headers)
+        assert snapshot.status_code == 200, snapshot.text
+        verdict = await copy.database.act(auditor.audit_from_zero, one_snapshot=True)
+        assert verdict.status == "OK"
+        acts = await copy.database.look(lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act"))
+        assert "registry.restore" in [act["act"] for act in acts]
+
+
+async def test_a_restore_takes_an_empty_database_and_an_empty_directory_only(
+    backup: Path, database_farm: DatabaseFarm, tmp_path: Path
+):
+    taken = await database_farm.fresh()
+    settings = read_settings(database_url=taken, data_dir=tmp_path / "copy", **NORTH)
+    with pytest.raises(BadBackup, match="the database is not empty"):
+        await restore(settings, read_backup(backup), SECRET)
+    assert names_in(tmp_path) == []
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "notes").write_text("kept")
+    ended = await run("db", "restore", str(backup), data_dir=tmp_path / "data", HANSA_KEYS_PASSPHRASE=SECRET)
+    assert "is not empty" in refused_in_one_line(ended)
+    assert names_in(tmp_path / "data") == ["notes"]
+
+
+async def test_a_wrong_passphrase_is_refused_before_anything_is_written(backup: Path, tmp_path: Path):
+    ended = await run(
+        "db", "restore", str(backup), data_dir=tmp_path / "copy", HANSA_KEYS_PASSPHRASE=f"{SECRET}!"
+    )
+    assert "the passphrase is wrong" in refused_in_one_line(ended)
+    assert names_in(tmp_path) == []
+
+
+def test_a_torn_or_altered_backup_is_refused_wherever_it_was_touched(backup: Path, tmp_path: Path):
+    print(f"HANSA_TEST_SEED={SEED}")
+    chance = random.Random(SEED)
+    whole = backup.read_bytes()
+    damaged = tmp_path / "damaged.hansa"
+    for _ in range(DAMAGES):
+        place = chance.randrange(len(whole))
+        for content in (
+            whole[:place],
+            whole[:place] + bytes([whole[place] ^ (1 << chance.randrange(8))]) + whole[place + 1 :],
+            whole[:place] + b"!" + whole[place:],
+        ):
+            damaged.write_bytes(content)
+            with pytest.raises(BadBackup):
+                read_backup(damaged)
+
+
+@pytest.fixture
+def damaged(backup: Path, tmp_path: Path) -> Path:
+    (tmp_path / "damaged.hansa").write_bytes(backup.read_bytes()[:-1])
+    return tmp_path / "damaged.hansa"
+
+
+async def test_a_damaged_backup_ends_the_command_in_one_line_before_anything_is_written(
+    damaged: Path, tmp_path: Path
+):
+    ended = await run("db", "restore", str(damaged), data_dir=tmp_path / "copy", HANSA_KEYS_PASSPHRASE=SECRET)
+    assert "damaged.hansa" in refused_in_one_line(ended)
+    assert names_in(tmp_path) == ["damaged.hansa"]
+
+
+async def test_who_alters_rows_and_every_digest_is_found_out_by_the_keys_in_the_backup(
+    backup: Path, tmp_path: Path
+):
+    reader = read_backup(backup)
+    name, table = next((name, table) for name, table in reader.manifest.tables.items() if table.rows == 2)
+    content = b"".join(reader.pieces(name)).replace(b"a", b"b")
+    digest = sha256(content).hexdigest()
+    tables = {**reader.manifest.tables, name: table.model_copy(update={"sha256": digest})}
+    forged = tmp_path / "forged.hansa"
+    with new_backup(forged) as writer:
+        for one in reader.manifest.tables:
+            for piece in [content] if one == name else reader.pieces(one):
+                writer.piece(one, piece)
+        writer.finish(written(reader.manifest.model_copy(update={"tables": tables})), reader.keys)
+    settings = read_settings(data_dir=tmp_path / "copy", **NORTH)
+    with pytest.raises(BadKey, match="the file was altered"):
+        await restore(settings, read_backup(forged), SECRET)
+
+
+async def test_a_backup_never_replaces_a_file_and_one_without_keys_says_so(operated: Launch, tmp_path: Path):
+    registry = operated()
+    await registry.start()
+    file = tmp_path / "registry.hansa"
+    first = await run("db", "backup", str(file), "--without-keys", data_dir=registry.data_dir)
+    assert (first.code, first.complaint) == (0, "")
+    assert "without keys" in first.output
+    again = await run("db", "backup", str(file), "--without-keys", data_dir=registry.data_dir)
+    assert "exists" in refused_in_one_line(again)
+    keys = tmp_path / "keys.json"
+    exported = await run(
+        "keys", "export", str(keys), data_dir=registry.data_dir, HANSA_KEYS_PASSPHRASE=SECRET
+    )
+    assert exported.code == 0, exported
+    assert (await registry.stop()).code == 0
+    copy = operated("copy")
+    restored = await run("db", "restore", str(file), data_dir=copy.data_dir)
+    assert restored.code == 0, restored
+    assert "hansa keys import" in restored.output
+    without = await run("serve", "--port=0", data_dir=copy.data_dir)
+    assert "has not its keys" in refused_in_one_line(without)
+    imported = await run("keys", "import", str(keys), data_dir=copy.data_dir, HANSA_KEYS_PASSPHRASE=SECRET)
+    assert imported.code == 0, imported
+    await copy.start()
+    assert await health(copy.url) == 200
