@@ -71,16 +71,12 @@ lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv 
 clean: ## remove the environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.venv/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Hansa needs Python 3.11 or later; $(PYTHON) is older. Set PYTHON=python3.x."; exit 1; }
-	$(PYTHON) -m venv .venv
+# Says in one line what is missing, leaves nothing half-made, and heals what an interruption left.
+SET_UP = command -v $(PYTHON) >/dev/null || { echo "Hansa needs Python 3.11 or later; $(PYTHON) is not found."; exit 1; }; \
+  $(PYTHON) requirements/set_up.py
 
-.venv/.service: .venv/bin/python requirements/service.txt requirements/build.txt pyproject.toml
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/service.txt -r requirements/build.txt
-	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $@
+.venv/.service: requirements/service.txt requirements/build.txt requirements/set_up.py pyproject.toml
+	@$(SET_UP) service && touch $@
 
 .venv/.test: .venv/.service requirements/test.txt
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.txt
-	@touch $@
+	@$(SET_UP) test && touch $@

@@ -17,8 +17,10 @@ from bench import (
     catalogue_reads,
     catalogue_search,
     catalogue_writes,
+    http_attack,
     http_overload,
     http_reads,
+    http_search_flood,
     http_transfer,
     journal_aggregate,
     journal_append,
@@ -26,16 +28,20 @@ from bench import (
     ledger_posting,
     ledger_staking,
     people_login,
+    start,
 )
 from bench.figures import Figures
 from hansa.doors.operate import COLLECTED_AFTER
 from hansa.doors.serve import SWITCH_SECONDS
 
 BENCHES = {
+    "start": start.run,
     "ledger/posting": ledger_posting.run,
     "ledger/staking": ledger_staking.run,
     "http/transfer": http_transfer.run,
     "http/overload": http_overload.run,
+    "http/attack": http_attack.run,
+    "http/search-flood": http_search_flood.run,
     "http/reads": http_reads.run,
     "journal/aggregate": journal_aggregate.run,
     "journal/append": journal_append.run,

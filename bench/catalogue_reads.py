@@ -13,7 +13,8 @@ from bench.figures import Figures, percentile
 from bench.ground import bench_runtime, temporary_directory
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms.catalogue import Filters, Findings, PageWanted, list_cards, reading
-from hansa.rooms.catalogue.listing import CardsPage, conditions_of
+from hansa.rooms.catalogue.listing import conditions_of
+from hansa.rooms.catalogue.pages import CardsPage
 from hansa.rooms.catalogue.store import count_cards
 
 PAGE = 100

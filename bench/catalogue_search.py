@@ -145,11 +145,7 @@ async def measure_served_search(directory: Path, figures: Figures, count: int) -
     """The same over HTTP: a mixed set of queries, most of them selective, many asked more than once."""
     if is_missing(figures):
         return
-    paths = directory / "paths"
-    lot = random.Random(count)
-    kinds = _kinds(lot)
-    mixed = [*kinds["selective"] * 3, *kinds["broad"][:60], *kinds["very broad"][:4], *[Wanted()] * 20]
-    paths.write_text("".join(f"{_path(wanted)}\n" for wanted in mixed))
+    paths = mixed_searches(directory, count)
     async with served(directory, RATE_LIMIT_READS="off", LOG_LEVEL="warning") as service:
         await asyncio.sleep(3)
         for _ in range(2):
@@ -160,6 +156,15 @@ async def measure_served_search(directory: Path, figures: Figures, count: int) -
         figures.add(f"  GET, {CONNECTIONS} connections, mixed queries", "/s", [driven.per_second])
         figures.add("  p99 of these", "ms", [driven.p99_ms])
         figures.add("  memory of the process", "MB", [psutil.Process(service.pid).memory_info().rss / 1e6])
+
+
+def mixed_searches(directory: Path, count: int) -> Path:
+    """A file of searches, one path a line, for so many cards."""
+    paths = directory / "paths"
+    kinds = _kinds(random.Random(count))
+    mixed = [*kinds["selective"] * 3, *kinds["broad"][:60], *kinds["very broad"][:4], *[Wanted()] * 20]
+    paths.write_text("".join(f"{_path(wanted)}\n" for wanted in mixed))
+    return paths
 
 
 def _path(wanted: Wanted) -> str:

@@ -57,12 +57,12 @@ async def run(*, full: bool) -> Figures:
     figures = Figures()
     if is_missing(figures):
         return figures
-    _allow_connections()
+    allow_connections()
     async with temporary_directory() as directory:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, ACCOUNTS)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory) as service:
+        async with served(directory, TRUSTED_PROXIES="127.0.0.1") as service:
             loads = await _measure(service.url, callers, figures, seconds=4 * SECONDS if full else SECONDS)
         async with bench_runtime(directory) as runtime:
             acknowledged = sum(load.done for load in loads)
@@ -74,7 +74,7 @@ async def run(*, full: bool) -> Figures:
     return figures
 
 
-def _allow_connections() -> None:
+def allow_connections() -> None:
     """Raise the limit on open files, for the service and for its clients, as far as this account may."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -342,14 +342,14 @@ async def test_a_forged_place_is_answered_or_refused(registry, place):
 
 
 async def follow(registry, query):
-    """Read on until a page is empty; the names seen, in order, and the place to come back to."""
+    """Read on until everything is read; the names seen, in order. The query then resumes from there."""
     seen = []
     while True:
         page = (await registry.get("/agent-cards/", params=query)).json()
-        query["next"] = page["next"]
-        if not page["items"]:
-            return seen
         seen += [item["name"] for item in page["items"]]
+        query["next"] = page["next"] or page["resume"]
+        if page["next"] is None:
+            return seen
 
 
 async def test_a_follower_hears_of_every_change_and_then_of_nothing(registry):
@@ -438,3 +438,21 @@ async def test_a_card_can_be_judged_before_it_is_published(registry):
         assert all(error["field"].startswith("$") for error in bad["errors"])
         assert bad["validated_card_data"] is None
     assert (await registry.post("/utils/validate-card", json={})).status_code == 422
+
+
+async def test_validate_card_says_what_a_card_in_the_older_form_was_completed_with(registry):
+    older = {name: value for name, value in card_of(tags=["cloth"]).items() if name != "version"}
+    older |= {"agentVersion": "2.0", "provider": {"name": "Acme"}}
+    older["skills"] = [{"id": "weave", "name": "Weaving", "description": "Weaves."}]
+    verdict = (await registry.post("/utils/validate-card", json={"card_data": older})).json()
+    assert (verdict["is_valid"], verdict["errors"]) == (True, [])
+    assert {one["field"] for one in verdict["completed"]} == {
+        "$.version",
+        "$.provider.organization",
+        "$.provider.url",
+        "$.skills[0].tags",
+    }
+    assert verdict["detail"] == "The card is valid; members completed: 4."
+    assert verdict["validated_card_data"]["skills"][0]["tags"] == ["cloth"]
+    whole = (await registry.post("/utils/validate-card", json={"card_data": card_of()})).json()
+    assert whole["completed"] == []

@@ -28,16 +28,18 @@ async def page(
 async def changes(
     registry: TestRegistry, query: dict[str, Any]
 ) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """Read on until a page is empty: the names seen, and the tombstones by DID."""
+    """Read on until everything is read: the names seen, and the tombstones by DID. The query then resumes from there."""
     seen: list[str] = []
     stones: dict[str, dict[str, Any]] = {}
     while True:
         answer = await page(registry, **query)
-        query["next"] = answer["next"]
-        if not answer["items"] and not answer["tombstones"]:
-            return seen, stones
         seen += [item["name"] for item in answer["items"]]
         stones |= {stone["did"]: stone for stone in answer["tombstones"]}
+        query.pop("next", None)
+        query["resume"] = answer["resume"]
+        if answer["next"] is None:
+            return seen, stones
+        query["next"] = answer["next"]
 
 
 async def age(registry: TestRegistry, did: str, days: int) -> None:
@@ -78,6 +80,51 @@ async def test_a_follower_hears_of_cards_that_leave_and_learns_nothing_of_their_
     assert await changes(registry, query) == ([], {})
     await change(registry, cards["Unlisted"], unlisted=False)
     assert await changes(registry, query) == (["Unlisted"], {})
+
+
+async def test_limit_and_total_count_cards_and_tombstones_come_in_addition(registry: TestRegistry):
+    for number in range(3):
+        hidden = await publish(registry, f"Hidden {number}")
+        await change(registry, hidden, unlisted=True)
+        await publish(registry, f"Shown {number}")
+    await change(registry, await publish(registry, "Hidden 3"), unlisted=True)
+    query: dict[str, Any] = {"updated_since": SINCE, "limit": 2}
+    first = await page(registry, **query)
+    assert [item["name"] for item in first["items"]] == ["Shown 0", "Shown 1"]
+    assert (len(first["tombstones"]), first["pagination"]["total_items"]) == (2, 3)
+    assert first["next"]
+    last = await page(registry, **query, next=first["next"])
+    assert [item["name"] for item in last["items"]] == ["Shown 2"]
+    assert (len(last["tombstones"]), last["pagination"]["total_items"]) == (2, 3)
+    assert last["next"] is None
+    for member in ("next", "resume"):
+        later = await page(registry, **query, **{member: last["resume"]})
+        assert (later["items"], later["tombstones"], later["next"]) == ([], [], None)
+        assert later["pagination"]["total_items"] == 0
+    exact = await page(registry, updated_since=SINCE, limit=3)
+    assert (len(exact["items"]), len(exact["tombstones"]), exact["next"]) == (3, 4, None)
+
+
+async def test_a_listing_of_the_newest_has_no_place_to_resume(registry: TestRegistry):
+    await publish(registry)
+    assert (await page(registry))["resume"] is None
+
+
+async def test_a_page_with_too_many_tombstones_ends_early_and_loses_none(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.catalogue.changes.TOMBSTONES_MAX", 2)
+    dids = set()
+    for number in range(5):
+        hidden = await publish(registry, f"Hidden {number}")
+        await change(registry, hidden, unlisted=True)
+        dids.add(str(hidden.did))
+        if number in {0, 4}:
+            await publish(registry, f"Shown {number}")
+    query: dict[str, Any] = {"updated_since": SINCE, "limit": 10}
+    seen, stones = await changes(registry, query)
+    assert (seen, set(stones)) == (["Shown 0", "Shown 4"], dids)
+    assert await changes(registry, query) == ([], {})
 
 
 async def test_who_does_not_follow_changes_sees_no_tombstone_and_no_hidden_card(registry: TestRegistry):

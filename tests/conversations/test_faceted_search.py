@@ -213,3 +213,26 @@ async def test_an_agent_is_found_by_its_did_and_by_the_beginning_of_its_last_par
 )
 async def test_a_value_out_of_bounds_is_a_422(languages, query):
     assert (await languages.get(f"/agent-cards/discover?{query}")).status_code == 422
+
+
+async def test_paid_and_free_are_counted_by_what_makes_a_card_a_paid_one(registry: TestRegistry):
+    extension = {"uri": "https://hansa.dev/extensions/v1/auth/a2a-payment"}
+    cards: dict[str, dict[str, Any]] = {
+        "Required": {"pricing": {"payment_required": True}},
+        "Required at zero": {"pricing": {"payment_required": True, "base_rate": 0}},
+        "Text": {"pricing": {"base_rate": "1.5"}},
+        "Extension": {"extensions": [{**extension, "params": {"base_rate": "2"}}]},
+        "Exponent": {"extensions": [{**extension, "params": {"base_rate": "1e3"}}]},
+        "Nothing": {},
+    }
+    for name, card in cards.items():
+        await publish(registry, name, **card)
+    await registry.indexed()
+    found = {}
+    for pricing in ("paid", "free"):
+        answer = (await registry.get("/agent-cards/discover", params={"pricing": pricing})).json()
+        found[pricing] = {one["name"] for one in answer["results"]}
+    assert found == {
+        "paid": {"Required", "Required at zero", "Text", "Extension"},
+        "free": {"Exponent", "Nothing"},
+    }

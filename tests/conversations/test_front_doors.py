@@ -168,6 +168,14 @@ async def test_an_agents_data_block_tells_its_card_and_its_price(registry):
     assert told["offers"] == {"@type": "Offer", "price": "1.5", "priceCurrency": "AVT"}
 
 
+async def price_at(registry, card, rate):
+    """What an owner is refused may still stand in an older or mirrored card."""
+    document = (await registry.get(f"/agent-cards/{card.id}")).json()["card_data"]
+    stored = json.dumps({**document, "pricing": {"base_rate": rate}})
+    statement = "UPDATE catalogue_card SET card_data = $2 WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(statement, card.card_id, stored))
+
+
 async def test_only_a_plain_number_becomes_a_price(registry):
     for rate, price in (
         *((0, "0"), ("2.50", "2.50"), (1e-7, "0.0000001"), (1e30, "1" + "0" * 30)),
@@ -182,7 +190,8 @@ async def test_only_a_plain_number_becomes_a_price(registry):
         ),
         *((HOSTILE[:20], None), ("1e999999999999", None), ("1e-999999999", None)),
     ):
-        card = await publish(registry, pricing={"base_rate": rate})
+        card = await publish(registry)
+        await price_at(registry, card, rate)
         told = (await json_ld(registry, card.did)).get("offers", {}).get("price")
         assert told == price, rate
         assert price is None or Decimal(told) >= 0

@@ -308,7 +308,8 @@ async def test_a_replay_gives_the_latest_fifteen_events_of_its_channel_whatever_
 
 async def test_what_is_told_while_a_replay_is_read_is_neither_missed_nor_repeated(house: House):
     agent = await house.registry.agent()
-    paying = asyncio.create_task(pay_often(agent, house.other, times=30))
+    enough = asyncio.Event()
+    paying = asyncio.create_task(pay_until(enough, agent, house.other))
     channels = [f"agent:{agent.did}", "events:all", "events:TransactionFeeCollected"]
     async with AsyncExitStack() as stack:
         heard: list[list[int]] = []
@@ -318,8 +319,9 @@ async def test_what_is_told_while_a_replay_is_read_is_neither_missed_nor_repeate
             assert (await listener.ask(action="subscribe", channel=channel))["type"] == "subscribed"
             heard.append([])
             listening.append(asyncio.create_task(hear_to_the_end(listener, heard[-1])))
+        enough.set()
         await paying
-        assert (await agent.transfer(house.other, "1")).status_code == 200
+        assert (await agent.transfer(house.other, "3")).status_code == 200
         await asyncio.gather(*listening)
     page = await house.registry.get(
         "/events/", params={"sort_order": "desc", "limit": 1000}, headers=house.registry.internal
@@ -346,8 +348,8 @@ async def hear_to_the_end(listener: Ear, sequences: list[int]) -> None:
             return
 
 
-async def pay_often(payer: TestAgent, payee: TestAgent, *, times: int) -> None:
-    for _ in range(times):
+async def pay_until(enough: asyncio.Event, payer: TestAgent, payee: TestAgent) -> None:
+    while not enough.is_set():
         assert (await payer.transfer(payee, "0.01")).status_code == 200
 
 

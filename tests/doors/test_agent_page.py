@@ -16,6 +16,7 @@ from hansa.doors.console.agent_shown import AgentPage, export_path_of, path_of
 from hansa.doors.console.calling import interfaces_of, snippets_of
 from hansa.doors.console.prices import price_of
 from hansa.rooms import catalogue
+from hansa.rooms.agents import revoke
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry, card_of
 
@@ -145,7 +146,8 @@ async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: Te
     assert "[31mred[0m abc" in text
     assert 'href="javascript' not in text
     assert "Stated in an unusual form" in text
-    assert AgentPage.of(replace(card, card_data=odd), registry.settings).price.amount is None
+    page = AgentPage.of(replace(card, card_data=odd), registry.settings, is_exported=False)
+    assert page.price.amount is None
 
 
 async def mirrored(registry: TestRegistry, **card) -> str:
@@ -200,6 +202,20 @@ async def test_the_page_of_an_agent_from_elsewhere_says_who_hands_out_its_signed
     assert command.startswith("curl ")
 
 
+async def test_the_page_of_a_revoked_agent_offers_its_signed_card_as_long_as_it_is_exported(
+    registry: TestRegistry,
+):
+    agent = await registry.agent()
+    await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
+    older = "UPDATE catalogue_card SET hidden_since = hidden_since - interval '31 days' WHERE did = $1"
+    for status in (200, 404):
+        export = f"/api/v1/agents/{agent.did}/card-export"
+        assert (await registry.http.get(export)).status_code == status
+        text = await page_of(registry, agent.did)
+        assert ("data-signed" in text, export in text) == (status == 200, status == 200)
+        await registry.database.act(lambda tx: tx.execute(older, agent.did))
+
+
 @pytest.mark.parametrize(
     ("card", "told"),
     [
@@ -214,6 +230,8 @@ async def test_the_page_of_an_agent_from_elsewhere_says_who_hands_out_its_signed
         ({"pricing": {"base_rate": True}}, (None, "AVT")),
         ({"pricing": {"base_rate": float("nan")}}, (None, "AVT")),
         ({"pricing": {"payment_required": True}}, (None, "AVT")),
+        ({"pricing": {"payment_required": True, "base_rate": 0}}, (None, "AVT")),
+        ({"pricing": {"base_rate": "1e3"}}, (None, "AVT")),
         (
             {
                 "extensions": [

@@ -13,6 +13,7 @@ import pytest
 from hansa.doors.http.bounded import PIPELINED_MAX, ConnectionBounds
 from hansa.doors.http.deadlines import Deadlines
 from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.http.sockets import FRAGMENTS_MAX
 from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
 from hansa.doors.http.unsent import UnsentAnswers
 from tests.registry import StartRegistry, TestRegistry
@@ -365,6 +366,20 @@ async def test_more_requests_sent_ahead_than_are_kept_end_the_connection_after_t
     answers = await patient.answers((LIVEZ + b"\r\n") * 1000)
     assert set(statuses(answers)) == {200}
     assert len(statuses(answers)) <= PIPELINED_MAX + 2
+
+
+async def test_a_message_of_endless_fragments_ends_its_socket(patient: Listening):
+    wire = await patient.connect()
+    await wire.send(
+        b"GET /ws/events HTTP/1.1\r\n"
+        + HOST
+        + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        + b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    assert (await wire.answer())[0] == 101
+    first, more = bytes([0x01, 0x80, 0, 0, 0, 0]), bytes([0x00, 0x80, 0, 0, 0, 0])
+    await wire.send(first, more * 2 * FRAGMENTS_MAX)
+    assert b"\x03\xf1a message has at most 64 fragments" in await wire.everything()
 
 
 # Addresses.

@@ -14,7 +14,7 @@ from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 
 WAYS: tuple[Way, ...] = by_tier((Way.REFUSED, Way.ANSWER_LOST), tuple(Way), tuple(Way))
 ACTS = {"suspend": "reinstate", "reinstate": "suspend"}
-EVENTS = {"suspend": {2}, "reinstate": {2, 3}}
+EVENTS = {"suspend": {3}, "reinstate": {3, 4}}
 TRIES = 4
 WITHIN_SECONDS = 30
 

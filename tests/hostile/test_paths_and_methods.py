@@ -1,8 +1,11 @@
 """What is not there and what is not done that way: 404 and 405 in the envelope of every other refusal."""
 
+from pathlib import Path
+
 import pytest
 
 from hansa.doors.house_map import empty_house, entrances
+from hansa.doors.http.guard import NAMES_WITH_SLASHES
 from tests.hostile.refusals import fault_of
 from tests.hostile.well_formed import with_some_id
 from tests.registry import TestRegistry
@@ -23,7 +26,6 @@ NOWHERE = [
     *("/health/", "/health%20", "/%68ealth/x", "/health;a=b", "/static/"),
     *(
         "/static/%2e%2e/pages.py",
-        "/static/%2e%2e%2fpages.py",
         "/static/..%5cpages.py",
         "/.well-known/nothing",
         "/.env",
@@ -87,3 +89,15 @@ async def test_a_refusal_names_the_path_but_shows_nothing_of_the_inside(registry
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert fault_of(answer) is None
+
+
+async def test_an_encoded_slash_is_taken_only_where_a_name_may_hold_one(
+    registry: TestRegistry, tmp_path: Path
+):
+    routes = {entrance.path for entrance in entrances(empty_house(tmp_path))}
+    assert {name.decode() for name in NAMES_WITH_SLASHES} == {
+        path.partition("{")[0] for path in routes if path.endswith(":path}")
+    }
+    for path in ("/static/%2e%2e%2fpages.py", "/api/v1%2Fteg/balance", "/api/v1/agents/a%2fb"):
+        answer = await registry.http.get(f"http://registry.test{path}")
+        assert (path, answer.status_code, answer.json()["error"]["code"]) == (path, 400, "BAD_REQUEST")

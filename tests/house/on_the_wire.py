@@ -361,6 +361,7 @@ _.requires_2fa
 _.requires_well_known_fetch
 _.result_type
 _.results
+_.resume
 _.retired_at
 _.retry_at
 _.revoked

@@ -9,6 +9,13 @@ _.capture_signals  # uvicorn
 _.response_complete  # uvicorn
 _.response_started  # uvicorn
 _.servers  # uvicorn
+_.expect_100_continue  # uvicorn
+_.handle_ping  # uvicorn
+_.on_response_complete  # uvicorn
+_.total_requests  # uvicorn
+_.data_received  # asyncio
+_.on_chunk_header  # httptools
+_.on_header  # httptools
 _.wait_closed  # uvicorn
 _._body  # Starlette
 _._json  # Starlette

@@ -155,6 +155,8 @@ async def an_older_server() -> AsyncIterator[int]:
         version = b"server_version\x0014.9 (Debian)\0"
         writer.write(b"R\0\0\0\x08\0\0\0\0" + b"S" + (len(version) + 4).to_bytes(4, "big") + version)
         writer.write(b"Z\0\0\0\x05I")
+        # Until the client says goodbye, which is five bytes.
+        await reader.readexactly(5)
         writer.close()
 
     listening = await asyncio.start_server(answer, "127.0.0.1", 0)

@@ -125,6 +125,12 @@ async def test_a_machine_without_the_keys_does_not_start_and_names_the_step(oper
         [line] = alone.complaints
         assert "`hansa keys export FILE` where it runs and `hansa keys import FILE` here" in line
         assert not second.data_dir.exists()
+        renamed = await run(
+            "serve", "--port=0", data_dir=first.data_dir, **{**settings, "REGISTRY_NAME": "south"}
+        )
+        assert renamed.code == 1
+        [line] = renamed.complaints
+        assert "belongs to the registry 'north' of trust domain north.test" in line
         # The same keys as mounted files: nothing is imported, and nothing is written.
         mounted = {
             f"HANSA_KEY_{file.stem.upper().replace('-', '_')}_FILE": str(file)

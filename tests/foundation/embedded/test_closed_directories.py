@@ -6,7 +6,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import asyncpg
@@ -40,11 +40,13 @@ def closed_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copied
 
 
-def copy_programs(site: Path) -> Path:
+def copy_programs(site: Path, copy: Callable[[str, str], object] | None = None) -> Path:
     installed = binaries.installed()
     for folder in (*(installed / name for name in ("bin", "lib", "share")), *binaries.libraries(installed)):
         target = site / folder.relative_to(installed.parents[1])
-        shutil.copytree(folder, target, copy_function=link_or_copy, ignore=shutil.ignore_patterns("pgxs"))
+        shutil.copytree(
+            folder, target, copy_function=copy or link_or_copy, ignore=shutil.ignore_patterns("pgxs")
+        )
     return site / installed.relative_to(installed.parents[1])
 
 
@@ -126,7 +128,10 @@ def test_programs_that_the_account_reaches_are_not_copied(place, tmp_path, monke
     if not AS_ROOT:
         assert staged(place, tmp_path, monkeypatch) == binaries.installed()
         return
-    reachable = copy_programs(place)
+    reachable = copy_programs(place, shutil.copy2)
+    # The environment itself may have been installed under a strict umask.
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755)
     monkeypatch.setattr(binaries, "installed", lambda: reachable)
     assert staged(place, tmp_path, monkeypatch) == reachable
 
@@ -178,6 +183,7 @@ def test_a_folder_that_another_account_made_is_not_used(closed_programs, place, 
 
 def test_a_file_system_that_executes_nothing_is_passed_over(closed_programs, place, tmp_path, monkeypatch):
     (place / "open").mkdir()
+    (place / "open").chmod(0o755)
     with mounted(place / "noexec", "mode=755,noexec") as is_noexec:
         use_only(place / "noexec", monkeypatch)
         monkeypatch.setattr(staging, "PLACES", (str(place / "noexec"), str(place / "open")))

@@ -236,9 +236,9 @@ async def test_a_reader_who_follows_changes_hears_of_every_mirrored_change_and_o
     query = {"include_federated": True, "limit": 1000, "updated_since": "2020-01-01T00:00:00Z"}
     first = (await registry.get("/agent-cards/", params=query)).json()
     assert len(first["items"]) == 700
-    end = (await registry.get("/agent-cards/", params={**query, "next": first["next"]})).json()
+    assert first["next"] is None
     await page(registry, [told(number, 2, name="Renamed" if number == 3 else None) for number in range(700)])
-    later = (await registry.get("/agent-cards/", params={**query, "next": end["next"]})).json()
+    later = (await registry.get("/agent-cards/", params={**query, "resume": first["resume"]})).json()
     assert [item["name"] for item in later["items"]] == ["Renamed"]
 
 

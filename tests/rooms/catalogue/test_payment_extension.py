@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.catalogue.form import require_card
-from hansa.rooms.catalogue.payment import with_payment
+from hansa.rooms.catalogue.form import check_card, check_peer_card, require_card
+from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price, with_payment
 from tests.registry import card_of
 
 BASE = "https://hansa.dev"
@@ -30,6 +30,7 @@ def derived(**card: Any) -> dict[str, Any] | None:
         (1e-7, "0.0000001"),
         (1e21, "1" + "0" * 21),
         (12345678901234567890, "12345678901234567890"),
+        ("1.50", "1.5"),
     ],
 )
 def test_a_rate_is_told_digit_for_digit_without_an_exponent(rate: float, digits: str):
@@ -48,7 +49,10 @@ def test_a_rate_is_told_digit_for_digit_without_an_exponent(rate: float, digits:
         {"base_rate": 0.0},
         {"base_rate": -1},
         {"base_rate": True},
-        {"base_rate": "5"},
+        {"base_rate": "0.00"},
+        {"base_rate": "1e3"},
+        {"base_rate": "-5"},
+        {"base_rate": "abc"},
         {"base_rate": None},
         {"base_rate": [5]},
         {"payment_required": True},
@@ -94,3 +98,51 @@ def test_a_derived_extension_never_becomes_the_owners_word_and_an_owners_own_sta
     shown = with_payment(card_of(pricing={"base_rate": 5}), currency="AVT", extension_base=BASE)
     assert require_card(shown) == require_card(card_of(pricing={"base_rate": 5}))
     assert require_card(card_of(pricing={"base_rate": 5}, extensions=[OWN]))["extensions"] == [OWN]
+
+
+def paying(rate: Any) -> dict[str, Any]:
+    return {"uri": BASE + "/extensions/v1/auth/a2a-payment", "params": {"base_rate": rate}}
+
+
+@pytest.mark.parametrize(
+    ("card", "paid", "rate"),
+    [
+        ({}, False, None),
+        ({"pricing": {"base_rate": 0}}, False, "0"),
+        ({"pricing": {"base_rate": 2}}, True, "2"),
+        ({"pricing": {"base_rate": "1.5"}}, True, "1.5"),
+        ({"pricing": {"payment_required": True}}, True, None),
+        ({"pricing": {"payment_required": True, "base_rate": 0}}, True, "0"),
+        ({"pricing": {"payment_required": "true"}}, False, None),
+        ({"extensions": [paying("3")]}, True, "3"),
+        ({"extensions": [paying(3)]}, True, "3"),
+        ({"extensions": [paying("0")]}, False, "0"),
+        ({"extensions": [paying("1e3")]}, False, None),
+        ({"extensions": [paying("-3")]}, False, None),
+        ({"extensions": [paying(True)]}, False, None),
+        ({"extensions": [paying("3")], "pricing": {"base_rate": 5}}, True, "5"),
+        ({"extensions": [paying("3")], "pricing": {"base_rate": 0}}, True, "0"),
+        ({"extensions": [paying("3")], "pricing": {"model": "per-request"}}, True, "3"),
+    ],
+)
+def test_a_card_is_paid_by_what_it_states(card: dict[str, Any], paid: bool, rate: str | None):
+    stated = stated_price(card_of(**card))
+    assert is_paid(stated) is paid
+    found = rate_of(stated)
+    assert (None if found is None else f"{found:f}") == rate
+
+
+@pytest.mark.parametrize("rate", [1, 0.5, "1.5", 1e-7])
+def test_what_is_derived_makes_the_card_a_paid_one_as_the_block_does(rate: Any):
+    document = card_of(pricing={"base_rate": rate})
+    shown = with_payment(document, currency="AVT", extension_base=BASE)
+    assert is_paid(stated_price(document))
+    assert is_paid(stated_price(card_of(extensions=shown["extensions"])))
+
+
+@pytest.mark.parametrize("rate", [True, "abc", "1e3", -1, "-1", [5], {"a": 1}, ""])
+def test_an_owners_rate_in_a_form_that_is_not_allowed_is_refused(rate: Any):
+    given = card_of(pricing={"base_rate": rate})
+    (trouble,) = check_card(given).troubles
+    assert trouble.field == "$.pricing.base_rate"
+    assert check_peer_card(given).troubles == ()

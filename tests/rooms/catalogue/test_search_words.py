@@ -1,9 +1,12 @@
 """How queries are cut up, what near means, and what a card's price and marks are for searching."""
 
+import json
+
 import pytest
 
 from hansa.rooms.catalogue.marks import standing_of
-from hansa.rooms.catalogue.search.documents import price_of
+from hansa.rooms.catalogue.payment import is_paid
+from hansa.rooms.catalogue.search.documents import sorted_price
 from hansa.rooms.catalogue.search.text import asked_for
 from hansa.rooms.catalogue.search.why import is_near
 
@@ -50,13 +53,15 @@ def test_near_is_so_many_characters_left_out_put_in_changed_or_swapped(one, othe
         (None, 0),
         ('{"base_rate": 2}', 2),
         ('{"base_rate": "0.25"}', 0.25),
-        ('{"baseRate": 3}', 3),
         ('{"base_rate": -1}', 0),
         ('{"base_rate": true}', 0),
         ('{"base_rate": null}', 0),
         ('{"base_rate": "NaN"}', 0),
         ('{"base_rate": 1e999}', 0),
         ('{"base_rate": "1e999999999"}', 0),
+        ('{"base_rate": "1e3"}', 0),
+        ('{"base_rate": "+1"}', 0),
+        ('{"base_rate": ".5"}', 0),
         ('{"base_rate": [1]}', 0),
         ('{"base_rate": "cheap"}', 0),
         ('{"base_rate": 1e300}', 1e14),
@@ -64,7 +69,9 @@ def test_near_is_so_many_characters_left_out_put_in_changed_or_swapped(one, othe
     ],
 )
 def test_the_price_of_a_card_is_a_base_rate_above_zero_or_none(pricing: str | None, price: float):
-    assert price_of(pricing) == price
+    stated = None if pricing is None else json.loads(pricing)
+    assert sorted_price(stated) == price
+    assert is_paid(stated) is (price > 0)
 
 
 def test_marks_are_earned_at_fixed_numbers_of_jobs():

@@ -13,14 +13,15 @@ app = typer.Typer()
 
 @app.command("map", rich_help_panel=DEVELOP, epilog=examples("hansa map --write docs/map.md"))
 def house_map(
+    context: typer.Context,
     write: Annotated[
         Path | None, typer.Option(help="File to write; without one, the map is printed.", show_default=False)
     ] = None,
 ) -> None:
-    """Generate docs/map.md: routes, settings, tables, events and background work, as Markdown."""
+    """Generate docs/map.md: routes, commands, settings, tables, events and background work, as Markdown."""
     from hansa.doors.house_map import draw_map
 
-    drawn = draw_map()
+    drawn = draw_map(context.find_root().command)
     if write is None:
         typer.echo(drawn, nl=False)
         return

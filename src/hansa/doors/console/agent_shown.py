@@ -28,6 +28,7 @@ class AgentPage:
     """What the page of one agent says."""
 
     card: catalogue.Card
+    is_exported: bool
     path: str
     price: Price
     marks: list[str]
@@ -43,8 +44,8 @@ class AgentPage:
     json_ld: dict[str, Any]
 
     @classmethod
-    def of(cls, card: catalogue.Card, settings: Settings) -> "AgentPage":
-        """The page of a card that was read with its document."""
+    def of(cls, card: catalogue.Card, settings: Settings, *, is_exported: bool) -> "AgentPage":
+        """The page of a card that was read with its document; `is_exported`: this registry exports it signed."""
         document = card.card_data or {}
         provider = _object(document.get("provider"))
         price = price_of(document, card.settlement_currency)
@@ -53,6 +54,7 @@ class AgentPage:
         skills = [_skill(skill) for skill in _objects(document.get("skills"))]
         return cls(
             card=card,
+            is_exported=is_exported,
             path=path,
             price=price,
             marks=marks_of(
@@ -70,7 +72,7 @@ class AgentPage:
             snippets=list(
                 snippets_of(
                     interfaces,
-                    export_path=export_path_of(card.did) if card.did and not card.source_registry else None,
+                    export_path=export_path_of(card.did) if card.did and is_exported else None,
                     is_paid=not price.is_free,
                     base_url=settings.base_url,
                 )

@@ -12,6 +12,7 @@ from hansa.doors.console.agents_shown import ShownAgent
 from hansa.doors.console.looking import PAGE, Looking, chosen, offered, orders
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.rooms import catalogue
@@ -50,7 +51,13 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
 async def show_agent(_: Public, request: Request, db: Db, settings: Config, card_key: str) -> HTMLResponse:
     """One agent: by its DID, or by the UUID or number of its card."""
     try:
-        card = await db.read(lambda tx: catalogue.card_of(tx, card_key))
+        card, is_exported = await db.read(lambda tx: _card_and_export(tx, card_key))
     except catalogue.CardUnknown:
         return page(request, "agent-unknown.html", status=404, key=card_key)
-    return page(request, "agent.html", agent=AgentPage.of(card, settings))
+    return page(request, "agent.html", agent=AgentPage.of(card, settings, is_exported=is_exported))
+
+
+async def _card_and_export(tx: Tx, card_key: str) -> tuple[catalogue.Card, bool]:
+    """The card, and whether this registry exports it signed. Raises: CardUnknown."""
+    card = await catalogue.card_of(tx, card_key)
+    return card, card.did is not None and await catalogue.is_exported(tx, card.did)

@@ -10,8 +10,6 @@ from hansa.rooms import catalogue
 UNIT_MAX = 12
 MODEL_MAX = 40
 
-AMOUNT_MAX = 10**15
-
 _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,18})?", re.ASCII)
 
 
@@ -49,17 +47,16 @@ def _stated(block: dict[str, Any], own_unit: str) -> Price:
         or len(model) > MODEL_MAX
     ):
         return Price(None, own_unit, "")
-    amount = _amount(block.get("base_rate"))
-    return FREE if amount == "0" else Price(amount, unit, re.sub(r"[_\s-]+", " ", model).strip())
+    amount = _amount(catalogue.rate_of(block))
+    if amount == "0":
+        if not catalogue.is_paid(block):
+            return FREE
+        # Payment is required and no rate is stated.
+        amount = None
+    return Price(amount, unit, re.sub(r"[_\s-]+", " ", model).strip())
 
 
-def _amount(rate: Any) -> str | None:
-    if isinstance(rate, bool) or not isinstance(rate, int | float | str):
-        return None
-    if isinstance(rate, int) and not 0 <= rate < AMOUNT_MAX:
-        return None
-    # A float is written out: 1e-07 is no amount that a reader would recognise.
-    text = f"{Decimal(repr(rate)):f}" if isinstance(rate, float) else str(rate)
-    if not _AMOUNT.fullmatch(text):
-        return None
-    return f"{Decimal(text).normalize():f}"
+def _amount(rate: Decimal | None) -> str | None:
+    """The rate as digits; None where none is stated, or one of more digits than a reader would recognise."""
+    text = None if rate is None else f"{rate:f}"
+    return f"{Decimal(text).normalize():f}" if text and _AMOUNT.fullmatch(text) else None

@@ -13,6 +13,7 @@ THUMBPRINT = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 POINT = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
 JWT = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCJ9.…"
 PEM = "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n"
+PASSWORD = "Correct-Horse-7-Battery"  # noqa: S105
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n"
 ENTRY = f"urn:air:hansa.local:{DID}"
 SPIFFE_ID = "spiffe://hansa.local/agent/1b4e28ba-2fa1-41d2-883f-0016d3cca427"
@@ -50,6 +51,13 @@ VALUES: dict[str, Any] = {
     "WebhookChangeIn": {"description": "Payments", "is_active": True},
     "PolicyChange": {"emit_from_registry": True},
     "StakeIn": {"amount": "100", "lock_period": 30},
+    "RegistrationIn": {
+        "name": "Ada",
+        "email": "ada@example.org",
+        "password": PASSWORD,
+        "tos_accepted": True,
+        "age_confirmed": True,
+    },
     "ApiKeyIn": {"key_name": "Deployment", "scopes": ["profile:read"], "expires_in_days": 90},
     "RotateKeyIn": {},
     "BootstrapRequest": {},
@@ -130,7 +138,6 @@ VALUES: dict[str, Any] = {
     "agent_name": "Lingua",
     "agent_card_name": "Lingua",
     "displayName": "Lingua",
-    "RegistrationIn.name": "Ada",
     "ProfileOut.name": "Ada",
     "ReactorOut.name": "standing: blocklist",
     "CardTrouble.field": "$.skills",
@@ -265,8 +272,8 @@ VALUES: dict[str, Any] = {
     "bootstrap_token": "bst_…",
     "ticket": "tkt_…",
     "client_secret": "agsec_…",
-    "password": "Correct-Horse-7-Battery",
-    "current_password": "Correct-Horse-7-Battery",
+    "password": PASSWORD,
+    "current_password": PASSWORD,
     "new_password": "Wrong-Donkey-8-Staple",
     "recovery_key": "avrec-…",
     "recovery_keys": "avrec-…",
@@ -304,6 +311,7 @@ VALUES: dict[str, Any] = {
     "@id": f"https://registry.example.org/api/v1/agents/{DID}/ad.json",
     "as_of": "2026-01-31T12:00:00Z",
     "next": None,
+    "resume": None,
     "pageToken": None,
     "position": "eyJzIjo0NzExfQ",
     # Objects of any shape.

@@ -346,6 +346,10 @@ class BoundedProtocol(HttpToolsProtocol):
                 return
             cycle.response_started = cycle.response_complete = cycle.disconnected = True
             cycle.message_event.set()
+        elif cycle is not None and self._in_body:
+            # It is answered already, and what is wrong is the rest of its body.
+            self._linger()
+            return
         method, path = self._asked()
         answers_of(method, "unmatched", refused.status).inc()
         _log.info("connection refused", status=refused.status, code=refused.code, reason=refused.detail)

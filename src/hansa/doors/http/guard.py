@@ -20,6 +20,8 @@ from hansa.foundation.plumbing.request_log import RequestLine, request_log
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
+# What follows is one name to the end of the path, and such names may hold slashes.
+NAMES_WITH_SLASHES = (b"/api/v1/agent-cards/id/", b"/api/v1/ard/agents/")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 API_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -106,8 +108,9 @@ def _target_trouble(scope: Scope) -> str | None:
             decoded.decode("utf-8")
         except UnicodeDecodeError:
             return "The path or query is not valid UTF-8."
+        path = scope.get("raw_path", b"")
         # Decoded, it would name another route than it does to a proxy.
-        if b"%2f" in scope.get("raw_path", b"").lower():
+        if b"%2f" in path.lower() and not path.startswith(NAMES_WITH_SLASHES):
             return "The path holds an encoded slash (%2F)."
     # The pattern of a route does not see it: the path would pass for the one without.
     if scope["path"].endswith("\n"):

@@ -18,6 +18,7 @@ GOING_AWAY = 1001
 TOO_BIG = 1009
 LINGER_SECONDS = 2.0
 FRAGMENTS_MAX = 64
+UNSENT_BYTES = 16 * 1024
 # Left to itself the system keeps megabytes for a peer that does not read.
 SEND_BUFFER_BYTES = 128 * 1024
 
@@ -35,6 +36,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         super().connection_made(transport)
         connection = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        transport.set_write_buffer_limits(high=UNSENT_BYTES)  # type: ignore[attr-defined]
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.place is not None:

@@ -21,39 +21,35 @@ class UnsentAnswers:
     def __init__(self, bytes_max: int = UNSENT_MAX_BYTES) -> None:
         self._bytes_max = bytes_max
         self._waiting: dict[SlowReader, int] = {}
-        self._total = 0
-
-    @property
-    def total_bytes(self) -> int:
+        self.total_bytes = 0
         """What waited for all readers when it was last counted."""
-        return self._total
 
     def add(self, reader: SlowReader) -> None:
         """Count what waits for this reader. Where it is too much for all, the oldest readers are cut off."""
         self.remove(reader)
         size = reader.unsent_bytes()
         self._waiting[reader] = size
-        self._total += size
-        if self._total > self._bytes_max:
+        self.total_bytes += size
+        if self.total_bytes > self._bytes_max:
             # What was counted is what waited then; most may have been read since.
             self._count_again()
-        if self._total > self._bytes_max:
+        if self.total_bytes > self._bytes_max:
             self._cut_off_the_oldest()
 
     def remove(self, reader: SlowReader) -> None:
         """Nothing waits for this reader."""
-        self._total -= self._waiting.pop(reader, 0)
+        self.total_bytes -= self._waiting.pop(reader, 0)
 
     def _count_again(self) -> None:
         for reader in self._waiting:
             self._waiting[reader] = reader.unsent_bytes()
-        self._total = sum(self._waiting.values())
+        self.total_bytes = sum(self._waiting.values())
 
     def _cut_off_the_oldest(self) -> None:
         # Some more than needed: counting again costs as much as there are readers.
         enough = self._bytes_max * 3 // 4
         for reader in list(self._waiting):
-            if self._total <= enough:
+            if self.total_bytes <= enough:
                 return
             self.remove(reader)
             reader.cut_off()

@@ -4,12 +4,13 @@ from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspe
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .findings import Findings
 from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
-from .listing import Filters, PageWanted, list_cards
+from .listing import Filters, list_cards
 from .marks import standing_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import Ownership
 from .owning import router as owning_router
-from .payment import stated_price
+from .pages import PageWanted
+from .payment import is_paid, rate_of, stated_price
 from .publish import publish_card, publish_stub
 from .pulls import note_heartbeat, probe_due, pull_due
 from .pulls import router as pulls_router
@@ -33,7 +34,7 @@ from .search import (
     discover,
 )
 from .search import router as search_router
-from .signatures import AgentKey, ExportDesk
+from .signatures import AgentKey, ExportDesk, is_exported
 from .signatures import router as signatures_router
 from .store import newest_position
 from .template import card_template
@@ -74,6 +75,8 @@ __all__ = [
     "discover",
     "erase_old",
     "index_texts",
+    "is_exported",
+    "is_paid",
     "keep_lists_quick",
     "leave_nothing",
     "list_cards",
@@ -89,6 +92,7 @@ __all__ = [
     "publish_stub",
     "pull_due",
     "pulls_router",
+    "rate_of",
     "reinstate_card",
     "reinstate_listings",
     "replace_document",

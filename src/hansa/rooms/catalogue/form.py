@@ -23,7 +23,7 @@ from .completion import completed, contradictions
 from .errors import CardInvalid
 from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
-from .payment import is_derived
+from .payment import is_derived, pricing_troubles
 from .shape import missing_troubles, shape_troubles, wire_name
 
 PLATFORM_MEMBERS = frozenset(
@@ -61,12 +61,12 @@ class CheckedCard:
 
 def check_card(card_data: Any) -> CheckedCard:
     """Judge an owner's card; every trouble is told, up to a bound."""
-    return _check(card_data, _owned_part)
+    return _check(card_data, _owned_part, pricing_troubles)
 
 
 def check_peer_card(card_data: Any) -> CheckedCard:
     """Judge a card that a peer registry says: what is the platform's in it is the peer's, and stays."""
-    return _check(card_data, peers_part)
+    return _check(card_data, peers_part, lambda _: ())
 
 
 def peers_part(card: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +76,11 @@ def peers_part(card: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> CheckedCard:
+def _check(
+    card_data: Any,
+    part: Callable[[dict[str, Any]], dict[str, Any]],
+    more_troubles: Callable[[dict[str, Any]], Iterable[Trouble]],
+) -> CheckedCard:
     if not isinstance(card_data, dict):
         return CheckedCard(None, (Trouble(limits.ROOT, "An agent card is a JSON object."),))
     if troubles := tuple(limits.size_troubles(card_data)):
@@ -87,6 +91,7 @@ def _check(card_data: Any, part: Callable[[dict[str, Any]], dict[str, Any]]) -> 
         *limits.text_troubles(card),
         *_name_troubles(card),
         *contradictions(card),
+        *more_troubles(card),
         *_form_troubles(card),
     )
     if troubles:

@@ -1,23 +1,18 @@
-"""List cards: filtered, page by page; the newest first, or by change for those who follow.
-
-Who follows changes also hears of cards that have left the public listings: for some days each has a tombstone, which
-says whose card it is and how it stands, and nothing of what was in it.
-"""
+"""List cards: filtered, page by page; the newest first, or by change (`changes`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
 
 from . import cursor, rules, store
+from .changes import Followed, list_changes
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
 from .findings import Findings, older_than
-from .records import Card, Tombstone
+from .pages import CardsPage, PageWanted, page_of
+from .records import Card
 from .store import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
-
-TOMBSTONE_DAYS = 30
 
 
 @dataclass(frozen=True)
@@ -39,38 +34,6 @@ class Filters:
     include_unlisted: bool = False
     may_see_unlisted: bool = False
 
-    def shows(self, card: Card) -> bool:
-        """Whether a reader with these filters may see the card; what may not be seen travels as a tombstone."""
-        is_shown = card.status == "active" and (self.include_unlisted or not card.unlisted)
-        return self.owned_only or (is_shown and (card.is_active or not self.active_only))
-
-
-@dataclass(frozen=True)
-class PageWanted:
-    """How much of the listing, from where, and whether with the documents."""
-
-    limit: int
-    skip: int
-    updated_since: datetime | None
-    next: str | None
-    with_data: bool
-
-
-@dataclass(frozen=True)
-class CardsPage:
-    """A page and the way on; `next` is None where a listing ends. Only readings of changes have tombstones.
-
-    Where `total_is_exact` does not hold there are more than `total` cards.
-    """
-
-    cards: list[Card]
-    total: int
-    total_is_exact: bool
-    offset: int
-    next: str | None
-    follows_changes: bool = False
-    tombstones: tuple[Tombstone, ...] = ()
-
 
 async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted, findings: Findings) -> CardsPage:
     """Read one page; `findings` spares the later pages of a listing of few cards the search.
@@ -79,12 +42,8 @@ async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted, findings: Fin
     """
     conditions = conditions_of(filters)
     place = cursor.decode(wanted.next) if wanted.next else None
-    if isinstance(place, ChangesCursor):
-        page = await _follow_changes(tx, _with_tombstones(conditions, filters), place, wanted)
-        return _apart(page, filters)
-    if place is None and wanted.updated_since is not None:
-        page = await _first_changes(tx, _with_tombstones(conditions, filters), wanted.updated_since, wanted)
-        return _apart(page, filters)
+    if isinstance(place, ChangesCursor) or (place is None and wanted.updated_since is not None):
+        return await list_changes(tx, Followed(conditions, _hidden(filters)), place, wanted)
     return await _newest_first(tx, conditions, place, wanted, findings)
 
 
@@ -129,24 +88,22 @@ def _visible(filters: Filters) -> Conditions:
     return EVERY_CARD.having("NOT unlisted AND status = 'active'", by_class=True)
 
 
-def _with_tombstones(conditions: Conditions, filters: Filters) -> Conditions:
-    """The cards, and those that were hidden of late. Words and tags do not narrow these: that would tell what is hidden."""
+def _hidden(filters: Filters) -> Conditions | None:
+    """The cards that left the listing; None where an owner reads own cards, of which none is hidden.
+
+    Words and tags do not narrow these: that would reveal what a hidden card says.
+    """
     if filters.owned_only:
-        return conditions
-    is_mirrored = filters.include_federated and not filters.natives_only
-    hidden = ["status <> 'active'"]
+        return None
+    reasons = ["status <> 'active'"]
     if not filters.include_unlisted:
-        hidden.append("unlisted")
+        reasons.append("unlisted")
     if filters.active_only:
-        hidden.append("NOT is_active")
-    where = f"({' OR '.join(hidden)}) AND hidden_since > now() - interval '{TOMBSTONE_DAYS} days'"
-    return conditions.or_also(where if is_mirrored else f"{where} AND source_registry IS NULL")
-
-
-def _apart(page: CardsPage, filters: Filters) -> CardsPage:
-    shown = [card for card in page.cards if filters.shows(card)]
-    hidden = tuple(Tombstone.of(card) for card in page.cards if not filters.shows(card))
-    return replace(page, cards=shown, tombstones=hidden, follows_changes=True)
+        reasons.append("NOT is_active")
+    hidden = EVERY_CARD.having(" OR ".join(reasons).join("()"))
+    if filters.include_federated and not filters.natives_only:
+        return hidden
+    return hidden.having("source_registry IS NULL")
 
 
 async def _newest_first(
@@ -165,7 +122,7 @@ async def _newest_first(
     told = offset + len(cards)
     goes_on = bool(cards) and (told < counted or not conditions.are_all(counted))
     way_on = cursor.encode(ListingCursor(cards[-1].card_id, counted, told)) if goes_on else None
-    return _page_of(conditions, cards, counted, offset, way_on)
+    return page_of(conditions, cards, counted, offset, way_on)
 
 
 async def _found(
@@ -202,46 +159,3 @@ async def _of_many(
     if skip >= counted and conditions.are_all(counted):
         return []
     return await store.list_newest_first(tx, below, limit=wanted.limit, skip=skip, with_data=wanted.with_data)
-
-
-async def _first_changes(tx: Tx, conditions: Conditions, since: datetime, wanted: PageWanted) -> CardsPage:
-    """The first round shows all that is visible; what older open transactions still change comes again later."""
-    conditions = conditions.having("updated_at >= {0}", since)
-    total = await store.count_changes(tx, conditions)
-    begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, wanted.skip)
-    return await _round_page(tx, conditions, begun, wanted, skip=wanted.skip)
-
-
-async def _follow_changes(
-    tx: Tx, conditions: Conditions, place: ChangesCursor, wanted: PageWanted
-) -> CardsPage:
-    if place.is_begun:
-        page = await _round_page(tx, conditions, place, wanted)
-        if page.cards:
-            return page
-        place = ChangesCursor(place.resume, place.resume, 0, 0)
-    stop = await store.oldest_open_transaction(tx)
-    window = ChangesCursor(place.start, stop, 0, 0, stop)
-    total = await store.count_changes(tx, store.in_round(conditions, window))
-    return await _round_page(tx, conditions, ChangesCursor(place.start, stop, total, 0, stop), wanted)
-
-
-async def _round_page(
-    tx: Tx, conditions: Conditions, place: ChangesCursor, wanted: PageWanted, skip: int = 0
-) -> CardsPage:
-    cards = await store.list_by_change(
-        tx, store.in_round(conditions, place), limit=wanted.limit, skip=skip, with_data=wanted.with_data
-    )
-    if cards:
-        way_on = place.after(cards[-1].updated_at, cards[-1].card_id, len(cards))
-    else:
-        way_on = ChangesCursor(place.resume, place.resume, 0, 0)
-    return _page_of(conditions, cards, place.total, place.offset, cursor.encode(way_on))
-
-
-def _page_of(
-    conditions: Conditions, cards: list[Card], counted: int, offset: int, way_on: str | None
-) -> CardsPage:
-    is_exact = conditions.are_all(counted)
-    total = counted if is_exact else max(conditions.counted_max, offset + len(cards))
-    return CardsPage(cards, total, is_exact, offset, way_on)

@@ -1,18 +1,26 @@
 """The payment extension of a card, where the registry derives it from the older `pricing` block.
 
+- Whether a card is paid, the rate it is searched and shown by, and what is derived, all follow from `stated_price`,
+  `is_paid` and `rate_of`.
 - It is derived only where the card says nothing of payment itself, and only from a stated rate above zero: a price is
   never invented.
 - What was derived is no word of the owner's. It comes back in cards that were read here and are written again, and is
   dropped then, so that it follows the block for ever.
 """
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
+from math import isfinite
 from typing import Any
+
+from .limits import Trouble
 
 PAYMENT = "/extensions/v1/auth/a2a-payment"
 DERIVED = "Derived by the registry from the card's pricing block."
 PRICING_MODEL_DEFAULT = "per_request"
+
+_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
 
 
 def with_payment(card_data: dict[str, Any], *, currency: str, extension_base: str) -> dict[str, Any]:
@@ -35,28 +43,63 @@ def is_derived(extension: Any) -> bool:
     return _is_payment(extension) and extension.get("description") == DERIVED
 
 
-def stated_price(card_data: dict[str, Any]) -> Any:
-    """What the card states of its price: in its `pricing` block, else in its payment extension, else None.
+def stated_price(card_data: dict[str, Any]) -> dict[str, Any] | None:
+    """What the card states of its price: its `pricing` block, else the terms of its payment extension, else None.
 
-    An extension that names no base rate is a price nobody knows: its `base_rate` is null.
+    Where the extension makes the card a paid one and the block does not, `payment_required` is true in the answer.
     """
     block = card_data.get("pricing")
-    if isinstance(block, dict) and ("base_rate" in block or block.get("payment_required") is True):
-        return block
-    for extension in _extensions(card_data):
-        if _is_payment(extension):
-            params = extension.get("params")
-            return {"base_rate": None, **(params if isinstance(params, dict) else {})}
-    return block
+    terms = next((_terms_of(one) for one in _extensions(card_data) if _is_payment(one)), None)
+    if not isinstance(block, dict):
+        return terms
+    if terms is not None and is_paid(terms) and not is_paid(block):
+        return {**block, "payment_required": True} if "base_rate" in block else terms
+    return block if terms is None or "base_rate" in block or block.get("payment_required") is True else terms
+
+
+def is_paid(stated: Any) -> bool:
+    """Whether a card that states this of its price is paid: it requires payment, or has a rate above zero."""
+    return isinstance(stated, dict) and (
+        stated.get("payment_required") is True or (rate_of(stated) or Decimal(0)) > 0
+    )
+
+
+def rate_of(stated: Any) -> Decimal | None:
+    """The rate stated, 0 or more; None where there is none, or in a form that is not allowed.
+
+    A rate is a JSON number, or a text of digits with an optional fraction, without sign and exponent.
+    """
+    rate = stated.get("base_rate") if isinstance(stated, dict) else None
+    if isinstance(rate, str):
+        return Decimal(rate) if _DIGITS.fullmatch(rate) else None
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not isfinite(rate) or rate < 0:
+        return None
+    return Decimal(repr(rate)).copy_abs()
+
+
+def plain(rate: Decimal) -> str:
+    """The rate as digits with an optional fraction, exactly as it was stated, without an exponent."""
+    digits = f"{rate:f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def pricing_troubles(card_data: dict[str, Any]) -> Iterator[Trouble]:
+    """What is wrong with the rate in an owner's `pricing` block."""
+    block = card_data.get("pricing")
+    if isinstance(block, dict) and block.get("base_rate") is not None and rate_of(block) is None:
+        yield Trouble(
+            "$.pricing.base_rate",
+            "This member is a number, or a text of digits with an optional fraction; 0 or more.",
+        )
 
 
 def _terms(block: Any, currency: str) -> dict[str, str] | None:
     """What the block says of the price; None where it states no rate above zero."""
-    rate = block.get("base_rate") if isinstance(block, dict) else None
-    if not isinstance(rate, int | float) or isinstance(rate, bool) or rate <= 0:
+    rate = rate_of(block)
+    if not rate:
         return None
     return {
-        "base_rate": _plain(rate),
+        "base_rate": plain(rate),
         "currency": _text(block.get("currency")).upper() or currency,
         "pricing_model": _text(block.get("model"))
         or _text(block.get("pricing_model"))
@@ -64,10 +107,13 @@ def _terms(block: Any, currency: str) -> dict[str, str] | None:
     }
 
 
-def _plain(rate: float) -> str:
-    """The number as digits with an optional fraction, exactly as it was written, without an exponent."""
-    digits = format(Decimal(repr(rate)), "f")
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+def _terms_of(extension: Any) -> dict[str, Any]:
+    """The terms that a payment extension states; without a rate that is allowed, `base_rate` is null."""
+    params = extension.get("params")
+    terms = {"base_rate": None, **(params if isinstance(params, dict) else {})}
+    # Payment is required by the extension's rate alone; a member of that name belongs to the older block.
+    terms.pop("payment_required", None)
+    return terms if rate_of(terms) is not None else {**terms, "base_rate": None}
 
 
 def _text(value: Any) -> str:
@@ -79,8 +125,10 @@ def _says_payment(card_data: dict[str, Any]) -> bool:
 
 
 def _extensions(card_data: dict[str, Any]) -> Iterator[Any]:
-    yield from card_data.get("extensions") or []
-    yield from card_data.get("capabilities", {}).get("extensions") or []
+    """The extensions of a card; a mirrored card was judged by another registry and may hold anything there."""
+    for holder in (card_data, card_data.get("capabilities")):
+        listed = holder.get("extensions") if isinstance(holder, dict) else None
+        yield from listed if isinstance(listed, list) else ()
 
 
 def _is_payment(extension: Any) -> bool:

@@ -8,7 +8,7 @@
 from hansa.foundation.plumbing.database import Tx
 
 from . import store
-from .listing import TOMBSTONE_DAYS
+from .changes import TOMBSTONE_DAYS
 from .versions import store as versions
 
 ERASED_AT_ONCE = 500

@@ -12,8 +12,9 @@ from hansa.foundation.words.paging import Page, Pagination
 
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX, Trouble
-from .listing import CardsPage, Filters, PageWanted
+from .listing import Filters
 from .marks import standing_of
+from .pages import CardsPage, PageWanted
 from .records import Card, Tombstone
 
 LOCAL_ORIGIN = "local"
@@ -60,6 +61,11 @@ class CardListQuery(BaseModel):
         max_length=CURSOR_MAX,
         description="The `next` of the page before; with updated_since no change is lost that way.",
     )
+    resume: str | None = Field(
+        default=None,
+        max_length=CURSOR_MAX,
+        description="The `resume` of an earlier reading of changes: the changes since then. `next` takes it as well.",
+    )
 
     def filters(self, *, own_currency: str, developer_id: int | None, may_see_unlisted: bool) -> Filters:
         """Which cards are wanted."""
@@ -82,7 +88,8 @@ class CardListQuery(BaseModel):
 
     def page(self) -> PageWanted:
         """Which page of them."""
-        return PageWanted(self.limit, self.skip, self.updated_since, self.next, self.include_card_data)
+        place = self.next or self.resume
+        return PageWanted(self.limit, self.skip, self.updated_since, place, self.include_card_data)
 
 
 class Listing(BaseModel):
@@ -152,12 +159,15 @@ class TombstoneOut(BaseModel):
 
 
 class CardPageOut(Page[CardOut]):
-    """A page of cards; `next` leads on, and is null where a listing ends.
+    """A page of cards; `next` leads to the page after it, and is null on the last one.
 
-    A reading of changes (`updated_since`) has tombstones beside its items, and counts both.
+    A reading of changes (`updated_since`) has tombstones in addition to its items; limit and total count items only.
     """
 
     next: str | None
+    resume: str | None = Field(
+        description="In a reading of changes: continues from here, also after the last page and at any later time."
+    )
     total_is_exact: bool = Field(
         description="False where there are more than `total_items`: cards that must be looked at one by one are"
         " counted up to 30,000, and up to 10,000 in a search and in a reading of changes."
@@ -172,6 +182,7 @@ class CardPageOut(Page[CardOut]):
             items=[CardOut.of(card) for card in page.cards],
             pagination=Pagination.of(total=page.total, limit=limit, offset=page.offset),
             next=page.next,
+            resume=page.resume,
             tombstones=stones if follows_changes else None,
             total_is_exact=page.total_is_exact,
         )

@@ -132,12 +132,6 @@ class Conditions:
             min(self.counted_max, counted_max),
         )
 
-    def or_also(self, fragment: str) -> "Conditions":
-        """The cards that satisfy the conditions, and those of the fragment, which binds nothing, beside them."""
-        return Conditions(
-            (f"(({self.sql}) OR ({fragment}))",), self.values, by_class=False, counted_max=READ_MAX
-        )
-
     def are_all(self, counted: int) -> bool:
         """Whether so many were counted because there are no more."""
         return self.by_class or counted <= self.counted_max
@@ -298,6 +292,11 @@ def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
         moment = "timestamptz 'epoch' + {0} * interval '1 microsecond'"
         narrowed = narrowed.having("(c.updated_at, c.id) > (" + moment + ", {1})", round_.at, round_.above)
     return narrowed
+
+
+def up_to(conditions: Conditions, last: Card) -> Conditions:
+    """Of these the cards changed no later than this one."""
+    return conditions.having("(c.updated_at, c.id) <= ({0}, {1})", last.updated_at, last.card_id)
 
 
 async def newest_position(tx: Tx) -> int:

@@ -31,7 +31,7 @@ def seen_by(event: StoredEvent, agents: Collection[str]) -> StoredEvent | None:
     for member in kind.withheld:
         outer, _, inner = member.partition(".")
         if inner:
-            shown[outer] = [_without(part, inner, own) for part in shown[outer]]
+            shown[outer] = [_without(part, inner, own) for part in shown.get(outer, ())]
         elif not own:
             shown.pop(outer, None)
     return replace(event, data=shown)

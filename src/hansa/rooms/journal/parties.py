@@ -19,4 +19,4 @@ def accounts_moved(event_type: str, data: Mapping[str, Any]) -> list[str]:
     """The accounts whose balances an event moves."""
     if event_type != LedgerBalanceChanged.__name__:
         return []
-    return list(dict.fromkeys(entry["account"] for entry in data["entries"]))
+    return list(dict.fromkeys(entry["account"] for entry in data.get("entries", ())))

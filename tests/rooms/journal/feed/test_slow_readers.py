@@ -7,6 +7,7 @@ import time
 import pytest
 
 from hansa.rooms.journal.feed import conversation, follower
+from hansa.rooms.journal.feed.reader import CHUNK_BYTES, Reader
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry
 from tests.rooms.journal.feed.listening import Ear, append, ear
@@ -118,3 +119,28 @@ async def test_an_open_socket_does_not_hold_up_a_stop(registry: TestRegistry):
     assert time.monotonic() - started < 5
     mute.socket.transport.abort()
     await connection.__aexit__(None, None, None)
+
+
+class Noting:
+    """A line that notes how much it was given at a time."""
+
+    def __init__(self) -> None:
+        self.written: list[int] = []
+
+    def write(self, frames: bytes) -> bool:
+        self.written.append(len(frames))
+        return True
+
+    async def drained(self) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+
+async def test_what_is_on_its_way_to_one_reader_is_small_however_much_waits():
+    line = Noting()
+    reader = Reader(line)
+    reader.say(*(bytes(1000) for _ in range(900)))
+    sending = asyncio.create_task(reader.keep_sending())
+    await until(lambda: len(line.written) > 1)
+    sending.cancel()
+    assert max(line.written) <= CHUNK_BYTES + 1000

@@ -6,12 +6,11 @@ Content-Security-Policy without inline scripts lets it stand and nothing in it r
 """
 
 import re
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hansa.foundation.words.visible_text import legible, seen
 from hansa.foundation.words.web_address import dialled
-from hansa.rooms.catalogue.payment import stated_price
+from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price
 from hansa.rooms.catalogue.records import Card
 
 PRICE_MAX_DIGITS = 40
@@ -73,23 +72,13 @@ def _offer(stated: Any, own_currency: str) -> dict[str, str] | None:
     """A price that is a plain number in a currency that is named; an owner may have written anything there."""
     if not isinstance(stated, dict):
         return None
-    rate, currency = stated.get("base_rate"), stated.get("currency", own_currency)
-    price = _price(str(rate)) if isinstance(rate, int | float | str) and not isinstance(rate, bool) else None
-    if price is None or not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+    rate, currency = rate_of(stated), stated.get("currency", own_currency)
+    # A paid card without a rate, or with rate 0, has a price that is not stated.
+    if rate is None or (is_paid(stated) and not rate) or abs(rate.adjusted()) > PRICE_MAX_DIGITS:
         return None
-    return {"@type": "Offer", "price": price, "priceCurrency": currency.upper()}
-
-
-def _price(written: str) -> str | None:
-    if len(written) > PRICE_MAX_DIGITS:
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
         return None
-    try:
-        price = Decimal(written)
-    except InvalidOperation:
-        return None
-    # 1e999999999 written out would fill the memory.
-    is_told = price.is_finite() and price >= 0 and abs(price.adjusted()) <= PRICE_MAX_DIGITS
-    return f"{price:f}" if is_told else None
+    return {"@type": "Offer", "price": f"{rate:f}", "priceCurrency": currency.upper()}
 
 
 def _text(value: Any) -> str | None:

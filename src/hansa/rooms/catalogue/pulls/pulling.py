@@ -1,9 +1,11 @@
 """Pull one card: ask the agent's host, judge the answer, and make it the registry's if the agent has changed it."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from time import monotonic
+from typing import Any
 
 import structlog
 
@@ -16,7 +18,18 @@ from hansa.rooms import journal
 from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadableIdTaken
 from hansa.rooms.catalogue.form import check_card, sentence_of
 from hansa.rooms.catalogue.replace import replace_document
-from hansa.rooms.catalogue.signatures import AgentKeys, SignaturePolicy, judge_inbound
+from hansa.rooms.catalogue.signatures import (
+    AgentKey,
+    AgentKeys,
+    InboundVerdict,
+    JwsUnreadable,
+    ServedJws,
+    SignaturePolicy,
+    compact_jws,
+    json_jws,
+    judge_inbound,
+    judge_jws,
+)
 
 from . import rules, store
 from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved, Visit
@@ -27,6 +40,7 @@ _log = structlog.get_logger()
 SECONDS = 10.0
 ETAG_MAX = 256
 OK, NOT_MODIFIED = 200, 304
+ACCEPTED = "application/json, application/jose;q=0.9, application/jose+json;q=0.9"
 # What only the writing of a judged card can tell.
 REFUSALS = (CardInvalid, CardRevoked, HumanReadableIdTaken)
 
@@ -166,11 +180,11 @@ async def _with_signature(
     policy = SignaturePolicy.of(runtime.settings)
     if isinstance(answered, Unserved) or answered.document is None:
         return answered
-    if not answered.document.get("signatures") and not policy.require:
+    if answered.jws is None and not answered.document.get("signatures") and not policy.require:
         return answered
     known = await runtime.database.look(lambda tx: keys(tx, visit.did))
     # A large card takes long enough to be judged that others would notice.
-    verdict = await asyncio.to_thread(judge_inbound, answered.document, known)
+    verdict = await asyncio.to_thread(_judged, answered, known)
     if policy.fails(verdict):
         _log.warning("a pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
     if policy.refuses(verdict):
@@ -178,8 +192,15 @@ async def _with_signature(
     return replace(answered, is_signed=policy.notes(verdict))
 
 
+def _judged(served: Served, keys: Sequence[AgentKey]) -> InboundVerdict:
+    assert served.document is not None
+    if served.jws is not None:
+        return judge_jws(served.jws.payload, served.jws.signatures, keys)
+    return judge_inbound(served.document, keys)
+
+
 def _headers(etag: str | None) -> dict[str, str]:
-    return {"Accept": "application/json", **({"If-None-Match": etag} if etag else {})}
+    return {"Accept": ACCEPTED, **({"If-None-Match": etag} if etag else {})}
 
 
 def _unanswered(trouble: OutgoingTrouble) -> Unserved:
@@ -196,16 +217,25 @@ def _read(answer: Answer, place: str, etag: str | None, addresses: Addresses) ->
     if answer.status != OK:
         return Unserved("attempted_failed", f"The host answered {answer.status}.")
     try:
-        document = parse_json(answer.body)
-    except BodyInvalid as trouble:
-        return Unserved("attempted_failed", rules.sentence_cut(trouble.detail))
+        document, jws = _document(answer.body)
+    except (BodyInvalid, JwsUnreadable) as trouble:
+        return Unserved("attempted_failed", rules.sentence_cut(str(trouble)))
     checked = check_card(document)
     if checked.card is None:
         sentence = f"The card is refused: {sentence_of(checked.troubles[0])}"
         return Unserved("attempted_failed", rules.sentence_cut(sentence))
     if rules.is_at_the_root(place, addresses) and not rules.names(checked.card, addresses):
         return Unserved("attempted_failed", "The host serves the card of another agent.")
-    return Served(place, _kept_etag(answer), document, checked.card)
+    return Served(place, _kept_etag(answer), document, checked.card, jws=jws)
+
+
+def _document(body: bytes) -> tuple[Any, ServedJws | None]:
+    """The card in a body, and the JWS that it was served as, if it was. Raises: BodyInvalid, JwsUnreadable."""
+    jws = compact_jws(body)
+    if jws is None:
+        document = parse_json(body)
+        jws = json_jws(document)
+    return (document, None) if jws is None else (parse_json(jws.payload), jws)
 
 
 def _kept_etag(answer: Answer) -> str | None:

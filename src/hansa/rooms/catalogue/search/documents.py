@@ -4,20 +4,19 @@ A change of this form, or of what a document says, raises `FORM`: an index of an
 """
 
 import json
-import math
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Any, NamedTuple
 
 import tantivy
 
 from hansa.rooms.catalogue.marks import standing_of
+from hansa.rooms.catalogue.payment import is_paid, rate_of
 
 from .text import analyzer, key_of, runs_of, words_of
 from .wanted import LOCAL_ORIGIN
 
-FORM = 2
+FORM = 3
 STEMMED = "stemmed"
 PLAIN = "plain"
 # Prices of different currencies cannot be compared: in both directions those of this registry's come first.
@@ -89,7 +88,8 @@ def register_analyzers(index: tantivy.Index) -> None:
 
 def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
     """The document of a card that may be found."""
-    price = price_of(card.pricing)
+    stated = None if card.pricing is None else json.loads(card.pricing)
+    price = sorted_price(stated)
     is_foreign = card.settlement_currency != own_currency
     grade = standing_of(card.verified_jobs).grade if card.source_registry is None else 0
     name, skills = words_of(card.name), words_of(card.skills_text)
@@ -105,7 +105,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
         "did": [] if card.did is None else [card.did.lower(), card.did.lower().rpartition(":")[2]],
         "flag": _flags(card, is_foreign=is_foreign),
         "origin": card.source_registry or LOCAL_ORIGIN,
-        "pricing": "paid" if price else "free",
+        "pricing": "paid" if is_paid(stated) else "free",
         "tag": card.tags,
         "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
         "jobs": _ranked(card, _jobs(card)),
@@ -120,19 +120,9 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
     return tantivy.Document.from_dict(members, schema())
 
 
-def price_of(pricing: str | None) -> float:
-    """The base rate of a pricing block; 0 where it names none above zero, which is what makes a card free."""
-    if pricing is None:
-        return 0.0
-    block = json.loads(pricing)
-    rate = block.get("base_rate", block.get("baseRate")) if isinstance(block, dict) else None
-    if isinstance(rate, bool) or not isinstance(rate, int | float | str):
-        return 0.0
-    try:
-        price = float(Decimal(rate.strip()) if isinstance(rate, str) else rate)
-    except (InvalidOperation, OverflowError):
-        return 0.0
-    return min(price, ANOTHER_CURRENCY / 10) if math.isfinite(price) and price > 0 else 0.0
+def sorted_price(stated: Any) -> float:
+    """The rate as it is sorted by, of what a card states of its price; one without a rate is sorted as rate 0."""
+    return min(float(rate_of(stated) or 0), ANOTHER_CURRENCY / 10)
 
 
 def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:

@@ -31,7 +31,7 @@ FOLLOW_SECONDS = 0.2
 # A write waits this long at most until a search finds it (decision 0032).
 WRITE_WAITS_SECONDS = 0.2
 # Writes of the same moment share one commit of the index, which costs more than the documents in it.
-SHARE_SECONDS = 0.01
+SHARE_SECONDS = 0.03
 FAILED_PAUSE_SECONDS = 1.0
 # A start waits so long for an index that has to be built; a larger one is built while the rest is served.
 START_WAITS_SECONDS = 2.0

@@ -1,10 +1,11 @@
 """Signatures on cards: the registry's own on what it exports, and agents' own on what comes in."""
 
 from .agent_keys import AgentKeys
-from .export import ExportDesk
+from .export import ExportDesk, is_exported
 from .records import AgentKey, InboundVerdict, SignaturePolicy
 from .routes import router
-from .rules import judge_inbound
+from .rules import judge_inbound, judge_jws
+from .served_jws import JwsUnreadable, ServedJws, compact_jws, json_jws
 from .written import CardSignatureRefused, require_genuine
 
 __all__ = [
@@ -13,8 +14,14 @@ __all__ = [
     "CardSignatureRefused",
     "ExportDesk",
     "InboundVerdict",
+    "JwsUnreadable",
+    "ServedJws",
     "SignaturePolicy",
+    "compact_jws",
+    "is_exported",
+    "json_jws",
     "judge_inbound",
+    "judge_jws",
     "require_genuine",
     "router",
 ]

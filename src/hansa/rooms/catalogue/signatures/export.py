@@ -21,7 +21,7 @@ from hansa_verify import CARD_PROFILE
 
 from . import store
 from .a2a_profile import A2A_PROFILE, a2a_signature
-from .document import exported_document, is_forgotten, signing_moment
+from .document import TOMBSTONE_TIME, exported_document, is_forgotten, signing_moment
 from .records import ExportedState
 
 KEPT_MAX_BYTES = 32 * 1024 * 1024
@@ -77,6 +77,11 @@ class ExportDesk:
         self._kept[name] = signed
         while self._kept_bytes > KEPT_MAX_BYTES:
             self._kept_bytes -= len(self._kept.popitem(last=False)[1])
+
+
+async def is_exported(tx: Tx, did: str) -> bool:
+    """Whether this registry exports a signed card of the agent: one of its own, until its tombstone ends."""
+    return await store.is_exported(tx, did, TOMBSTONE_TIME)
 
 
 async def _state_and_card(tx: Tx, did: str) -> tuple[ExportedState | None, Card]:

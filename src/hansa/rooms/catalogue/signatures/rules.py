@@ -8,7 +8,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hansa.foundation.words.canonical import canonical_json
@@ -35,29 +35,40 @@ def judge_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundV
     listed = card.get("signatures") or []
     if not isinstance(listed, list) or len(listed) > SIGNATURES_MAX:
         return _failed("malformed", f"signatures is a list of at most {SIGNATURES_MAX}")
-    entries, trouble = _read(listed)
+    entries, trouble = _read(listed, KNOWN_PROFILES)
     if not entries:
         return trouble or InboundVerdict("unsigned", None, "the card carries no signature of its agent")
+    return _judged(lambda key: _is_signed(card, entries, key), keys)
+
+
+def judge_jws(payload: bytes, signatures: Sequence[Any], keys: Sequence[AgentKey]) -> InboundVerdict:
+    """Judge a card that was served as a JWS with this payload. Reasons as of `judge_inbound`; never raises."""
+    entries, trouble = _read(signatures, None)
+    if not entries:
+        return trouble or InboundVerdict("unsigned", None, "the JWS carries no signature of the agent")
+    return _judged(lambda key: any(entry.is_by(key.public_key, payload) for entry in entries), keys)
+
+
+def _judged(is_signed: Callable[[AgentKey], bool], keys: Sequence[AgentKey]) -> InboundVerdict:
     present = next((key for key in keys if key.ended_at is None), None)
     if present is None:
         return _failed("key_unknown", "the agent has no key now")
-    return _judged(card, entries, present, keys)
-
-
-def _judged(
-    card: Mapping[str, Any], entries: list[DetachedSignature], present: AgentKey, keys: Sequence[AgentKey]
-) -> InboundVerdict:
-    if _is_signed(card, entries, present):
+    if is_signed(present):
         return InboundVerdict("verified", None, f"signed with key {present.number}")
     # The one before is tried too, to tell a card that waits to be signed anew from one that was changed.
     former = next((key for key in keys if key.ended_at is not None), None)
-    if former is not None and _is_signed(card, entries, former):
+    if former is not None and is_signed(former):
         return _failed("key_retired", f"signed with key {former.number}, which has ended")
     return _failed("bad_signature", "signed with no key of the agent, or changed since")
 
 
-def _read(listed: list[Any]) -> tuple[list[DetachedSignature], InboundVerdict | None]:
-    """The entries that can be judged, and what is wrong with the last of those that cannot."""
+def _read(
+    listed: Sequence[Any], profiles: frozenset[str | None] | None
+) -> tuple[list[DetachedSignature], InboundVerdict | None]:
+    """The entries that can be judged, and what is wrong with the last of those that cannot.
+
+    `profiles`: the canonical forms that an entry may name; None where the signed bytes are given as they are.
+    """
     entries: list[DetachedSignature] = []
     trouble = None
     for entry in listed:
@@ -66,7 +77,7 @@ def _read(listed: list[Any]) -> tuple[list[DetachedSignature], InboundVerdict | 
         except BadEntry as found:
             trouble = _failed(found.code, str(found))
             continue
-        if read.profile not in KNOWN_PROFILES:
+        if profiles is not None and read.profile not in profiles:
             trouble = _failed(
                 "unknown_profile", f"the profiles known here are {CARD_PROFILE} and {A2A_PROFILE}"
             )

@@ -13,6 +13,9 @@ from .messages import LiveEvent, resync
 WAITING_MAX_MESSAGES = 1000
 WAITING_MAX_BYTES = 1 << 20
 CHUNK_MESSAGES = 64
+CHUNK_BYTES = 32 << 10
+"""What is on its way to one reader is a copy of its own; what waits is shared by all."""
+AT_ONCE_BYTES = 64 << 10
 
 
 class Reader:
@@ -72,7 +75,9 @@ class Reader:
             return
         self._spoke = True
         events = [event for event, _ in shown]
-        if not self._waiting and self._line.write(b"".join(frame for _, frame in shown)):
+        frames = b"".join(frame for _, frame in shown)
+        is_small = len(events) == 1 or len(frames) <= AT_ONCE_BYTES
+        if is_small and not self._waiting and self._line.write(frames):
             self._last_told = events[-1]
             feed_messages_total.inc(len(events))
             return
@@ -116,7 +121,11 @@ class Reader:
         self._settled.clear()
 
     def _send_some(self) -> None:
-        taken = [self._waiting.popleft() for _ in range(min(CHUNK_MESSAGES, len(self._waiting)))]
+        taken: list[LiveEvent | bytes] = []
+        size = 0
+        while self._waiting and len(taken) < CHUNK_MESSAGES and size < CHUNK_BYTES:
+            taken.append(self._waiting.popleft())
+            size += len(self._frame_of(taken[-1]))
         frames = b"".join(map(self._frame_of, taken))
         # A reader that left a private channel meanwhile is shown less than was counted.
         self._waiting_bytes = self._waiting_bytes - len(frames) if self._waiting else 0

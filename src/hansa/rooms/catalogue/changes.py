@@ -1,0 +1,126 @@
+"""Read the changes of cards, the oldest change first, and with them the cards that left the listing.
+
+- `limit` and the total count cards. Tombstones come in addition: a page carries those of the changes up to its last
+  card, and the last page those after it. A tombstone says whose card it is and its status, nothing of its text.
+- `next` is None when everything is read; `resume` continues from where the reading stands, at once or later.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import cursor, store
+from .cursor import ChangesCursor
+from .pages import CardsPage, PageWanted, page_of
+from .records import Card, Tombstone
+from .store import READ_MAX, Conditions
+
+TOMBSTONE_DAYS = 30
+TOMBSTONES_MAX = 5000
+"""On one page; a page with more of them ends early."""
+
+
+class Followed:
+    """The cards that a reader follows, and those that left the listing, if the reader is told of them."""
+
+    def __init__(self, shown: Conditions, hidden: Conditions | None) -> None:
+        self.shown = replace(shown, by_class=False, counted_max=min(shown.counted_max, READ_MAX))
+        self.hidden = hidden and hidden.having(f"hidden_since > now() - interval '{TOMBSTONE_DAYS} days'")
+
+    def since(self, moment: datetime) -> "Followed":
+        """Of these the cards changed at or after the moment."""
+        changed = "updated_at >= {0}"
+        return Followed(
+            self.shown.having(changed, moment, counted_max=READ_MAX),
+            self.hidden and self.hidden.having(changed, moment),
+        )
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """The cards of a page, and whether the round holds more cards after them."""
+
+    cards: list[Card]
+    is_last: bool
+
+
+async def list_changes(
+    tx: Tx, followed: Followed, place: ChangesCursor | None, wanted: PageWanted
+) -> CardsPage:
+    """Read one page from `place` on, or from the start of the changes since a moment."""
+    if place is not None:
+        return await _read_on(tx, followed, place, wanted)
+    assert wanted.updated_since is not None
+    followed = followed.since(wanted.updated_since)
+    total = await store.count_changes(tx, followed.shown)
+    # The first round has no end: what older open transactions still change is read again in the next one.
+    begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, wanted.skip)
+    return await _page(tx, followed, begun, wanted, skip=wanted.skip)
+
+
+async def _read_on(tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted) -> CardsPage:
+    if place.is_begun:
+        page = await _page(tx, followed, place, wanted)
+        if page.cards or page.tombstones:
+            return page
+        place = _after_round(place)
+    stop = await store.oldest_open_transaction(tx)
+    window = ChangesCursor(place.start, stop, 0, 0, stop)
+    total = await store.count_changes(tx, store.in_round(followed.shown, window))
+    return await _page(tx, followed, replace(window, total=total), wanted)
+
+
+async def _page(
+    tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted, skip: int = 0
+) -> CardsPage:
+    part = await _cards(tx, followed, place, wanted, skip)
+    stones = await _tombstones(tx, followed, place, part)
+    is_cut = len(stones) > TOMBSTONES_MAX
+    if is_cut:
+        stones = stones[:TOMBSTONES_MAX]
+        part = _Slice([card for card in part.cards if _position(card) < _position(stones[-1])], is_last=False)
+    if part.is_last:
+        way_on, resume = None, _after_round(place)
+    else:
+        last = stones[-1] if is_cut else part.cards[-1]
+        way_on = resume = place.after(last.updated_at, last.card_id, len(part.cards))
+    page = page_of(
+        followed.shown, part.cards, place.total, place.offset, cursor.encode(way_on) if way_on else None
+    )
+    return replace(
+        page,
+        follows_changes=True,
+        tombstones=tuple(Tombstone.of(card) for card in stones),
+        resume=cursor.encode(resume),
+    )
+
+
+async def _cards(tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted, skip: int) -> _Slice:
+    conditions = store.in_round(followed.shown, place)
+    cards = await store.list_by_change(
+        tx, conditions, limit=wanted.limit, skip=skip, with_data=wanted.with_data
+    )
+    # A page of large documents ends before its limit.
+    if not cards or (len(cards) < wanted.limit and not wanted.with_data):
+        return _Slice(cards, is_last=True)
+    after = store.in_round(followed.shown, place.after(cards[-1].updated_at, cards[-1].card_id, len(cards)))
+    return _Slice(cards, is_last=not await store.list_by_change(tx, after, limit=1, skip=0, with_data=False))
+
+
+async def _tombstones(tx: Tx, followed: Followed, place: ChangesCursor, part: _Slice) -> list[Card]:
+    """The hidden cards up to the last card of the page, or to the end of the round; one more than fit on a page."""
+    if followed.hidden is None:
+        return []
+    conditions = store.in_round(followed.hidden, place)
+    if not part.is_last:
+        conditions = store.up_to(conditions, part.cards[-1])
+    return await store.list_by_change(tx, conditions, limit=TOMBSTONES_MAX + 1, skip=0, with_data=False)
+
+
+def _after_round(place: ChangesCursor) -> ChangesCursor:
+    return ChangesCursor(place.resume, place.resume, 0, 0)
+
+
+def _position(card: Card) -> tuple[datetime, int]:
+    return card.updated_at, card.card_id

@@ -1,0 +1,44 @@
+"""Pages of the card list: what is asked for, and what is answered."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .records import Card, Tombstone
+from .store import Conditions
+
+
+@dataclass(frozen=True)
+class PageWanted:
+    """How much of the listing, from where, and whether with the documents."""
+
+    limit: int
+    skip: int
+    updated_since: datetime | None
+    next: str | None
+    with_data: bool
+
+
+@dataclass(frozen=True)
+class CardsPage:
+    """A page and the way on; `next` is None at the end. Only readings of changes have tombstones and `resume`.
+
+    Where `total_is_exact` does not hold there are more than `total` cards.
+    """
+
+    cards: list[Card]
+    total: int
+    total_is_exact: bool
+    offset: int
+    next: str | None
+    follows_changes: bool = False
+    tombstones: tuple[Tombstone, ...] = ()
+    resume: str | None = None
+
+
+def page_of(
+    conditions: Conditions, cards: list[Card], counted: int, offset: int, way_on: str | None
+) -> CardsPage:
+    """A page of cards of which `counted` satisfy the conditions, up to the bound to which cards are counted."""
+    is_exact = conditions.are_all(counted)
+    total = counted if is_exact else max(conditions.counted_max, offset + len(cards))
+    return CardsPage(cards, total, is_exact, offset, way_on)

@@ -1,0 +1,75 @@
+"""The documents name what the code has, and everything that an operator or a client needs is named in them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.house import documented
+from tests.house.documented import GUIDES, MAP, PROSE
+
+# Addresses of the machine, of other programs and of pages in the documents.
+NO_ROUTES_OF_OURS = ("/etc/", "/srv/", "/tmp/", "/dev/", "/static", "/usr/", "/proc/")
+
+
+@pytest.fixture(params=PROSE, ids=lambda document: document.name)
+def document(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.param
+    return path
+
+
+def test_every_variable_and_code_named_is_one_of_the_code(document: Path):
+    known = documented.settings() | documented.words_of_the_code()
+    assert sorted(documented.variables_named(document) - known) == []
+
+
+def test_every_metric_named_is_exported(document: Path):
+    assert sorted(documented.metrics_named(document) - documented.metric_names()) == []
+
+
+def test_every_route_named_is_served(document: Path):
+    named = {
+        (m, path) for m, path in documented.routes_named(document) if not path.startswith(NO_ROUTES_OF_OURS)
+    }
+    assert sorted(one for one in named if not documented.is_route(*one)) == []
+
+
+def test_every_command_named_exists(document: Path):
+    assert (
+        sorted(words for words in documented.commands_named(document) if not documented.is_command(words))
+        == []
+    )
+    assert sorted(documented.targets_named(document) - documented.make_targets()) == []
+
+
+def test_every_setting_has_a_row_in_the_guide_to_settings():
+    rows = [line for line in (GUIDES / "settings.md").read_text().splitlines() if line.startswith("|")]
+    named = {word.strip() for row in rows for word in row.split("|")[1].split(",")}
+    assert sorted(documented.settings() - named) == []
+
+
+def test_every_metric_has_a_row_in_the_guide_to_observing():
+    rows = [
+        line for line in (GUIDES / "observing.md").read_text().splitlines() if line.startswith("| `hansa_")
+    ]
+    assert sorted(documented.metric_names() - {row.split("`")[1] for row in rows}) == []
+
+
+def test_every_command_and_target_is_named():
+    told = "\n".join(document.read_text() for document in (*PROSE, MAP))
+    assert sorted(one for one in documented.commands() if f"hansa {one}" not in told) == []
+    assert sorted(one for one in documented.make_targets() if f"make {one}" not in told) == []
+
+
+def test_every_group_of_routes_is_named_in_a_guide():
+    named = {path for document in PROSE for _, path in documented.routes_named(document)}
+    groups = {path.removeprefix("/api/v1").strip("/").split("/")[0].split("?")[0] for path in named}
+    assert sorted(documented.groups() - groups) == []
+
+
+def test_every_route_is_in_the_map():
+    rows = MAP.read_text()
+    assert [
+        path
+        for method, path in sorted(documented.routes())
+        if method and f"| {method} | `{path}` |" not in rows
+    ] == []

@@ -1,0 +1,205 @@
+"""`make setup` on machines that lack something: it says what, leaves nothing half-made, and heals."""
+
+import ast
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mounted import mounted
+
+ROOT = Path(__file__).parents[2]
+PROJECT = """
+[project]
+name = "tiny"
+version = "1"
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+# Builds a wheel with nothing in it but its name.
+BACKEND = """
+import zipfile
+
+def build_editable(directory, config_settings=None, metadata_directory=None):
+    with zipfile.ZipFile(f"{directory}/tiny-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tiny-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1\\n")
+        wheel.writestr("tiny-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("tiny-1.dist-info/RECORD", "")
+    return "tiny-1-py3-none-any.whl"
+"""
+WANTED = "nothing-of-that-name==1 --hash=sha256:" + "0" * 64 + "\n"
+WITHOUT_ENSUREPIP = "raise ImportError('no ensurepip here')\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with our Makefile and set-up, of a project that needs no packages."""
+    return make_checkout(tmp_path / "checkout")
+
+
+def make_checkout(folder: Path) -> Path:
+    (folder / "requirements").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "Makefile", folder)
+    shutil.copy(ROOT / "requirements" / "set_up.py", folder / "requirements")
+    for name in ("service", "build", "test"):
+        (folder / "requirements" / f"{name}.txt").touch()
+    (folder / "pyproject.toml").write_text(PROJECT)
+    (folder / "backend.py").write_text(BACKEND)
+    return folder
+
+
+def start(checkout: Path, *targets: str, **variables: str) -> "subprocess.Popen[str]":
+    surroundings = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(checkout),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_RETRIES": "0",
+    }
+    return subprocess.Popen(
+        ["make", *(targets or ("setup",)), f"PYTHON={sys.executable}"],
+        cwd=checkout,
+        env={**surroundings, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def set_up(checkout: Path, *targets: str, **variables: str) -> tuple[int, list[str]]:
+    """The exit code, and what was said without make's own last line."""
+    process = start(checkout, *targets, **variables)
+    _, complaint = process.communicate()
+    return process.returncode, [line for line in complaint.splitlines() if not line.startswith("make")]
+
+
+def is_made(checkout: Path) -> bool:
+    done = subprocess.run(
+        [checkout / ".venv/bin/python", "-m", "pip", "show", "tiny"], capture_output=True, check=False
+    )
+    return done.returncode == 0 and (checkout / ".venv/.service").exists()
+
+
+def test_an_environment_is_made_and_then_left_as_it_is(checkout: Path):
+    assert set_up(checkout) == (0, [])
+    assert is_made(checkout)
+    made = (checkout / ".venv/.service").stat().st_mtime_ns
+    assert set_up(checkout) == (0, [])
+    assert (checkout / ".venv/.service").stat().st_mtime_ns == made
+
+
+def test_a_missing_venv_package_is_named_and_its_installation_heals(checkout: Path, tmp_path: Path):
+    lacking = tmp_path / "lacking"
+    lacking.mkdir()
+    (lacking / "ensurepip.py").write_text(WITHOUT_ENSUREPIP)
+    code, [line] = set_up(checkout, PYTHONPATH=str(lacking))
+    assert code != 0
+    assert "apt install python{}.{}-venv".format(*sys.version_info) in line
+    assert not (checkout / ".venv").exists()
+    assert set_up(checkout)[0] == 0
+    assert is_made(checkout)
+
+
+def test_an_environment_without_pip_that_an_older_set_up_left_is_made_anew(checkout: Path):
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (checkout / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert set_up(checkout)[0] == 0
+    assert is_made(checkout)
+
+
+def test_a_python_that_is_too_old_is_told_so(checkout: Path):
+    script = checkout / "requirements" / "set_up.py"
+    pretend = (
+        "import runpy, sys; sys.version_info = (3, 9, 2, 'final', 0);"
+        f"sys.argv = ['set_up.py', 'service']; runpy.run_path({str(script)!r}, run_name='__main__')"
+    )
+    ended = subprocess.run([sys.executable, "-c", pretend], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert "Python 3.11 or later is required" in line
+    assert "is 3.9" in line
+    assert not (checkout / ".venv").exists()
+
+
+def test_the_set_up_is_understood_by_old_pythons():
+    ast.parse((ROOT / "requirements" / "set_up.py").read_text(), feature_version=(3, 4))
+
+
+def test_a_python_that_is_not_there_is_named(checkout: Path):
+    ended = subprocess.run(
+        ["make", "setup", "PYTHON=python3.x"], cwd=checkout, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout.splitlines() == ["Hansa needs Python 3.11 or later; python3.x is not found."]
+    assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize("variables", [{"PIP_INDEX_URL": "http://127.0.0.1:1/"}, {"PIP_NO_INDEX": "1"}])
+def test_packages_that_cannot_be_downloaded_leave_nothing_half_made(
+    checkout: Path, variables: dict[str, str]
+):
+    (checkout / "requirements" / "service.txt").write_text(WANTED)
+    code, [line] = set_up(checkout, **variables)
+    assert code != 0
+    assert "Check the network" in line
+    assert not (checkout / ".venv").exists()
+    (checkout / "requirements" / "service.txt").write_text("")
+    assert set_up(checkout)[0] == 0
+    assert is_made(checkout)
+
+
+def test_an_environment_that_serves_stays_when_the_packages_for_tests_cannot_be_downloaded(checkout: Path):
+    assert set_up(checkout)[0] == 0
+    (checkout / "requirements" / "test.txt").write_text(WANTED)
+    code, [line] = set_up(checkout, ".venv/.test", PIP_INDEX_URL="http://127.0.0.1:1/")
+    assert code != 0
+    assert "Check the network" in line
+    assert is_made(checkout)
+    assert set_up(checkout) == (0, [])
+
+
+def test_a_full_disk_is_named_and_nothing_half_made_is_left(tmp_path: Path):
+    with mounted(tmp_path / "small", "size=6m") as is_small:
+        checkout = make_checkout(tmp_path / "small")
+        code, lines = set_up(checkout)
+        if not is_small:
+            # This account may not limit the space of a directory; at least it works there.
+            assert (code, lines) == (0, [])
+            return
+        assert code != 0
+        [line] = lines
+        assert "the disk is full" in line
+        assert not (checkout / ".venv").exists()
+
+
+@pytest.fixture
+def silent_index() -> Iterator[tuple[str, socket.socket]]:
+    """A package index that takes a connection and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", listener
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_installation_heals(checkout: Path, silent_index, number: signal.Signals):
+    index, listener = silent_index
+    (checkout / "requirements" / "service.txt").write_text(WANTED)
+    process = start(checkout, PIP_INDEX_URL=index)
+    connection, _ = listener.accept()
+    # As from a terminal: the signal goes to all of them.
+    os.killpg(process.pid, number)
+    assert process.wait() != 0
+    connection.close()
+    assert not (checkout / ".venv/.service").exists()
+    if number == signal.SIGINT:
+        assert not (checkout / ".venv").exists()
+    (checkout / "requirements" / "service.txt").write_text("")
+    assert set_up(checkout)[0] == 0
+    assert is_made(checkout)
