@@ -195,7 +195,7 @@ async def _with_signature(
 def _judged(served: Served, keys: Sequence[AgentKey]) -> InboundVerdict:
     assert served.document is not None
     if served.jws is not None:
-        return judge_jws(served.jws.payload, served.jws.signatures, keys)
+        return judge_jws(*served.jws, keys)
     return judge_inbound(served.document, keys)
 
 

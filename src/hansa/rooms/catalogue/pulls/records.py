@@ -5,8 +5,6 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from hansa.rooms.catalogue.signatures import ServedJws
-
 Errand = Literal["pull", "liveness"]
 PullReason = Literal["updated", "unchanged", "internal_host", "no_interface_url", "attempted_failed"]
 LivenessReason = Literal["alive", "unreachable", "unknown"]
@@ -79,8 +77,8 @@ class Served:
     document: dict[str, Any] | None = field(repr=False, default=None)
     card: dict[str, Any] | None = field(repr=False, default=None)
     is_signed: bool = False
-    jws: ServedJws | None = field(repr=False, default=None)
-    """The JWS that the card was served as; None for plain JSON."""
+    jws: tuple[bytes, tuple[Any, ...]] | None = field(repr=False, default=None)
+    """Payload and signatures of the JWS that the card was served as; None for plain JSON."""
 
 
 @dataclass(frozen=True)

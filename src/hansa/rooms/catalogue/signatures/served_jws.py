@@ -4,8 +4,7 @@ Only the form is read here; `judge_jws` says whether the agent signed it. The pa
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from hansa_verify import NotBase64url, decoded
 
@@ -18,11 +17,10 @@ class JwsUnreadable(ValueError):
     """The body is a JWS by its form, and its payload cannot be read."""
 
 
-@dataclass(frozen=True)
-class ServedJws:
+class ServedJws(NamedTuple):
     """The bytes that were signed, and the signatures as they stand: not yet read, nothing in them is trusted."""
 
-    payload: bytes = field(repr=False)
+    payload: bytes
     signatures: tuple[Any, ...]
 
 
