@@ -36,7 +36,9 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, ACCOUNTS)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory, TRUSTED_PROXIES="127.0.0.1", RATE_LIMIT_READS="off") as service:
+        async with served(
+            directory, TRUSTED_PROXIES="127.0.0.1", RATE_LIMIT_READS="off", LOG_LEVEL="error"
+        ) as service:
             done, memory = await _measure(service, callers, figures, seconds)
         async with bench_runtime(directory) as runtime:
             figures.books_are_sound = await sound_between(

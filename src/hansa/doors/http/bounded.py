@@ -4,7 +4,7 @@
 - The framing of a body (chunk sizes, extensions, trailers) is bounded; trailers are not read.
 - A head, a body, a next request and the reading of an answer each have a deadline.
 - While the client does not read its answers, nothing more is read from it.
-- A connection that is refused gets a problem document and time to read it; what it still sends is dropped.
+- A connection that is refused gets a problem document and time to read it; nothing more is read from it.
 """
 
 import asyncio
@@ -377,6 +377,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_over = True
         if self.transport.can_write_eof():
             self.transport.write_eof()
+        # What the client still sends costs nothing unread, and keeps it from coming again at once.
+        self.flow.pause_reading()
         self._wait_for_what_is_next()
 
     def _close(self) -> None:
