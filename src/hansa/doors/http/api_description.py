@@ -1,10 +1,12 @@
 """The OpenAPI document: who may call each operation, one problem shape for every refusal, an example of each body."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from hansa.doors.http.api_examples import add_examples
@@ -77,6 +79,17 @@ def install(app: FastAPI, operator: str, address: str) -> None:
         return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]
+    app.state.description = None
+
+
+async def answer(request: Request) -> Response:
+    """The document of the application that was asked, encoded once."""
+    state = request.app.state
+    if state.description is None:
+        state.description = json.dumps(
+            request.app.openapi(), ensure_ascii=False, separators=(",", ":")
+        ).encode()
+    return Response(state.description, media_type="application/json")
 
 
 def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

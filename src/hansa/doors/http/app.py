@@ -1,9 +1,12 @@
 """The HTTP application: routers, guards, problem documents."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
@@ -26,15 +29,45 @@ from hansa.rooms import catalogue
 API_PREFIX = "/api/v1"
 
 
+@dataclass(frozen=True)
+class ServiceRoutes:
+    """Every route of the service, and what leads a request to its route."""
+
+    routes: list[BaseRoute]
+    switchboard: Switchboard
+    direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
+
+
+@cache
+def service_routes() -> ServiceRoutes:
+    """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
+    api = [*assembly.API_ROUTERS, status.api_router]
+    root = [*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router]
+    assembled = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=api_description.operation_id,
+    )
+    assembled.router.add_route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False)
+    for prefix, routers in ((API_PREFIX, api), ("", root)):
+        for router in routers:
+            for alone in each_alone(router):
+                assembled.include_router(alone, prefix=prefix)
+    assembled.mount("/static", ConsoleFiles(directory=STATIC), name="static")
+    routes = [*assembled.router.routes]
+    direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
+    return ServiceRoutes(routes, Switchboard(routes), direct)
+
+
 class GuardedApp(FastAPI):
     """An application with the guard before everything else: direct routes pay for nothing that the framework does."""
 
-    _connected: list[BaseRoute] | None = None
-
-    def __init__(self, **declared: Any) -> None:
+    def __init__(self, service: ServiceRoutes, **declared: Any) -> None:
+        self._service = service
         super().__init__(**declared)
-        self.direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
-        self._guard = RequestGuard(super().__call__, direct=self.direct)
+        self.router.routes[:] = [service.switchboard]
+        self._guard = RequestGuard(super().__call__, direct=service.direct)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
@@ -42,31 +75,25 @@ class GuardedApp(FastAPI):
 
     @property
     def routes(self) -> list[BaseRoute]:
-        return self._connected or self.router.routes
+        return self._service.routes
 
-    def add_routers(self, routers: Iterable[APIRouter], prefix: str = "") -> None:
-        """Add every route of these routers."""
-        for router in routers:
-            for alone in each_alone(router):
-                self.include_router(alone, prefix=prefix)
-
-    def connect(self) -> None:
-        """From now on a request is led to its route at once; no more routes are added."""
-        self._connected = [*self.router.routes]
-        self.router.routes[:] = [Switchboard(self._connected)]
+    @property
+    def direct(self) -> dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]:
+        """The handlers of direct routes, by method and path."""
+        return self._service.direct
 
 
 def build_app(runtime: Runtime) -> FastAPI:
     """The application that serves with what the process holds."""
     app = GuardedApp(
+        service_routes(),
         title="Hansa",
         version=hansa.__version__,
         summary="A federated registry and ledger for AI agents.",
-        openapi_url=f"{API_PREFIX}/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=api_description.operation_id,
     )
     app.state.runtime = runtime
     app.state.gate = assembly.GATE
@@ -91,10 +118,6 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.read_limit = LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
     app.state.write_limit = LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
     app.state.write_probe = WriteProbe(runtime.database)
-    app.add_routers([*assembly.API_ROUTERS, status.api_router], prefix=API_PREFIX)
-    app.add_routers([*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router])
-    app.mount("/static", ConsoleFiles(directory=STATIC), name="static")
     problems.install(app)
     api_description.install(app, runtime.settings.registry_name, runtime.settings.base_url)
-    app.connect()
     return app
