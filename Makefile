@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
-# One worker for each core, each with a database server of its own; a file of tests stays with one worker.
-IN_PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+# Each worker has a database server of its own; a file of tests stays with one worker, in the order of tests/conftest.py.
+IN_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 # Tests start the service again and again: its modules are compiled once.
 unexport PYTHONDONTWRITEBYTECODE

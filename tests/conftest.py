@@ -26,9 +26,30 @@ keep_temporary_files_in_memory()
 # Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
 gc.set_threshold(50_000, 20, 20)
 
+# Files here wait longest, for the processes that they start. Begun first, none is left to one worker at the end.
+LONGEST_FIRST = ("operation", "doors", "browser", "faults", "openapi", "hostile", "properties", "foundation")
+CORES = len(os.sched_getaffinity(0))
+WORKERS_MAX = 6
+
 for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
     if name != "DATABASE_URL":
         del os.environ[name]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Workers of `-n auto`: more than cores, because tests that start processes wait for them half of the time."""
+    return min(CORES + (CORES + 1) // 2, WORKERS_MAX)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; within a file the order stays."""
+    tests = config.rootpath / "tests"
+
+    def rank(item: pytest.Item) -> int:
+        folder = item.path.relative_to(tests).parts[0] if item.path.is_relative_to(tests) else ""
+        return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")
