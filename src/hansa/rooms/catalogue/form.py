@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from a2a.client.card_resolver import parse_agent_card
 from a2a.types import AgentCard
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import validate_proto_required_fields
@@ -147,6 +146,9 @@ def _one_of_each_member(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
 
 def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
     """What the official types say. Members that they do not know are none of their business."""
+    # Its client is a tenth of a start, and most starts of the command check no card.
+    from a2a.client.card_resolver import parse_agent_card
+
     try:
         validate_proto_required_fields(parse_agent_card(copy.deepcopy(card)))
     except InvalidParamsError as trouble:

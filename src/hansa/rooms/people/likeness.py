@@ -9,8 +9,6 @@ import unicodedata
 from functools import cache
 from hashlib import sha256
 
-from confusable_homoglyphs.confusables import confusables_data
-
 # The data wraps characters of right-to-left scripts in these.
 _MARK = "\u200e"
 
@@ -48,5 +46,7 @@ def _plainest(character: str) -> str:
 
 
 def _look_alikes(text: str) -> list[str]:
+    from confusable_homoglyphs.confusables import confusables_data
+
     found = confusables_data.get(text) or confusables_data.get(f"{_MARK}{text}{_MARK}") or []
     return [entry["c"].strip(_MARK) for entry in found]

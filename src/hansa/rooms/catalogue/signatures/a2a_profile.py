@@ -7,7 +7,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from a2a.client.card_resolver import parse_agent_card
 from a2a.types import AgentCard, AgentCardSignature
 from a2a.utils.signing import (
     InvalidSignaturesError,
@@ -52,6 +51,9 @@ def is_a2a_signed(
 
 
 def _message(card: Mapping[str, Any]) -> AgentCard:
+    # Its client is a tenth of a start.
+    from a2a.client.card_resolver import parse_agent_card
+
     return parse_agent_card(
         copy.deepcopy({name: value for name, value in card.items() if name != "signatures"})
     )

@@ -7,7 +7,6 @@ import io
 from dataclasses import dataclass, field
 
 import pyotp
-import segno
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -28,6 +27,8 @@ class NewApp:
 
     def qr_svg(self) -> str:
         """The address as a picture, to be put in a page as it is."""
+        import segno
+
         picture = io.BytesIO()
         segno.make(self.otpauth_uri, micro=False).save(picture, kind="svg", scale=4, xmldecl=False, nl=False)
         return picture.getvalue().decode()
