@@ -370,9 +370,12 @@ async def test_a_database_of_ones_own_is_used_where_it_is_named(database_farm: D
     for command in (mint, burn):
         assert "never started" in refused_in_one_line(await command(data_dir, "1", "early", DATABASE_URL=dsn))
     assert (await create(data_dir, "ada", DATABASE_URL=dsn)).code == 0
-    async with open_registry(dsn, tmp_path / "registry") as registry:
-        assert (await mint(data_dir, "1", "winter", DATABASE_URL=dsn)).code == 0
-        other = await mint(data_dir, "1", "spring", DATABASE_URL=dsn, DID_METHOD="other")
+    home = tmp_path / "registry"
+    async with open_registry(dsn, home) as registry:
+        without_keys = await mint(data_dir, "1", "winter", DATABASE_URL=dsn)
+        assert "hansa keys import" in refused_in_one_line(without_keys)
+        assert (await mint(home, "1", "winter", DATABASE_URL=dsn)).code == 0
+        other = await mint(home, "1", "spring", DATABASE_URL=dsn, DID_METHOD="other")
         assert "did:other:system:treasury" in refused_in_one_line(other)
         assert (await registry.supply())["tokens_issued"] == "1000001"
         assert (await log_in(registry.http, "ada")).status_code == 200
