@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.words.errors import Unavailable
 from tests.faults.small_disk import SmallDisk, small_disk
 from tests.operation.conftest import end_postgres
-from tests.operation.registry_process import RegistryProcess, free_port, health
+from tests.operation.registry_process import RegistryProcess, free_port, readiness
 from tests.registry import TestRegistry
 
 DISK_MEGABYTES = 320
@@ -36,11 +36,11 @@ async def test_a_full_disk_is_seen_without_any_traffic_and_so_is_its_end(
     disk: SmallDisk, registry_on_it: RegistryProcess
 ):
     await registry_on_it.start()
-    assert await health(registry_on_it.url) == 200
+    assert await readiness(registry_on_it.url) == 200
 
     async def reaches(status: int) -> None:
         async with asyncio.timeout(STATE_SECONDS):
-            while await health(registry_on_it.url) != status:
+            while await readiness(registry_on_it.url) != status:
                 if status != 200:
                     disk.fill()
 

@@ -73,6 +73,8 @@ SPOILED_FORMS: dict[str, bytes] = {
     "JSON": b'{"username":"a","password":"b"}',
     "another grant": b"grant_type=implicit&username=a&password=b",
 }
+# A bare null is no body, and these need none.
+WITHOUT_A_BODY_TOO = frozenset({"POST /api/v1/admin/registry-signing-key/rotate"})
 WRONG_MEDIA_TYPES = [
     "text/plain",
     "application/xml",
@@ -113,6 +115,8 @@ async def test_a_spoiled_body_is_refused_and_stores_nothing(
     faults = []
     for entrance in taking_bodies:
         for name, media_type, body in spoiled_bodies(entrance, good[entrance.path]):
+            if name == "a bare null" and _operation(entrance) in WITHOUT_A_BODY_TOO:
+                continue
             headers = {**_right_credential(entrance, credentials), "Content-Type": media_type}
             answer = await stage.registry.http.request(
                 entrance.method,
@@ -193,6 +197,9 @@ def spoiled_bodies(entrance: Entrance, good: WellFormed) -> Iterator[tuple[str, 
 
 def _right_credential(entrance: Entrance, credentials: Credentials) -> dict[str, str]:
     (who,) = entrance.callers
+    # Who lacks the permission is refused before the body is looked at.
+    if "staking.manage" in who:
+        return dict(credentials.headers["staker"])
     if who.startswith("developer holding"):
         return dict(credentials.headers["administrator"])
     kind = next((kind for kind in ("agent", "developer") if who.startswith(kind)), "none")

@@ -195,9 +195,18 @@ async def until(condition: Callable[[], object], seconds: float = 30) -> None:
 
 
 async def health(url: str) -> int:
-    """The status of /health, or 0 when nobody answers."""
+    """The status of /health, or 0 when nothing answers."""
+    return await _status_of(f"{url}/health")
+
+
+async def readiness(url: str) -> int:
+    """The status of /readyz, or 0 when nothing answers."""
+    return await _status_of(f"{url}/readyz")
+
+
+async def _status_of(url: str) -> int:
     async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
         try:
-            return (await http.get(f"{url}/health")).status_code
+            return (await http.get(url)).status_code
         except httpx2.TransportError:
             return 0

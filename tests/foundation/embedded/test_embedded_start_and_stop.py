@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
     EmbeddedPostgresFailed,
     EmbeddedPostgresNotRunning,
+    NoRegistry,
     running_dsn,
 )
 from hansa.foundation.plumbing.embedded.log import last_complaint
@@ -81,7 +82,7 @@ async def test_starting_and_stopping_twice_does_no_harm(embedded, tmp_path):
 
 async def test_the_running_server_tells_its_address_and_a_stopped_one_does_not(embedded, tmp_path):
     postgres = embedded()
-    with pytest.raises(EmbeddedPostgresNotRunning):
+    with pytest.raises(NoRegistry):
         running_dsn(tmp_path / "data")
     dsn = await postgres.start()
     assert running_dsn(tmp_path / "data") == dsn
