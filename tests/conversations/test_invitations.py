@@ -106,7 +106,7 @@ async def test_without_a_word_one_code_is_made_for_one_use_within_thirty_days(ad
 
 async def test_an_invitation_that_makes_no_sense_is_not_made(admin: TestDeveloper):
     for body in (
-        *({"count": count} for count in (0, -1, 101, 10**20, "1", True, None)),
+        *({"count": count} for count in (0, -1, 101, 10**20, "1", True)),
         *({"max_uses": uses} for uses in (0, -1, 10_001)),
         *({"expires_days": days} for days in (0, -1, 3651, "7")),
         *(

@@ -95,7 +95,7 @@ async def test_a_lock_lasts_from_0_to_365_days(stakers: Stakers, alice: TestAgen
     assert (await stakers.stake(alice, "10", lock_period=days))["lock_period"] == days
 
 
-@pytest.mark.parametrize("days", [-1, 366, 10**30, 1.5, "7", True, None, [7]])
+@pytest.mark.parametrize("days", [-1, 366, 10**30, 1.5, "7", True, [7]])
 async def test_any_other_lock_period_is_refused(stakers: Stakers, alice: TestAgent, days: object) -> None:
     assert refused(await stakers.post(alice, "stake", amount="10", lock_period=days)) == (
         422,

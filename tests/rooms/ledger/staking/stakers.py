@@ -93,10 +93,11 @@ class Stakers:
         return balance.liquid
 
     async def events(self, event_type: str, agent: TestAgent) -> list[dict[str, Any]]:
-        found = await agent.registry.get("/public/eventstore-recent", params={"limit": 500})
+        newest = {"sort_order": "desc", "limit": 500}
+        found = await agent.registry.get("/events/", params=newest, headers=agent.registry.internal)
         return [
             event["data"]
-            for event in found.json()["events"]
+            for event in found.json()["items"]
             if event["event_type"] == event_type and event["aggregate_id"] == agent.did
         ]
 

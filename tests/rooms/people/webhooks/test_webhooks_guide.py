@@ -12,7 +12,7 @@ GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "webhooks.md"
 
 def snippet() -> dict[str, Any]:
     """What the only Python in the guide defines."""
-    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (code,) = re.findall(r"```python[^\n]*\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     defined: dict[str, Any] = {}
     exec(code, defined)
     return defined
