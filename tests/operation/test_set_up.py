@@ -64,7 +64,7 @@ def start(checkout: Path, *targets: str, **variables: str) -> "subprocess.Popen[
         "PIP_RETRIES": "0",
     }
     return subprocess.Popen(
-        ["make", *(targets or ("setup",)), f"PYTHON={sys.executable}"],
+        ["make", "--no-print-directory", *(targets or ("setup",)), f"PYTHON={sys.executable}"],
         cwd=checkout,
         env={**surroundings, **variables},
         stdout=subprocess.PIPE,
@@ -136,7 +136,11 @@ def test_the_set_up_is_understood_by_old_pythons():
 
 def test_a_python_that_is_not_there_is_named(checkout: Path):
     ended = subprocess.run(
-        ["make", "setup", "PYTHON=python3.x"], cwd=checkout, capture_output=True, text=True, check=False
+        ["make", "--no-print-directory", "setup", "PYTHON=python3.x"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.stdout.splitlines() == ["Hansa needs Python 3.11 or later; python3.x is not found."]
     assert not (checkout / ".venv").exists()
