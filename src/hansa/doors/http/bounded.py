@@ -350,13 +350,13 @@ class BoundedProtocol(HttpToolsProtocol):
             # It is answered already, and what is wrong is the rest of its body.
             self._linger()
             return
-        method, path = self._asked()
+        method, path = self._method_and_path()
         answers_of(method, "unmatched", refused.status).inc()
         _log.info("connection refused", status=refused.status, code=refused.code, reason=refused.detail)
         self.transport.write(closing_answer(self.app, method, path, refused))
         self._linger()
 
-    def _asked(self) -> tuple[str, str]:
+    def _method_and_path(self) -> tuple[str, str]:
         """Method and path, as far as they are known."""
         if not self.scope:
             return "other", "/"
