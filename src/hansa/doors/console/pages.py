@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import every_refusal
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -21,7 +22,7 @@ from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import format_amount
 from hansa.rooms import auditor
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 READS = [Depends(within_read_limit)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
 import hansa
@@ -19,8 +19,9 @@ from hansa.doors.http.bounded import ConnectionBounds
 from hansa.doors.http.budgets import Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import AddressCounts
-from hansa.doors.http.switchboard import Switchboard, each_alone
+from hansa.doors.http.switchboard import Switchboard
 from hansa.foundation.plumbing.direct import direct_handlers
+from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.limits import LeasedLimit
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.write_probe import WriteProbe
@@ -43,19 +44,18 @@ def service_routes() -> ServiceRoutes:
     """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
     api = [*assembly.API_ROUTERS, status.api_router]
     root = [*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router]
-    assembled = FastAPI(
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        generate_unique_id_function=api_description.operation_id,
-    )
-    assembled.router.add_route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False)
-    for prefix, routers in ((API_PREFIX, api), ("", root)):
-        for router in routers:
-            for alone in each_alone(router):
-                assembled.include_router(alone, prefix=prefix)
-    assembled.mount("/static", ConsoleFiles(directory=STATIC), name="static")
-    routes = [*assembled.router.routes]
+    routes: list[BaseRoute] = [
+        Route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False),
+        *(
+            route
+            for prefix, routers in ((API_PREFIX, api), ("", root))
+            for router in routers
+            for route in routes_below(
+                prefix, router, generate_unique_id_function=api_description.operation_id
+            )
+        ),
+        Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
+    ]
     direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
     return ServiceRoutes(routes, Switchboard(routes), direct)
 

@@ -5,10 +5,8 @@ as it would if all of them were asked in turn.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from fastapi import APIRouter
-from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import Receive, Scope, Send
 
@@ -24,12 +22,12 @@ class Switchboard(BaseRoute):
         self._fixed: dict[str, list[_Numbered]] = defaultdict(list)
         self._beginning: dict[str, list[_Numbered]] = defaultdict(list)
         for numbered in enumerate(routes):
-            for path in _paths(numbered[1]):
-                beginning, brace, _ = path.partition("{")
-                if brace:
-                    self._beginning[beginning[: beginning.rindex("/") + 1]].append(numbered)
-                else:
-                    self._fixed[path].append(numbered)
+            path = _path(numbered[1])
+            beginning, brace, _ = path.partition("{")
+            if brace:
+                self._beginning[beginning[: beginning.rindex("/") + 1]].append(numbered)
+            else:
+                self._fixed[path].append(numbered)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """The first route that takes the request; else the first that has its path and another method."""
@@ -56,15 +54,6 @@ class Switchboard(BaseRoute):
         return sorted(found) if len(found) > 1 else found
 
 
-def each_alone(router: APIRouter) -> Iterator[APIRouter]:
-    """The routes of a router, each in one of its own, so that each is found by itself."""
-    for route in router.routes:
-        alone = APIRouter()
-        alone.routes.append(route)
-        yield alone
-
-
-def _paths(route: BaseRoute) -> list[str]:
-    if isinstance(route, Mount):
-        return [f"{route.path}/{{path}}"]
-    return [str(context.path) for context in iter_route_contexts([route])]
+def _path(route: BaseRoute) -> str:
+    path: str = getattr(route, "path", "")
+    return f"{path}/{{path}}" if isinstance(route, Mount) else path

@@ -15,11 +15,11 @@ from typing import Any
 
 from fastapi import Request, params
 from fastapi.responses import Response
-from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from hansa.foundation.plumbing.judging import judges_of
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.words.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
 
 BODY_MAX_BYTES = 1 << 20
@@ -47,7 +47,7 @@ class GuardedRequest(Request):
         self._json = parsed
 
 
-class GuardedRoute(APIRoute):
+class GuardedRoute(LazyRoute):
     """A route behind the body guard; one that takes cards is marked with `takes_cards`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

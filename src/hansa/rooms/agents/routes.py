@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_ca
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.judging import judged_once
+from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
@@ -70,13 +71,16 @@ from .spending import router as spending_router
 from .status import hear, page_of_developer
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
-router.include_router(documents_router)
-router.include_router(keys_router)
-router.include_router(acting_router)
-router.include_router(authz_router)
-router.include_router(capabilities_router)
-router.include_router(spending_router)
-router.include_router(mtls_router)
+include(
+    router,
+    documents_router,
+    keys_router,
+    acting_router,
+    authz_router,
+    capabilities_router,
+    spending_router,
+    mtls_router,
+)
 
 BOOTSTRAP_TOKENS = Limit("bootstrap", 20)
 CREATIONS = Limit("create-agent", 10)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -31,9 +32,7 @@ from .schemas import (
 from .taking_part import count_taking_part, events_taking_part
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
-router.include_router(emission_router)
-router.include_router(projection_router)
-router.include_router(reactors_router)
+include(router, emission_router, projection_router, reactors_router)
 
 
 @router.get(

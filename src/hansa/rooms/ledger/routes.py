@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentAgent
 from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.words.errors import Forbidden, Unauthorized, Unavailable
@@ -17,8 +18,7 @@ from .staking import router as staking_router
 from .statement import router as statement_router
 
 router = APIRouter(tags=["ledger"], route_class=GuardedRoute)
-router.include_router(staking_router)
-router.include_router(statement_router)
+include(router, staking_router, statement_router)
 
 
 async def read_balance(

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, Public, developer_holding
+from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
@@ -49,8 +50,7 @@ from .schemas import (
 )
 
 router = APIRouter(prefix="/auth", tags=["accounts"], route_class=GuardedRoute)
-router.include_router(two_factor.router)
-router.include_router(recovery.router)
+include(router, two_factor.router, recovery.router)
 
 REGISTRATIONS = Limit("register", 5)
 LOGINS_PER_ADDRESS = Limit("login", 10)
