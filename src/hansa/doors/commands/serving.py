@@ -87,12 +87,14 @@ def serve_worker(
     data_dir: DataDir = None,
 ) -> None:
     """One serving process of several, on a socket and a database that its parent opened."""
-    from hansa.doors import serve as serving
-    from hansa.doors.listening import Listeners
     from hansa.foundation.plumbing.log import configure_logs
 
     settings = settings_from(host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
+
+    from hansa.doors import serve as serving
+    from hansa.doors.listening import Listeners
+
     assert settings.database_url
     shared = Listeners(
         public=socket.socket(fileno=listener),

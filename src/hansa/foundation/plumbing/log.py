@@ -9,10 +9,17 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
-import structlog
-
 from hansa.foundation.plumbing.log_noise import NoiseFilter
 from hansa.foundation.plumbing.request_log import request_log
+
+# The logging library imports rich where it finds it, for tracebacks that are never printed here. That is a twentieth of
+# a start.
+if is_rich_unloaded := "rich" not in sys.modules:
+    sys.modules["rich"] = None  # type: ignore[assignment]
+import structlog
+
+if is_rich_unloaded:
+    del sys.modules["rich"]
 
 SECRET_WORDS = ("password", "secret", "token", "authorization", "private_key", "recovery", "api_key")
 HIDDEN = "[hidden]"
