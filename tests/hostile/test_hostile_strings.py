@@ -19,7 +19,7 @@ from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
 
-STRINGS_PER_PLACE = by_tier(24, len(HOSTILE), len(HOSTILE))
+STRINGS_PER_PLACE = by_tier(8, len(HOSTILE), len(HOSTILE))
 
 Document = dict[str, Any]
 Place = tuple[str | int, ...]

@@ -1,9 +1,9 @@
 """The rights matrix over HTTP: every operation, asked with every kind of credential."""
 
-import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import httpx2
 import pytest
 
 from tests.hostile.credentials import Credentials, every_credential
@@ -11,6 +11,7 @@ from tests.hostile.well_formed import Stage, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
 from tests.registry import StartRegistry
 
+NOT_CARRIED_OUT = (401, 403, 404)
 END_TOKENS = ("/logout", "/change-password", "/request-deletion")
 
 
@@ -31,9 +32,15 @@ async def test_every_operation_answers_every_credential_as_the_table_of_rights_s
     stage: Stage, credentials: Credentials
 ):
     deviations = []
-    for row, kind in itertools.product(read_rights(), KINDS):
-        async with still_logged_in(stage, row):
-            deviations.append(await judged(row, kind, stage, credentials))
+    for row in read_rights():
+        request = await well_formed(row.operation, stage)
+        for kind in KINDS:
+            async with still_logged_in(stage, row):
+                answer = await request.send(stage.registry, credentials.headers[kind])
+            deviations.append(deviation(row, kind, answer))
+            # A request that was not carried out is as good for the next credential.
+            if answer.status_code not in NOT_CARRIED_OUT:
+                request = await well_formed(row.operation, stage)
     assert not any(deviations), "\n".join(filter(None, deviations))
 
 
@@ -62,10 +69,8 @@ async def still_logged_in(stage: Stage, row: Rights) -> AsyncIterator[None]:
     )
 
 
-async def judged(row: Rights, kind: str, stage: Stage, credentials: Credentials) -> str | None:
+def deviation(row: Rights, kind: str, answer: httpx2.Response) -> str | None:
     """What is wrong with one cell, or None."""
-    request = await well_formed(row.operation, stage)
-    answer = await request.send(stage.registry, credentials.headers[kind])
     expected, status = row.expected[kind], str(answer.status_code)
     if status == expected or (expected == "2xx" and status[0] == "2"):
         return None

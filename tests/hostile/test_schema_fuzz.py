@@ -18,7 +18,7 @@ from tests.hostile.served import Served, serve
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry
 
-EXAMPLES = by_tier(12, 200, 1000)
+EXAMPLES = by_tier(4, 200, 1000)
 
 # Requests that fit the description and are still refused: by the state of the registry, by rules between members,
 # by words that a pattern does not know. Nothing else may refuse a request of the described form.
