@@ -116,7 +116,7 @@ async def test_tokens_keys_locks_and_order_outlast_every_jump_during_a_storm(
         assert (again.text, again.headers["idempotent-replayed"]) == (first.text, "true"), clock.shift
     done = await _stopped(storm)
     assert min(done) > 0
-    assert await _outside(registry, began, await _now(registry)) == {}
+    assert await _outside(registry, began) == {}
     await registry.database.look(prove_book)
     print(f"{JUMPS * 2} jumps, {sum(done)} transfers meanwhile")
 
@@ -298,15 +298,16 @@ async def _stopped(storm: "list[asyncio.Task[int]]") -> list[int]:
     return await asyncio.gather(*storm)
 
 
-async def _outside(registry: TestRegistry, began: datetime, ended: datetime) -> dict[str, Any]:
-    """Rows that claim to be from before the beginning or after the end."""
+async def _outside(registry: TestRegistry, began: datetime) -> dict[str, Any]:
+    """Rows that claim to be from before the beginning or from the future."""
 
     async def counted(tx: Any) -> dict[str, int]:
         return {
             f"{table}.{column}": await tx.fetchval(
-                f"SELECT count(*) FROM {table} WHERE {column} NOT BETWEEN $1::timestamptz - interval '1 hour' AND $2",
+                # A batch of transfers may commit after the last client has gone.
+                f"SELECT count(*) FROM {table} WHERE {column} NOT BETWEEN $1::timestamptz - interval '1 hour'"
+                " AND clock_timestamp()",
                 began,
-                ended,
             )
             for table, column in MOMENTS
         }
