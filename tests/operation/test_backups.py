@@ -19,6 +19,7 @@ from hansa.foundation.plumbing.backup import BadBackup, new_backup, written
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import BadKey
+from hansa.foundation.plumbing.migrate import Migrated, migrate
 from hansa.foundation.plumbing.post import Letter, write_letter
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor
@@ -195,6 +196,16 @@ async def test_a_restored_copy_has_the_name_the_keys_and_the_balances_and_sends_
         assert verdict.status == "OK"
         acts = await copy.database.look(lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act"))
         assert "registry.restore" in [act["act"] for act in acts]
+
+
+async def test_which_sql_files_were_applied_is_recorded_by_the_restore_not_by_the_backup(
+    backup: Path, empty_database: str, tmp_path: Path
+):
+    reader = read_backup(backup)
+    assert "plumbing_sql_file" not in reader.manifest.tables
+    settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
+    await restore(settings, reader, SECRET)
+    assert await migrate(empty_database) == Migrated()
 
 
 async def test_a_restore_takes_an_empty_database_and_an_empty_directory_only(

@@ -130,7 +130,24 @@ async def test_a_schema_migrated_by_hand_is_not_migrated_again(operated: Launch,
     first = await run("db", "migrate", data_dir=operated().data_dir, DATABASE_URL=empty_database)
     again = await run("db", "migrate", data_dir=operated().data_dir, DATABASE_URL=empty_database)
     assert (first.code, again.code) == (0, 0), (first, again)
+    migrations, sql_files = first.output.splitlines()
+    assert migrations.startswith("migrations applied: 0001, 0002, ")
+    assert sql_files.startswith("SQL files applied: plumbing/")
+    assert again.output.splitlines() == ["the schema is current: nothing was applied"]
     assert await _issued(empty_database) == [], "migrating issues nothing"
+
+
+async def test_two_processes_that_migrate_at_once_apply_everything_once(
+    operated: Launch, empty_database: str
+):
+    migrate = ("db", "migrate")
+    ended = await asyncio.gather(
+        *(run(*migrate, data_dir=operated().data_dir, DATABASE_URL=empty_database) for _ in range(2))
+    )
+    assert [one.code for one in ended] == [0, 0], ended
+    current, applied = sorted((one.output.splitlines() for one in ended), key=len)
+    assert current == ["the schema is current: nothing was applied"]
+    assert [line.partition(" applied: ")[0] for line in applied] == ["migrations", "SQL files"]
 
 
 @pytest.mark.parametrize("command", ["mint --amount=1 --ref=x", "burn --amount=1 --ref=x", "service list"])

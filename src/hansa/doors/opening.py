@@ -23,7 +23,7 @@ from hansa.foundation.plumbing.embedded import (
 )
 from hansa.foundation.plumbing.keys import VARIABLE_PREFIX, Keyring
 from hansa.foundation.plumbing.mail import mailbox
-from hansa.foundation.plumbing.migrate import has_schema, migrate
+from hansa.foundation.plumbing.migrate import Migrated, has_schema, migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.positions import is_settled, settle_positions
 from hansa.foundation.plumbing.registry_identity import own_identity, record_identity, require_own
@@ -185,13 +185,15 @@ async def has_administrator(dsn: str) -> bool:
         await database.close()
 
 
-async def bring_up_to_date(dsn: str, variable: str = "") -> None:
+async def bring_up_to_date(dsn: str, variable: str = "") -> Migrated:
     """Bring the schema to this version; `variable` names the setting that says where the database is.
+
+    Returns what was applied.
 
     Raises: Unavailable when the database cannot be reached, or its schema not be changed.
     """
     await require_reachable(dsn, variable)
-    await migrate(dsn)
+    return await migrate(dsn)
 
 
 def make_missing_keys(settings: Settings) -> None:

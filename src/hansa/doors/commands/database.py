@@ -28,11 +28,19 @@ def database_url(data_dir: DataDir = None) -> None:
 
 @app.command("migrate", epilog=examples("hansa db migrate --data-dir /srv/hansa"))
 def database_migrate(data_dir: DataDir = None) -> None:
-    """Bring the schema of a running database to this version; `serve` does it at every start."""
+    """Bring the schema of a running database to this version; `serve` does it at every start.
+
+    Prints the migrations and the SQL files (functions, triggers, views) that were applied.
+    """
     from hansa.doors.opening import bring_up_to_date
 
     settings = settings_from(data_dir=data_dir)
-    run_act(bring_up_to_date(_dsn_in_use(settings), settings.database_variable))
+    applied = run_act(bring_up_to_date(_dsn_in_use(settings), settings.database_variable))
+    for kind, names in (("migrations", applied.migrations), ("SQL files", applied.sql_files)):
+        if names:
+            typer.echo(f"{kind} applied: {', '.join(names)}")
+    if not applied.migrations and not applied.sql_files:
+        typer.echo("the schema is current: nothing was applied")
 
 
 @app.command("adopt", epilog=examples("REGISTRY_NAME=north hansa db adopt --data-dir /srv/hansa"))

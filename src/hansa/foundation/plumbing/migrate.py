@@ -1,7 +1,12 @@
-"""Schema migrations: forward only, applied at start, under a lock, so that several processes may start together."""
+"""The schema: migrations (tables, indexes, data), then SQL files (functions, triggers, views).
+
+- Migrations go forward only. Both are applied at start, under one lock, so that several processes may start together.
+- A migration never calls what an SQL file creates: on an empty database every migration runs before the first file.
+"""
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -9,28 +14,57 @@ import asyncpg
 
 import hansa
 from hansa.foundation.plumbing.database import address_of
+from hansa.foundation.plumbing.sql_files import (
+    APPLIED,
+    SqlFile,
+    SqlFileRefused,
+    apply_sql_files,
+    are_current,
+    read_sql_files,
+)
 from hansa.foundation.words.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
+_RIGHTS_OF_THE_ROLE = (
+    "the role of DATABASE_URL must own the database and what earlier starts created in it, or be granted CREATE on it and"
+    " on its schema public"
+)
 
-async def migrate(dsn: str, schema: str | None = None) -> None:
+
+@dataclass(frozen=True)
+class Migrated:
+    """What was applied to a database, in order; both are empty when it was current."""
+
+    migrations: tuple[str, ...] = ()
+    sql_files: tuple[str, ...] = ()
+
+
+async def migrate(
+    dsn: str, schema: str | None = None, sql_files: Sequence[SqlFile] | None = None
+) -> Migrated:
     """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there.
 
-    Raises: Unavailable when the role may not change the schema.
+    SQL files (those of this version unless given) are applied to the newest schema only: the tables that they name may
+    be missing from an older one.
+
+    Raises: Unavailable when the role may not change the schema, or an SQL file cannot be applied.
     """
     wanted = schema or newest_schema()
-    if await present_schema(dsn) != wanted:
-        try:
-            await asyncio.to_thread(_upgrade, dsn, wanted)
-        except Exception as trouble:
-            if (refusal := _refusal_of_the_server(trouble)) is None:
-                raise
-            raise Unavailable(
-                f"the schema of the database at {address_of(dsn)} cannot be brought up to date: {refusal};"
-                " the role of DATABASE_URL must own the database, or be granted CREATE on it and on its schema public"
-            ) from trouble
+    files: Sequence[SqlFile] | None = None
+    try:
+        if wanted == newest_schema():
+            files = read_sql_files() if sql_files is None else sql_files
+        if await _is_current(dsn, wanted, files):
+            return Migrated()
+        return await asyncio.to_thread(_upgrade, dsn, wanted, files)
+    except Exception as trouble:
+        if (refusal := _refusal_of_the_server(trouble)) is None:
+            raise
+        raise Unavailable(
+            f"the schema of the database at {address_of(dsn)} cannot be brought up to date: {refusal}"
+        ) from trouble
 
 
 async def has_schema(dsn: str) -> bool:
@@ -58,23 +92,44 @@ async def present_schema(dsn: str) -> str | None:
     """The number of the last migration that was applied; None before the first."""
     connection = await asyncpg.connect(dsn)
     try:
-        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
-            return None
-        version: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
-        return version
+        return await _version(connection)
     finally:
         await connection.close()
 
 
+async def _is_current(dsn: str, schema: str, files: Sequence[SqlFile] | None) -> bool:
+    connection = await asyncpg.connect(dsn)
+    try:
+        if await _version(connection) != schema:
+            return False
+        if files is None:
+            return True
+        applied = await connection.fetch(APPLIED)
+        return are_current(files, {row["path"]: row["checksum"] for row in applied})
+    finally:
+        await connection.close()
+
+
+async def _version(connection: "asyncpg.Connection[asyncpg.Record]") -> str | None:
+    if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+        return None
+    version: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+    return version
+
+
 def _refusal_of_the_server(trouble: Exception) -> str | None:
-    """What the server refuses the role, if that is what went wrong."""
+    """Why the schema cannot be changed, where that is an expected failure, and what to do about it."""
     from psycopg.errors import InsufficientPrivilege
 
     cause = getattr(trouble, "orig", None) or trouble
-    return str(cause).splitlines()[0] if isinstance(cause, InsufficientPrivilege) else None
+    if isinstance(cause, SqlFileRefused) and not isinstance(cause.__cause__, InsufficientPrivilege):
+        return str(cause)
+    if isinstance(cause, SqlFileRefused | InsufficientPrivilege | asyncpg.InsufficientPrivilegeError):
+        return f"{str(cause).splitlines()[0]}; {_RIGHTS_OF_THE_ROLE}"
+    return None
 
 
-def _upgrade(dsn: str, target: str) -> None:
+def _upgrade(dsn: str, target: str, files: Sequence[SqlFile] | None) -> Migrated:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.runtime.migration import RevisionStep
@@ -83,9 +138,12 @@ def _upgrade(dsn: str, target: str) -> None:
 
     directory = migrations_directory()
     script = ScriptDirectory(str(directory), version_locations=[str(directory)])
+    revisions: list[str] = []
 
     def to_head(revision: object, _: object) -> Sequence[RevisionStep]:
-        return script._upgrade_revs(target, revision)  # type: ignore[arg-type]  # noqa: SLF001
+        steps = script._upgrade_revs(target, revision)  # type: ignore[arg-type]  # noqa: SLF001
+        revisions.extend(step.revision.revision for step in steps)
+        return steps
 
     url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
     engine = create_engine(url, poolclass=NullPool)
@@ -96,4 +154,8 @@ def _upgrade(dsn: str, target: str) -> None:
         environment.configure(connection=connection, transaction_per_migration=True)
         environment.run_migrations()
         connection.commit()
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        applied = [] if files is None else apply_sql_files(driver, files)
     engine.dispose()
+    return Migrated(tuple(revisions), tuple(applied))

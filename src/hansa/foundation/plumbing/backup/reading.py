@@ -24,12 +24,13 @@ SESSION = {
     "idle_in_transaction_session_timeout": "0",
 }
 
-# Unlogged tables hold nothing that outlives a crash. Referenced tables come before those that refer to them.
+# Unlogged tables hold nothing that outlives a crash. What says which schema and which SQL files were applied is true of
+# this database only. Referenced tables come before those that refer to them.
 _TABLES = """
 WITH RECURSIVE kept AS (
   SELECT oid, relname FROM pg_class
   WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-    AND relpersistence = 'p' AND relname <> 'alembic_version'
+    AND relpersistence = 'p' AND relname NOT IN ('alembic_version', 'plumbing_sql_file')
 ), depth AS (
   SELECT oid, 0 AS level FROM kept
   UNION SELECT c.conrelid, d.level + 1 FROM depth d

@@ -1,0 +1,33 @@
+-- What every write of a card records in the card itself, so that no writer can leave it out.
+-- after: plumbing/positions.sql
+
+-- When the card changed, and in which transaction. Bookkeeping of pulls is not a change of the card.
+CREATE OR REPLACE FUNCTION catalogue_mark_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.updated_at := clock_timestamp();
+  IF TG_OP = 'INSERT' THEN
+    NEW.created_at := NEW.updated_at;
+  END IF;
+  NEW.changed_xid := plumbing_position();
+  RETURN NEW;
+END $$;
+
+-- The transaction that last changed what a search shows, observations included. Its texts then are not in the index of
+-- listed texts: only the sweep sets `texts_sorted`.
+CREATE OR REPLACE FUNCTION catalogue_mark_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.search_xid := plumbing_position();
+  NEW.texts_sorted := false;
+  RETURN NEW;
+END $$;
+
+-- Since when the card is in no public listing.
+CREATE OR REPLACE FUNCTION catalogue_mark_hidden() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.is_active AND NOT NEW.unlisted AND NEW.status = 'active' THEN
+    NEW.hidden_since := NULL;
+  ELSIF TG_OP = 'INSERT' OR OLD.hidden_since IS NULL OR (NEW.status = 'revoked' AND OLD.status <> 'revoked') THEN
+    NEW.hidden_since := clock_timestamp();
+  END IF;
+  RETURN NEW;
+END $$;

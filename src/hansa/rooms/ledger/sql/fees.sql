@@ -1,0 +1,34 @@
+-- Amounts as text, and the fee above the base rate. `rules.py` decides the same for a single transfer: change both.
+
+-- Minor units as the decimal string that is used outside.
+CREATE OR REPLACE FUNCTION ledger_amount(minor bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT trim_scale(minor * 0.00000001)::text
+$$;
+
+-- The fee of a payer with a high hourly volume. `policy` holds numerators and denominators: base rate, maximum rate,
+-- and the two turnovers between which the rate rises.
+CREATE OR REPLACE FUNCTION ledger_fee_of_hot_payer(amount numeric, sent numeric, held numeric, policy numeric[]) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  heat numeric := (sent * policy[6] - policy[5] * held) * policy[8];
+  heat_max numeric := held * (policy[7] * policy[6] - policy[5] * policy[8]);
+  dividend numeric;
+  divisor numeric;
+  fee numeric;
+  twice_the_rest numeric;
+BEGIN
+  IF held = 0 THEN
+    heat := 0;
+    heat_max := 1;
+  END IF;
+  heat := least(heat, heat_max);
+  dividend := amount
+    * (policy[1] * policy[4] * heat_max + heat * (policy[3] * policy[2] - policy[1] * policy[4]));
+  divisor := policy[2] * policy[4] * heat_max;
+  fee := div(dividend, divisor);
+  twice_the_rest := 2 * (dividend - fee * divisor);
+  IF twice_the_rest > divisor OR twice_the_rest = divisor AND fee % 2 = 1 THEN
+    fee := fee + 1;
+  END IF;
+  RETURN fee;
+END $$;

@@ -1,0 +1,92 @@
+"""What an SQL file may hold, and that functions, triggers and views are created nowhere else."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hansa.foundation.plumbing.migrate import migrations_directory
+from hansa.foundation.plumbing.sql_files import LAYERS, SqlFile, read_sql_files
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "hansa"
+# Until this migration functions and triggers were created by migrations.
+LAST_MIGRATION_WITH_FUNCTIONS = "0029"
+
+FILES = read_sql_files()
+CREATES = re.compile(r"CREATE OR REPLACE (FUNCTION|PROCEDURE|TRIGGER|VIEW) (\w+)")
+CREATED_BY_MIGRATION = re.compile(
+    r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(?:FUNCTION|PROCEDURE|TRIGGER|VIEW)\b", re.IGNORECASE
+)
+# A body in dollar quotes, a text, a comment: what a semicolon inside does not end.
+INSIDE = re.compile(r"\$(\w*)\$.*?\$\1\$|'[^']*'|--[^\n]*", re.DOTALL)
+
+
+def objections(file: SqlFile) -> list[str]:
+    """What is wrong with the form of a file."""
+    found = []
+    heading = file.content.partition("CREATE OR REPLACE")[0]
+    if not heading.startswith("-- ") or heading.startswith("-- after:"):
+        found.append("it does not begin with a comment that states its purpose")
+    if any(line and not line.startswith("--") for line in heading.splitlines()) or not file.statements():
+        found.append("its first statement is not CREATE OR REPLACE")
+    for line, statement in file.statements():
+        created = CREATES.match(statement)
+        if created is None:
+            found.append(f"line {line} creates no function, procedure, trigger or view")
+        elif not created[2].startswith(f"{file.owner}_"):
+            found.append(f"line {line}: {created[2]} does not begin with {file.owner}_")
+        bare = INSIDE.sub("", statement).strip()
+        if bare.count(";") != 1 or not bare.endswith(";"):
+            found.append(f"line {line}: another statement follows in the same text")
+    return found
+
+
+def later_migrations() -> list[Path]:
+    return [
+        path
+        for path in sorted(migrations_directory().glob("[0-9]*.py"))
+        if path.name.partition("_")[0] > LAST_MIGRATION_WITH_FUNCTIONS
+    ]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_a_file_states_its_purpose_and_only_creates_or_replaces(file: SqlFile):
+    assert objections(file) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "objection"),
+    [
+        ("CREATE OR REPLACE VIEW ledger_a AS SELECT 1;", "it does not begin with a comment"),
+        ("-- after: ledger/b.sql\n\nCREATE OR REPLACE VIEW ledger_a AS SELECT 1;", "it does not begin"),
+        ("-- A view.\n\nCREATE VIEW ledger_a AS SELECT 1;", "its first statement is not"),
+        ("-- A view.\n\nCREATE OR REPLACE RULE ledger_a AS x;", "line 3 creates no function"),
+        ("-- A view.\n\nCREATE OR REPLACE VIEW journal_a AS SELECT 1;", "line 3: journal_a does not begin"),
+        ("-- A view.\n\nCREATE OR REPLACE VIEW ledger_a AS SELECT 1;\nCOMMIT;", "line 3: another statement"),
+    ],
+)
+def test_a_file_of_another_form_is_seen(content: str, objection: str):
+    [found] = objections(SqlFile("ledger/a.sql", content))
+    assert found.startswith(objection)
+
+
+def test_every_sql_file_of_the_package_is_applied():
+    assert len(FILES) == len([*SOURCE.rglob("*.sql")])
+
+
+def test_sql_files_follow_the_layers_of_the_import_contracts():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [rooms] = [contract["layers"] for contract in contracts if contract["id"] == "rooms"]
+    assert [{"plumbing"}, *(set(layer.split(" | ")) for layer in reversed(rooms))] == list(LAYERS)
+
+
+@pytest.mark.parametrize("migration", later_migrations(), ids=lambda path: path.name)
+def test_a_migration_neither_creates_nor_calls_functions_of_the_files(migration: Path):
+    content = migration.read_text()
+    assert CREATED_BY_MIGRATION.findall(content) == [], (
+        "functions, triggers and views stand in sql/ of the room"
+    )
+    functions = {name for file in FILES for kind, name in CREATES.findall(file.content) if kind != "TRIGGER"}
+    assert [name for name in sorted(functions) if re.search(rf"\b{name}\b", content)] == []
