@@ -73,7 +73,9 @@ async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryP
     ) as http:
         for _ in range(20):
             assert (await http.get(path)).status_code == 200
-        counted = 'hansa_http_requests_total{method="GET",route="/api/v1/public/registry-config",status="200"} 20.0'
+        counted = (
+            'hansa_http_requests_total{method="GET",route="/api/v1/public/registry-config",status="200"} 20.0'
+        )
         # A worker counts a request after it has answered it.
         async with asyncio.timeout(30):
             while counted not in (await http.get("/metrics")).text.splitlines():  # noqa: ASYNC110
