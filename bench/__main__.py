@@ -28,6 +28,7 @@ from bench import (
     ledger_posting,
     ledger_staking,
     people_login,
+    restore,
     start,
 )
 from bench.figures import Figures
@@ -36,6 +37,7 @@ from hansa.doors.serve import SWITCH_SECONDS
 
 BENCHES = {
     "start": start.run,
+    "restore": restore.run,
     "ledger/posting": ledger_posting.run,
     "ledger/staking": ledger_staking.run,
     "http/transfer": http_transfer.run,

@@ -182,10 +182,11 @@ SELECT 'TokensTransferred', payer, 'agent', jsonb_build_object('tx_id', tx_id, '
 
 
 async def grow_history(runtime: Runtime, transfers: int, accounts: int) -> None:
-    """Write `transfers` past transfers, two events each, that leave every balance as it is."""
+    """Write `transfers` past transfers, an even number, two events each, that leave every balance as it is."""
     connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
     chunk = 100_000
-    for _ in range(0, transfers, chunk):
-        await connection.execute(_GROW, chunk, accounts // 2, HOLDING_UNITS, timeout=600)
+    for first in range(0, transfers, chunk):
+        size = min(chunk, transfers - first)
+        await connection.execute(_GROW, size, accounts // 2, HOLDING_UNITS, timeout=600)
     await connection.execute("VACUUM ANALYZE", timeout=1200)
     await connection.close()

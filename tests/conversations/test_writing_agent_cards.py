@@ -121,6 +121,42 @@ async def test_a_put_replaces_the_whole_document(registry: TestRegistry):
     assert await names(registry, search="before") == []
 
 
+async def test_an_owner_who_reads_a_card_changes_one_half_and_writes_it_back_changes_both(
+    registry: TestRegistry,
+):
+    developer = await registry.developer()
+    agent = await developer.agent(supportsAuthenticatedExtendedCard=True)
+    for change, derived in (
+        ({"version": "2.0.0"}, {"agentVersion": "2.0.0"}),
+        ({"agentVersion": "3.0.0"}, {"version": "3.0.0"}),
+        ({"url": "https://moved.example.org/a2a"}, {"supportedInterfaces": "https://moved.example.org/a2a"}),
+        ({"authSchemes": [{"scheme": "bearer"}]}, {"security": [{"bearer": []}]}),
+        ({"supportsAuthenticatedExtendedCard": False}, {"capabilities": {"streaming": False}}),
+    ):
+        before = (await read(registry, agent.did))["card_data"]
+        answer = await put(developer, agent.did, {"card_data": {**before, **change}})
+        assert answer.status_code == 200, answer.text
+        card = answer.json()["card_data"]
+        (only,) = card["supportedInterfaces"]
+        shown = {**card, "supportedInterfaces": only["url"]}
+        assert {name: shown[name] for name in derived} == derived
+        assert {name: card[name] for name in change} == change
+        again = await put(developer, agent.did, {"card_data": card})
+        assert again.json() == answer.json()
+
+
+async def test_a_card_of_which_both_halves_were_changed_to_opposite_abilities_is_refused(
+    registry: TestRegistry,
+):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    before = await read(registry, agent.did)
+    opposite = {"supportsAuthenticatedExtendedCard": True, "capabilities": {"extendedAgentCard": False}}
+    answer = await put(developer, agent.did, {"card_data": {**before["card_data"], **opposite}})
+    assert code_of(answer) == (422, "CARD_INVALID")
+    assert await read(registry, agent.did) == before
+
+
 @pytest.mark.parametrize("by", ["id", "did", "card_id"])
 async def test_a_card_is_written_by_uuid_did_and_number(by: str, registry: TestRegistry):
     developer = await registry.developer()

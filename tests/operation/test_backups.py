@@ -8,8 +8,6 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -26,6 +24,7 @@ from hansa.rooms import auditor
 from tests.operation.conftest import Launch
 from tests.operation.history import Attempt, History, Operation, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong
+from tests.operation.own_database import own_database
 from tests.operation.registry_process import Ended, RegistryProcess, health, run, until
 from tests.operation.storm import Storm
 from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, open_registry
@@ -157,12 +156,16 @@ async def fill(registry: TestRegistry) -> None:
 
 @pytest.fixture
 async def empty_database(postgres: str) -> AsyncIterator[str]:
-    name = f"restored_{uuid4().hex[:8]}"
-    connection = await asyncpg.connect(postgres)
-    await connection.execute(f"CREATE DATABASE {name}")
-    yield urlunsplit(urlsplit(postgres)._replace(path=f"/{name}"))
-    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    await connection.close()
+    async with own_database(postgres) as dsn:
+        yield dsn
+
+
+async def is_superuser(dsn: str) -> bool:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+    finally:
+        await connection.close()
 
 
 async def waiting(registry: TestRegistry) -> dict[str, int]:
@@ -175,13 +178,14 @@ async def waiting(registry: TestRegistry) -> dict[str, int]:
     return dict(row)
 
 
-async def test_a_restored_copy_has_the_name_the_keys_and_the_balances_and_sends_nothing_that_waited(
+async def test_a_copy_restored_by_an_ordinary_role_has_name_keys_and_balances_and_sends_nothing_that_waited(
     backup: Path, empty_database: str, tmp_path: Path
 ):
     settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
     restored = await restore(settings, read_backup(backup), SECRET)
     assert restored.letters_withheld == 1
     assert restored.deliveries_withheld == 1
+    assert not await is_superuser(empty_database)
     async with open_registry(empty_database, tmp_path / "copy", **NORTH) as copy:
         assert await waiting(copy) == {"letters": 0, "forgotten": 0, "deliveries": 0}
         assert await copy.outbox() == []

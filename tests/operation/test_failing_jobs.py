@@ -162,3 +162,43 @@ async def test_a_reactor_that_waits_for_an_event_that_fails_is_named_meanwhile(r
             await until(lambda: not jobs.failing())
     [failed, recovered] = [line for line in logs if line.get("job") == failing["name"]]
     assert (failed["event_type"], recovered["event"]) == ("TokensIssued", "job recovered")
+
+
+@asynccontextmanager
+async def renamed(registry: TestRegistry, table: str) -> AsyncIterator[None]:
+    """Meanwhile the table cannot be read."""
+    rename = "ALTER TABLE {} RENAME TO {}"
+    await registry.database.act(lambda tx: tx.execute(rename.format(table, f"{table}_gone")))
+    yield
+    await registry.database.act(lambda tx: tx.execute(rename.format(f"{table}_gone", table)))
+
+
+async def fail_while_away(registry: TestRegistry, table: str, name: str) -> None:
+    """While the table is away the job fails again and again, is named by /readyz, and is logged twice in all."""
+    jobs = registry.runtime.jobs
+    with capture_logs() as logs:
+        async with renamed(registry, table):
+            await until(lambda: [job.failures for job in jobs.failing()] >= [TRIES])
+            [failing] = (await readiness(registry))["failing_jobs"]
+            assert failing["name"] == name
+        await until(lambda: not jobs.failing())
+    said = [line["event"] for line in logs if line.get("job") == name]
+    assert said == ["job failed; its next failures of this kind are not logged", "job recovered"]
+
+
+async def test_search_that_does_not_follow_is_logged_once_and_when_it_follows_again(registry: TestRegistry):
+    agent = await registry.agent(name="Before")
+    async with registry.app.state.searcher.following():
+        await fail_while_away(registry, "catalogue_card", "search: follow the catalogue")
+        await registry.indexed()
+        answer = await registry.get("/agent-cards/", params={"search": "Before"})
+    assert [card["did"] for card in answer.json()["items"]] == [agent.did]
+
+
+async def test_a_live_feed_that_cannot_read_is_logged_once_and_when_it_reads_again(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.journal.feed.follower.RECONNECT_SECONDS", 0.001)
+    feed = registry.app.state.live_feed
+    async with feed.following(), feed.place():
+        await fail_while_away(registry, "journal_event", "live feed: follow the journal")

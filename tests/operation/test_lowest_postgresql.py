@@ -1,54 +1,33 @@
 """The lowest supported PostgreSQL runs everything; an older one is refused at start."""
 
 import asyncio
-import shutil
-import signal
-import subprocess
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from hansa.doors import assembly
+from hansa.doors.backing_up import back_up, read_backup, restore
 from hansa.doors.serve import in_the_background
-from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
-from hansa.foundation.plumbing.embedded.account import server_account
+from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
-from hansa.rooms import standing
+from hansa.rooms import auditor, standing
 from tests.operation import lowest_postgresql
+from tests.operation.own_database import own_database
+from tests.operation.plain_postgresql import CARELESS, plain_postgresql, until_it_answers
 from tests.operation.registry_process import run, until
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
+
+PASSPHRASE = "Quiet-Harbour-41-Lantern"
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The DSN of a server of that version."""
-    programs = lowest_postgresql.get()
-    folder = Path(tempfile.mkdtemp(prefix="hansa-"))
-    account = server_account(folder / "cluster")
-    folder.chmod(0o755)
-    (folder / "cluster").mkdir(mode=0o700)
-    account.take_over_tree(folder)
-    surroundings = lowest_postgresql.environment(programs)
-    options = ["--username=hansa", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
-    initdb = account.command(programs / "initdb", *options, f"--pgdata={folder / 'cluster'}")
-    made = subprocess.run(initdb, env=surroundings, capture_output=True, text=True, check=False, cwd="/")
-    assert made.returncode == 0, made.stderr
-    settings = (f"unix_socket_directories={folder}", "listen_addresses=", "fsync=off", "full_page_writes=off")
-    command = account.command(
-        programs / "postgres", "-D", str(folder / "cluster"), *(f"--{setting}" for setting in settings)
-    )
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, env=surroundings, stdout=log, stderr=log, cwd="/")
-    try:
-        yield f"postgresql://hansa@/postgres?host={folder}"
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-        shutil.rmtree(folder)
+    with plain_postgresql() as postgresql, postgresql.running(postgresql.make("cluster"), *CARELESS) as dsn:
+        yield dsn
 
 
 @pytest.fixture
@@ -60,18 +39,6 @@ async def registry(server: str, tmp_path: Path) -> AsyncIterator[TestRegistry]:
     async with open_registry(await farm.fresh(), tmp_path) as registry:
         yield registry
     await farm.clear()
-
-
-async def until_it_answers(dsn: str) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                connection = await asyncpg.connect(dsn)
-            except (OSError, asyncpg.CannotConnectNowError):
-                await asyncio.sleep(0.05)
-                continue
-            assert connection.get_server_version().major == LOWEST_POSTGRESQL
-            return await connection.close()
 
 
 async def test_every_sweep_succeeds_there(registry: TestRegistry):
@@ -140,6 +107,27 @@ async def test_cards_are_found_there(registry: TestRegistry):
         answer = await registry.get("/agent-cards/", params={"search": "Lingua"})
     assert answer.status_code == 200, answer.text
     assert [card["name"] for card in answer.json()["items"]] == ["Lingua"]
+
+
+async def test_a_backup_of_a_newer_server_is_restored_there_by_an_ordinary_role_and_served(
+    server: str, database_farm: DatabaseFarm, tmp_path: Path
+):
+    file = tmp_path / "registry.hansa"
+    async with open_registry(await database_farm.fresh(), tmp_path / "data") as registry:
+        payer, payee = await registry.agent(), await registry.agent()
+        assert (await payer.transfer(payee, "10")).status_code == 200
+        balances = [await payer.balance(), await payee.balance()]
+        await back_up(registry.settings, file, PASSPHRASE)
+    await until_it_answers(server)
+    async with own_database(server) as dsn:
+        settings = read_settings(database_url=dsn, data_dir=tmp_path / "copy")
+        await restore(settings, read_backup(file), PASSPHRASE)
+        async with open_registry(dsn, tmp_path / "copy") as copy:
+            agents = [replace(agent, registry=copy) for agent in (payer, payee)]
+            assert [await agent.balance() for agent in agents] == balances
+            assert (await agents[0].transfer(agents[1], "1")).status_code == 200
+            verdict = await copy.database.act(auditor.audit_from_zero, one_snapshot=True)
+    assert (verdict.status, verdict.supply.delta) == ("OK", 0)
 
 
 @asynccontextmanager

@@ -111,13 +111,16 @@ def group_commit(runtime: Runtime) -> ledger.GroupCommit:
 
 def live_feed(runtime: Runtime) -> journal.LiveFeed:
     """What this process tells its sockets."""
-    return journal.LiveFeed(runtime.database, frame=runtime.settings.trust_domain, ledger=LEDGER_READINGS)
+    return journal.LiveFeed(
+        runtime.database, frame=runtime.settings.trust_domain, ledger=LEDGER_READINGS, health=runtime.jobs
+    )
 
 
 def searcher(runtime: Runtime) -> catalogue.Searcher:
     """The search of this process."""
     settings = runtime.settings
-    return catalogue.Searcher(runtime.database, settings.data_dir / "search", settings.settlement_currency)
+    directory, currency = settings.data_dir / "search", settings.settlement_currency
+    return catalogue.Searcher(runtime.database, directory, currency, runtime.jobs)
 
 
 def event_counts(runtime: Runtime) -> journal.EventCounts:

@@ -91,7 +91,7 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
         )
     if not await has_administrator(dsn):
         command = f"hansa admin create --name NAME --email EMAIL --data-dir {settings.data_dir}"
-        _log.info("nobody administers this registry yet; create an administrator", command=command)
+        _log.info("no administrator exists; create one", command=command)
 
 
 def _presence(settings: Settings, workers: int) -> Presence:

@@ -4,6 +4,7 @@
 - Nothing is followed elsewhere, and nothing without end is read.
 """
 
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,6 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
-from hansa.doors.connection_failures import cause_of
 from hansa_verify import NotAKey, NotCanonical, Verdict, read_json, read_keys, verify_card
 
 KEY_SET = "/.well-known/registry-jwks.json"
@@ -75,6 +75,18 @@ def read_source(source: str) -> bytes:
         ) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as trouble:
         raise CannotRead(f"{source} cannot be read: {cause_of(trouble)}") from None
+
+
+def cause_of(trouble: BaseException) -> str:
+    """Why a connection failed: the system's reason where there is one, which the client wraps in sentences without content."""
+    seen: BaseException | None = trouble
+    while seen is not None:
+        if isinstance(seen, BaseExceptionGroup):
+            seen = seen.exceptions[0]
+        if isinstance(seen, OSError) and seen.errno is not None and seen.errno > 0:
+            return os.strerror(seen.errno).lower()
+        seen = seen.__cause__ or seen.__context__
+    return str(trouble) or type(trouble).__name__
 
 
 def _keys_beside(card: str, at: datetime | None) -> str:

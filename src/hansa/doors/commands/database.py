@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hansa.doors.commands.execution import failures_in_one_line, run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.execution import (
+    failures_in_one_line,
+    file_failures_in_one_line,
+    run,
+    run_act,
+    settings_from,
+)
+from hansa.doors.commands.options import AsJson, DataDir, NewFile, examples
 from hansa.doors.commands.outcome import fail, print_outcome
 from hansa.doors.commands.passphrase import passphrase
 
@@ -68,7 +74,7 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     ),
 )
 def database_backup(
-    file: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
+    file: NewFile,
     without_keys: Annotated[
         bool, typer.Option("--without-keys", help="Leave the keys out; keep them with `hansa keys export`.")
     ] = False,
@@ -156,11 +162,10 @@ def _carry_out(work: Coroutine[Any, Any, Answer], file: Path) -> Answer:
     from hansa.foundation.plumbing.backup import BadBackup
 
     try:
-        return run_act(work)
+        with file_failures_in_one_line(file):
+            return run(work)
     except BadBackup as trouble:
         fail(str(trouble))
-    except OSError as trouble:
-        fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
 
 
 def _dsn_in_use(settings: "Settings") -> str:

@@ -56,6 +56,16 @@ def failures_in_one_line() -> Iterator[None]:
         fail(str(trouble))
 
 
+@contextmanager
+def file_failures_in_one_line(file: Path) -> Iterator[None]:
+    """Like `failures_in_one_line`, in a block that reads or writes `file`."""
+    try:
+        with failures_in_one_line():
+            yield
+    except OSError as trouble:
+        fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
+
+
 def require_short(reason: str) -> None:
     """End the command when a reason is too long for the audit log."""
     if len(reason) > REASON_MAX_CHARACTERS:

@@ -5,8 +5,14 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import failures_in_one_line, require_short, run_act, settings_from
-from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
+from hansa.doors.commands.execution import (
+    failures_in_one_line,
+    file_failures_in_one_line,
+    require_short,
+    run_act,
+    settings_from,
+)
+from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.doors.commands.passphrase import passphrase
 
@@ -52,7 +58,7 @@ def rotate_key(
     ),
 )
 def export_keys(
-    file: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
+    file: NewFile,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,16 +67,11 @@ def export_keys(
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
     from hansa.foundation.plumbing import key_bundle
-    from hansa.foundation.plumbing.keys import BadKey
 
     settings = settings_from(data_dir=data_dir)
-    try:
+    with file_failures_in_one_line(file):
         keys = key_bundle.keys_of(settings.data_dir)
         key_bundle.write_private(file, key_bundle.seal_keys(keys, passphrase(confirm=True)))
-    except OSError as trouble:
-        fail(f"{file} cannot be written: {trouble.strerror}")
-    except BadKey as trouble:
-        fail(str(trouble))
     shown = {"file": str(file), "keys": sorted(keys)}
     print_outcome(
         f"{file}: {', '.join(sorted(keys))}; `hansa keys import` reads it on another machine",
@@ -90,16 +91,11 @@ def import_keys(
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
     from hansa.foundation.plumbing import key_bundle
-    from hansa.foundation.plumbing.keys import BadKey
 
     settings = settings_from(data_dir=data_dir)
-    try:
+    with file_failures_in_one_line(file):
         keys = key_bundle.open_keys(key_bundle.read_bundle(file), passphrase())
         imported = key_bundle.install_keys(settings.data_dir, keys)
-    except OSError as trouble:
-        fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
-    except BadKey as trouble:
-        fail(f"{file}: {trouble}")
     shown = {"directory": str(settings.data_dir / "keys"), "imported": imported}
     written = ", ".join(imported) or "every key was there already"
     print_outcome(f"{settings.data_dir / 'keys'}: {written}", shown, as_json=as_json)

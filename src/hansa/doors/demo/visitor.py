@@ -114,13 +114,13 @@ class Visitor:
         deadline = monotonic() + WAIT_SECONDS_MAX
         while True:
             answer = await self._http.request(method, path, **request)
-            seconds = _asked_to_wait(answer)
+            seconds = _retry_after_seconds(answer)
             if seconds is None or monotonic() + seconds > deadline:
                 return answer
             await self._screen.wait(seconds, f"{_reason(answer)}, {method} {path}")
 
 
-def _asked_to_wait(answer: httpx2.Response) -> int | None:
+def _retry_after_seconds(answer: httpx2.Response) -> int | None:
     """How many seconds later the request may be sent again; None for an answer that is final."""
     if answer.status_code not in {TOO_MANY_REQUESTS, UNAVAILABLE}:
         return None

@@ -85,14 +85,14 @@ class Reception:
             connection.setblocking(False)
             place = self._addresses.enter(address[0])
             if place is None:
-                self._turn_away(connection, address[0])
+                self._refuse(connection, address[0])
                 continue
             arriving = self._loop.create_task(self._let_in(connection, place))
             self._arriving.add(arriving)
             arriving.add_done_callback(self._arriving.discard)
         self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, TAKEN_AT_ONCE_MAX)
 
-    def _turn_away(self, connection: socket.socket, address: str) -> None:
+    def _refuse(self, connection: socket.socket, address: str) -> None:
         connections_cut_off_total.labels("too_many_of_an_address").inc()
         _log.warning("an address has too many connections", address=address)
         with contextlib.suppress(OSError), connection:

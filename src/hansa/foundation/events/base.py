@@ -1,5 +1,6 @@
 """What all events share."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import msgspec
@@ -31,11 +32,29 @@ class Event(msgspec.Struct, frozen=True):
         return None
 
 
+class AgentEvent(Event, frozen=True):
+    """A fact about the agent `did`."""
+
+    did: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.did
+
+
 def event_json(event: Event) -> str:
     """The event's members as JSON text."""
     return msgspec.json.encode(event).decode()
 
 
 def event_types() -> list[type[Event]]:
-    """Every event type, by name."""
-    return sorted(Event.__subclasses__(), key=lambda kind: kind.__name__)
+    """Every event type, by name; a class that only gives others their shape is none."""
+    return sorted(_types_below(Event), key=lambda kind: kind.__name__)
+
+
+def _types_below(shape: type[Event]) -> Iterator[type[Event]]:
+    for kind in shape.__subclasses__():
+        if kind.__subclasses__():
+            yield from _types_below(kind)
+        else:
+            yield kind

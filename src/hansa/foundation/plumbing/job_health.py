@@ -29,6 +29,14 @@ class FailingJob:
     error: str
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """How many entries of a queue wait for a job; `oldest_seconds` is None when nothing does."""
+
+    count: int
+    oldest_seconds: float | None
+
+
 class JobHealth:
     """What the last tries of each job of this process came to."""
 
@@ -59,7 +67,7 @@ class JobHealth:
             job_failing.labels(name).set(0)
             _log.warning("job recovered", job=name, failures=job.failures, failed_since=job.since.isoformat())
 
-    def failed(self, name: str, trouble: Exception, **details: object) -> float:
+    def failed(self, name: str, trouble: BaseException, **details: object) -> float:
         """Note that a try failed, logged with `details`. Returns how many seconds the job must wait at least before the next one."""
         error = type(trouble).__name__
         job = self._failing.get(name) or FailingJob(name, datetime.now(UTC), 0, "")
@@ -76,7 +84,7 @@ def pause_after(failures: int) -> float:
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
 
 
-def _log_failure(name: str, trouble: Exception, details: dict[str, object]) -> None:
+def _log_failure(name: str, trouble: BaseException, details: dict[str, object]) -> None:
     if isinstance(trouble, Unavailable):
         _log.warning("job waits for the database", job=name, reason=trouble.detail, **details)
     else:

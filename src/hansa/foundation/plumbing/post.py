@@ -14,10 +14,10 @@ from operator import itemgetter
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.job_health import Waiting
 from hansa.foundation.plumbing.metrics import letters_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.plumbing.waiting import Waiting
 
 TAKEN_AT_ONCE = 5
 # Below the shortest interval: a letter under way is nobody else's.

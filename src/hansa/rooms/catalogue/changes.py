@@ -50,7 +50,7 @@ async def list_changes(
 ) -> CardsPage:
     """Read one page from `place` on, or from the start of the changes since a moment."""
     if place is not None:
-        return await _read_on(tx, followed, place, wanted)
+        return await _next_page(tx, followed, place, wanted)
     assert wanted.updated_since is not None
     followed = followed.since(wanted.updated_since)
     total = await store.count_changes(tx, followed.shown)
@@ -59,7 +59,7 @@ async def list_changes(
     return await _page(tx, followed, begun, wanted, skip=wanted.skip)
 
 
-async def _read_on(tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted) -> CardsPage:
+async def _next_page(tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted) -> CardsPage:
     if place.is_begun:
         page = await _page(tx, followed, place, wanted)
         if page.cards or page.tombstones:

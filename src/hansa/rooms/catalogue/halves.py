@@ -13,7 +13,7 @@ OLD_VERSION = "0.3.0"
 CALLABLE = frozenset({"supportedInterfaces", "version", "capabilities", "skills"})
 
 # A security scheme is told by its type in 0.3 and by a wrapping member in 1.0.
-_WRAPPERS = {
+WRAPPERS = {
     "apiKey": "apiKeySecurityScheme",
     "http": "httpAuthSecurityScheme",
     "oauth2": "oauth2SecurityScheme",
@@ -43,7 +43,7 @@ def with_interfaces(card: dict[str, Any]) -> dict[str, Any]:
 
 def with_both_halves(card: dict[str, Any]) -> dict[str, Any]:
     """A valid card that both kinds of client can call."""
-    return _with_old_members(_with_both_securities(_with_old_connection(_with_both_flags(card))))
+    return _with_old_members(with_both_securities(_with_old_connection(_with_both_flags(card))))
 
 
 def _with_both_flags(card: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +78,11 @@ def readable_by_both(document: dict[str, Any]) -> dict[str, Any]:
     return document if is_whole or not document.keys() >= CALLABLE else with_both_halves(document)
 
 
+def main_interface(interfaces: list[dict[str, Any]]) -> dict[str, Any]:
+    """The interface that a 0.3 client calls: the first of an older version, else the first."""
+    return next((one for one in interfaces if one["protocolVersion"].startswith("0.")), interfaces[0])
+
+
 def _interface(url: Any, binding: Any, version: Any) -> dict[str, Any]:
     return {"url": url, "protocolBinding": binding, "protocolVersion": version}
 
@@ -86,7 +91,7 @@ def _with_old_connection(card: dict[str, Any]) -> dict[str, Any]:
     interfaces = card["supportedInterfaces"]
     if "url" in card:
         return {"preferredTransport": BINDING_DEFAULT, "protocolVersion": OLD_VERSION, **card}
-    main = next((one for one in interfaces if one["protocolVersion"].startswith("0.")), interfaces[0])
+    main = main_interface(interfaces)
     others = [
         {"url": one["url"], "transport": one["protocolBinding"]} for one in interfaces if one is not main
     ]
@@ -99,27 +104,29 @@ def _with_old_connection(card: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_both_securities(card: dict[str, Any]) -> dict[str, Any]:
+def with_both_securities(card: dict[str, Any]) -> dict[str, Any]:
+    """The card with its security schemes and requirements in both forms, taken from `authSchemes` where it has none."""
     if not any(card.get(member) for member in ("securitySchemes", "security", "securityRequirements")):
         stated = security_of(card.get("authSchemes"))
         if stated is not None:
             card = {**card, "securitySchemes": stated.schemes, "security": stated.requirements}
             card.pop("securityRequirements", None)
-    completed = _with_both_requirements(card)
+    completed = with_both_requirements(card)
     if schemes := completed.get("securitySchemes"):
-        completed["securitySchemes"] = {name: _scheme_in_both_forms(one) for name, one in schemes.items()}
-    completed["skills"] = [_with_both_requirements(skill) for skill in completed["skills"]]
+        completed["securitySchemes"] = {name: scheme_in_both_forms(one) for name, one in schemes.items()}
+    completed["skills"] = [with_both_requirements(skill) for skill in completed["skills"]]
     return completed
 
 
-def _scheme_in_both_forms(scheme: dict[str, Any]) -> dict[str, Any]:
+def scheme_in_both_forms(scheme: dict[str, Any]) -> dict[str, Any]:
+    """A security scheme with its type, as in 0.3, and its wrapping member, as in 1.0."""
     kind = scheme.get("type")
-    if kind in _WRAPPERS and _WRAPPERS[kind] not in scheme:
+    if kind in WRAPPERS and WRAPPERS[kind] not in scheme:
         inner = {
             ("location" if name == "in" else name): value for name, value in scheme.items() if name != "type"
         }
-        return {**scheme, _WRAPPERS[kind]: inner}
-    for old_kind, wrapper in _WRAPPERS.items():
+        return {**scheme, WRAPPERS[kind]: inner}
+    for old_kind, wrapper in WRAPPERS.items():
         if "type" not in scheme and wrapper in scheme:
             inner = scheme[wrapper] or {}
             return {
@@ -130,7 +137,8 @@ def _scheme_in_both_forms(scheme: dict[str, Any]) -> dict[str, Any]:
     return scheme
 
 
-def _with_both_requirements(holder: dict[str, Any]) -> dict[str, Any]:
+def with_both_requirements(holder: dict[str, Any]) -> dict[str, Any]:
+    """A card or a skill with its requirements in both forms."""
     old, new = holder.get("security"), holder.get("securityRequirements")
     if old is not None and new is None:
         requirements = [{"schemes": {name: {"list": scopes} for name, scopes in one.items()}} for one in old]

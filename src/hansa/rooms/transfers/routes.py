@@ -32,12 +32,19 @@ from hansa.foundation.words.errors import (
 )
 from hansa.rooms import agents, ledger
 
-from .errors import AccountRevoked
 from .governed import GovernedTransfer, transfer_governed
 from .schemas import ApprovalNeeded, SendIn, SendOut, TransferIn, TransferOut
 
 PERMISSION = "teg.transfer"
 TOKEN_MAX_CHARACTERS = 128
+
+
+class AccountRevoked(Forbidden):
+    """The payee is an agent that was revoked: its account receives nothing any more."""
+
+    code = "ACCOUNT_REVOKED"
+    sentence = "A revoked agent receives nothing."
+
 
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 

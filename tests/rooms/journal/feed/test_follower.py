@@ -35,7 +35,13 @@ class Told:
 @asynccontextmanager
 async def following(registry: TestRegistry) -> AsyncIterator[Told]:
     told = Told()
-    follower = Follower(registry.database.dsn, begin=told.begin, tell=told.told.extend, rest=lambda: None)
+    follower = Follower(
+        registry.database.dsn,
+        begin=told.begin,
+        tell=told.told.extend,
+        rest=lambda: None,
+        health=registry.runtime.jobs,
+    )
     follower.wanted.set()
     task = asyncio.create_task(follower.run())
     try:

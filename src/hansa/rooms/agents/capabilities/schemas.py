@@ -81,7 +81,7 @@ class NarrowerCaveatsIn(_Caveats):
     permissions: Permissions | None = None
 
 
-class _Asked(RequestBody):
+class _CapabilityRequest(RequestBody):
     holder_agent_did: Annotated[
         Did | None, Field(description="Who may use it; without, whoever shows its token.")
     ] = None
@@ -99,7 +99,7 @@ class _Asked(RequestBody):
         return ForWhom(self.holder_agent_did, self.ttl_seconds)
 
 
-class CapabilityIn(_Asked):
+class CapabilityIn(_CapabilityRequest):
     """A capability to issue."""
 
     caveats: CaveatsIn
@@ -119,7 +119,7 @@ class CapabilityIn(_Asked):
         )
 
 
-class AttenuationIn(_Asked):
+class AttenuationIn(_CapabilityRequest):
     """A capability to draw from another: never wider, and never longer."""
 
     caveats: NarrowerCaveatsIn = NarrowerCaveatsIn()

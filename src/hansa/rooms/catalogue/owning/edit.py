@@ -13,6 +13,7 @@ from hansa.rooms.catalogue.replace import replace_document
 from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 
 from . import store
+from .changed_half import with_changed_half
 from .ownership import Ownership
 
 Precondition: TypeAlias = Callable[[Card], None]
@@ -47,7 +48,8 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
         return card
     if edit.card_data is not None:
         await require_genuine(tx, card.did, edit.card_data, ownership.newest_keys, editor.policy)
-        await replace_document(tx, card.card_id, edit.card_data, source="owner")
+        document = with_changed_half(edit.card_data, card.card_data or {})
+        await replace_document(tx, card.card_id, document, source="owner")
     if edit.is_active is not None:
         _require_not_revoked(card)
         await store.set_active(tx, card.card_id, is_active=edit.is_active)

@@ -1,7 +1,6 @@
 """Pull-sync: the registry reads the card that each agent serves itself, and calls the agent for a sign of life."""
 
-from .heartbeat import note_heartbeat
-from .probing import probe_due
+from .probing import note_heartbeat, probe_due
 from .pulling import pull_due
 from .routes import router
 

@@ -1,4 +1,7 @@
-"""Call one agent for a sign of life."""
+"""Whether an agent is alive: a call to it tells, and so does the heartbeat that it sends.
+
+The newer of the two observations stands: a call that fails after a heartbeat makes the agent unreachable again.
+"""
 
 import asyncio
 from uuid import uuid4
@@ -57,6 +60,11 @@ async def settle(tx: Tx, visit: Visit, sign: Sign | None, interval_seconds: int)
         attempted=True,
     )
     return sign.state
+
+
+async def note_heartbeat(tx: Tx, did: str) -> None:
+    """Mark the card of an own agent as alive now. Repeated within seconds it writes nothing."""
+    await store.stamp_heartbeat(tx, did)
 
 
 async def _call(outgoing: Outgoing, visit: Visit) -> Sign | None:

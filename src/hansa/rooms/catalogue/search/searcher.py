@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar
 import structlog
 
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.plumbing.job_health import JobHealth
 
 from . import store
 from .errors import SearchNotReady
@@ -32,7 +32,7 @@ FOLLOW_SECONDS = 0.2
 WRITE_WAITS_SECONDS = 0.2
 # Writes of the same moment share one commit of the index, which costs more than the documents in it.
 SHARE_SECONDS = 0.03
-FAILED_PAUSE_SECONDS = 1.0
+FOLLOWING = "search: follow the catalogue"
 # A start waits so long for an index that has to be built; a larger one is built while the rest is served.
 START_WAITS_SECONDS = 2.0
 REMEMBERED = 2000
@@ -48,8 +48,11 @@ _Result = TypeVar("_Result")
 class Searcher:
     """The search of one process. Nothing is opened before it is needed."""
 
-    def __init__(self, database: Database, directory: Path, own_currency: str) -> None:
+    def __init__(
+        self, database: Database, directory: Path, own_currency: str, health: JobHealth | None = None
+    ) -> None:
         self._database = database
+        self._health = health or JobHealth()
         self._directory = directory
         self._own_currency = own_currency
         self._index: SearchIndex | None = None
@@ -93,10 +96,10 @@ class Searcher:
     async def include_committed(self) -> None:
         """Wait until searches of this process find what is committed by now, `WRITE_WAITS_SECONDS` at most.
 
-        Returns at once where nothing follows the changes, or before the index is complete. Raises nothing: what could not be included
-        in time is included later.
+        Returns at once where nothing follows the changes, before the index is complete, and while following fails. Raises nothing:
+        what could not be included in time is included later.
         """
-        if self._follower is None or not self._is_complete:
+        if self._follower is None or not self._is_complete or self._has_failed:
             return
         if self._next_catch_up is None:
             self._next_catch_up = asyncio.get_running_loop().create_future()
@@ -131,24 +134,24 @@ class Searcher:
         while True:
             awaited, self._next_catch_up = self._next_catch_up, None
             self._is_awaited.clear()
+            pause = 0.0
             try:
                 await self.catch_up()
-            except Unavailable as trouble:
-                _log.warning("search does not follow", reason=trouble.detail)
             except asyncio.CancelledError:
                 raise
-            except BaseException:  # noqa: BLE001
+            except BaseException as trouble:  # noqa: BLE001
                 # A full disk, say; the index panics where it meets what it does not expect. It answers as it is, and the
                 # next turn comes.
-                _log.exception("search does not follow")
-                await asyncio.sleep(FAILED_PAUSE_SECONDS)
+                pause = self._health.failed(FOLLOWING, trouble)
+            else:
+                self._health.succeeded(FOLLOWING)
             finally:
                 if awaited is not None:
                     awaited.set_result(None)
-            await self._pause()
+            await self._pause(pause)
 
-    async def _pause(self) -> None:
-        await asyncio.sleep(SHARE_SECONDS)
+    async def _pause(self, least_seconds: float) -> None:
+        await asyncio.sleep(max(SHARE_SECONDS, least_seconds))
         with suppress(TimeoutError):
             async with asyncio.timeout(FOLLOW_SECONDS):
                 await self._is_awaited.wait()

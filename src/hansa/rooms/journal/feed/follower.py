@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import asyncpg
-import structlog
-
 from hansa.foundation.plumbing.database import OUT_OF_REACH
+from hansa.foundation.plumbing.job_health import JobHealth
+from hansa.foundation.words.errors import Unavailable
 from hansa.rooms.journal.listening import Connection, listening
 from hansa.rooms.journal.store import StoredEvent
 
@@ -25,11 +24,10 @@ PATIENCE_MAX_SECONDS = 0.2
 # Telling many readers takes time; half as much again is left to the rest of the process, at the least.
 PACE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.5
+FOLLOWING = "live feed: follow the journal"
 LINGER_SECONDS = 5.0
 """How long the journal is followed after the last socket left."""
 Tell = Callable[[Sequence[StoredEvent]], None]
-
-_log = structlog.get_logger()
 
 
 class Follower:
@@ -38,9 +36,12 @@ class Follower:
     `begin` is called when following begins, then `tell` with each batch; `rest` ends that, and the next want begins anew.
     """
 
-    def __init__(self, dsn: str, *, begin: Callable[[], None], tell: Tell, rest: Callable[[], None]) -> None:
+    def __init__(
+        self, dsn: str, *, begin: Callable[[], None], tell: Tell, rest: Callable[[], None], health: JobHealth
+    ) -> None:
         self.wanted = asyncio.Event()
         self._dsn = dsn
+        self._health = health
         self._begin = begin
         self._tell = tell
         self._rest = rest
@@ -59,17 +60,23 @@ class Follower:
                 self._place = None
                 self._rest()
                 await self.wanted.wait()
+            await self._follow_until_unwanted()
+
+    async def _follow_until_unwanted(self) -> None:
+        while True:
             try:
                 wake = asyncio.Event()
                 async with listening(self._dsn, wake) as connection:
                     await self._follow(connection, wake)
-                continue
-            except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
-                _log.warning("the live feed waits for the database", reason=type(trouble).__name__)
-            except Exception:  # noqa: BLE001
+            except OUT_OF_REACH as trouble:
+                unavailable = Unavailable(f"The journal cannot be read: {type(trouble).__name__}.")
+                pause = self._health.failed(FOLLOWING, unavailable)
+            except Exception as trouble:  # noqa: BLE001
                 # The feed fails alone, and its next turn comes.
-                _log.exception("the live feed failed")
-            await asyncio.sleep(RECONNECT_SECONDS)
+                pause = self._health.failed(FOLLOWING, trouble)
+            else:
+                return
+            await asyncio.sleep(max(RECONNECT_SECONDS, pause))
 
     async def _follow(self, connection: Connection, wake: asyncio.Event) -> None:
         place = self._place or await self._horizon(connection)
@@ -86,6 +93,7 @@ class Follower:
             if events:
                 place = self._place = Place.of(events[-1])
                 self._tell(events)
+            self._health.succeeded(FOLLOWING)
             await asyncio.sleep(max(PACE_SECONDS, (time.monotonic() - started) / 2))
             if len(events) == BATCH_MAX:
                 continue

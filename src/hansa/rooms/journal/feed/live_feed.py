@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.lines import Line
 from hansa.foundation.plumbing.metrics import feed_events_total, feed_sockets
 from hansa.foundation.words.errors import Unavailable
@@ -31,8 +32,10 @@ class LiveFeed:
     the two: what a replay ends with and what the live stream begins with meet without a gap and without a repetition.
     """
 
-    def __init__(self, database: Database, *, frame: str, ledger: LedgerReadings) -> None:
-        self._follower = Follower(database.dsn, begin=self._be_ready, tell=self.tell, rest=self._forget)
+    def __init__(self, database: Database, *, frame: str, ledger: LedgerReadings, health: JobHealth) -> None:
+        self._follower = Follower(
+            database.dsn, begin=self._be_ready, tell=self.tell, rest=self._forget, health=health
+        )
         self._replays = Replays(database, lambda: self._follower.place, frame=frame, ledger=ledger)
         self._ready = asyncio.Event()
         self._readers: defaultdict[str, set[Reader]] = defaultdict(set)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.waiting import Waiting
+from hansa.foundation.plumbing.job_health import Waiting
 
 from .records import Delivery, Errand, Lease, Locked, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
