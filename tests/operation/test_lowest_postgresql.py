@@ -19,6 +19,8 @@ from tests.operation.own_database import own_database
 from tests.operation.plain_postgresql import CARELESS, plain_postgresql, until_it_answers
 from tests.operation.registry_process import run, until
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.upgrade.history import SETTINGS, read_balances
+from tests.upgrade.restore import read_expected, restore_dump
 
 PASSPHRASE = "Quiet-Harbour-41-Lantern"
 
@@ -173,3 +175,13 @@ def test_programs_of_another_version_are_not_taken_for_it(tmp_path: Path):
     (tmp_path / "postgres").chmod(0o755)
     with pytest.raises(lowest_postgresql.NoServer, match="POSTGRESQL_15="):
         lowest_postgresql.get({"POSTGRESQL_15": str(tmp_path)}, tmp_path)
+
+
+async def test_a_dumped_registry_is_upgraded_there(server: str, tmp_path: Path):
+    await until_it_answers(server)
+    async with own_database(server) as dsn:
+        await restore_dump(dsn, tmp_path)
+        async with open_registry(dsn, tmp_path, **SETTINGS) as registry:
+            assert await read_balances(registry) == read_expected()["balances"]
+            verdict = await registry.database.act(auditor.audit_from_zero, one_snapshot=True)
+            assert (verdict.status, verdict.supply.delta) == ("OK", 0)

@@ -1,0 +1,67 @@
+"""A migration that has landed is final: databases in use were made by it, byte for byte."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+MIGRATIONS = Path(__file__).parents[2] / "migrations"
+TABLE = Path(__file__).with_name("migrations.sha256")
+PATTERN = "[0-9]*.py"
+
+
+def read_table(text: str) -> dict[str, str]:
+    """The digest of each file, from lines as `sha256sum` writes them."""
+    return {name: digest for digest, name in (line.split("  ") for line in text.splitlines())}
+
+
+def differences(landed: dict[str, str], directory: Path) -> list[str]:
+    """What is wrong with the migrations, each with what to do about it."""
+    found = {file.name: sha256(file.read_bytes()).hexdigest() for file in directory.glob(PATTERN)}
+    edited = [name for name in landed if name in found and found[name] != landed[name]]
+    return [
+        *(
+            f"{name} was edited after it had landed: restore it (`git checkout main -- migrations/{name}`)"
+            " and write the change as a new migration"
+            for name in edited
+        ),
+        *(
+            f"{name} is missing, and databases in use name it as their revision: restore it"
+            for name in landed
+            if name not in found
+        ),
+        *(
+            f"{name} is not in {TABLE.name}: once it is final, add the line `{found[name]}  {name}`"
+            for name in sorted(found)
+            if name not in landed
+        ),
+    ]
+
+
+def test_every_landed_migration_is_as_it_landed():
+    assert differences(read_table(TABLE.read_text()), MIGRATIONS) == []
+
+
+def test_the_table_is_in_order_and_names_each_migration_once():
+    lines = TABLE.read_text().splitlines()
+    names = [line.split("  ")[1] for line in lines]
+    assert names == sorted(set(names))
+    assert len(names) > 20
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda directory: (directory / "0001_first.py").write_text("edited"), "0001_first.py was edited"),
+        (lambda directory: (directory / "0001_first.py").unlink(), "0001_first.py is missing"),
+        (lambda directory: (directory / "0002_new.py").write_text("new"), "0002_new.py is not in"),
+    ],
+    ids=["edited", "missing", "new"],
+)
+def test_a_migration_that_is_edited_missing_or_new_is_named_with_what_to_do(change, sentence, tmp_path: Path):
+    (tmp_path / "0001_first.py").write_text("landed")
+    landed = {"0001_first.py": sha256(b"landed").hexdigest()}
+    assert differences(landed, tmp_path) == []
+    change(tmp_path)
+    (named,) = differences(landed, tmp_path)
+    assert named.startswith(sentence)
