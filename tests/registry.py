@@ -192,6 +192,21 @@ class TestRegistry:
             "X-Forwarded-For": f"203.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}"
         }
 
+    async def transactions_ended(self) -> None:
+        """Wait for the end of all transactions now open on the server, which hold back readings by change.
+
+        Tests of another process have theirs there, where DATABASE_URL gives one server to all.
+        """
+        bounds = "SELECT {}(pg_current_snapshot())::text::bigint"
+
+        async def bound(name: str) -> int:
+            return await self.database.look(lambda tx: tx.fetchval(bounds.format(name)))
+
+        begun = await bound("pg_snapshot_xmax")
+        async with asyncio.timeout(60):
+            while await bound("pg_snapshot_xmin") < begun:
+                pass
+
     async def outbox(self) -> list[EmailMessage]:
         """The mails sent so far, oldest first, once the background has had its turn."""
         for turn in assembly.ROUNDS:

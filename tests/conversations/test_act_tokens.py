@@ -80,6 +80,7 @@ async def test_the_agents_limits_bind_its_owner_too(registry, owner, agent):
 
 async def test_the_journal_tells_that_the_owner_acts(registry, owner, agent):
     answer = await ask(owner, agent.did)
+    await registry.transactions_ended()
     path = f"/events/aggregate/{agent.did}"
     told = (await registry.get(path, headers=registry.internal)).json()
     (event,) = [event for event in told["items"] if event["event_type"] == "AgentActTokenIssued"]

@@ -354,12 +354,14 @@ async def follow(registry, query):
 
 async def test_a_follower_hears_of_every_change_and_then_of_nothing(registry):
     cards = [await publish(registry, f"Agent {number}") for number in range(5)]
+    await registry.transactions_ended()
     query = {"updated_since": "2000-01-01T00:00:00Z", "limit": 2}
     assert (await follow(registry, query))[:5] == [f"Agent {number}" for number in range(5)]
     await follow(registry, query)
     assert await follow(registry, query) == []
     await change(registry, cards[1], settlement_currency="XYZ")
     await publish(registry, "Agent 5")
+    await registry.transactions_ended()
     assert await follow(registry, query) == ["Agent 1", "Agent 5"]
     assert await follow(registry, query) == []
 
@@ -385,6 +387,7 @@ async def test_changes_that_commit_out_of_order_are_all_heard(registry):
     seen = await follow(registry, query)
     may_commit.set()
     await slow_one
+    await registry.transactions_ended()
     seen += await follow(registry, query)
     assert sorted(set(seen)) == ["Quick", "Slow"]
 

@@ -114,9 +114,11 @@ _.data
 _.date
 _.decided_at
 _.decimals
+_.declared_at
 _.deleted_at
 _.delivery
 _.delta
+_.denied_features
 _.depth
 _.description
 _.detail
@@ -351,6 +353,7 @@ _.referrals
 _.refresh_token
 _.registry
 _.registry_name
+_.regulated_actions
 _.remaining
 _.representative_queries
 _.reputation

@@ -65,7 +65,11 @@ _.federation_root_hash
 _.licensing_mode
 _.operator_plan
 _.operator_term_days
+_.licence_list_max_age
+_.registry_tier
+_.jurisdiction_profile
 _.peer_trust_mode
+_.peer_trust_min_interactions
 _.oauth_authorization_server_url
 _.security_contact
 _.security_policy_url
@@ -73,3 +77,4 @@ _.dispute_evidence_hours
 _.dispute_window_hours
 _.dispute_ruling_days
 _.dispute_slash_max
+_.mark_min_fee

@@ -16,7 +16,9 @@ from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
 VARIABLE = f"POSTGRESQL_{LOWEST_POSTGRESQL}"
 PACKAGE = f"postgresql-{LOWEST_POSTGRESQL}"
 PROGRAMS = Path(f"usr/lib/postgresql/{LOWEST_POSTGRESQL}/bin")
-CACHE = Path(".cache/hansa-tests")
+# Root unpacks where the account that runs the server can reach the programs, which is not so below root's home.
+CACHE, ROOTS_CACHE = Path(".cache/hansa-tests"), Path("var/cache/hansa-tests")
+CLUSTER_SETTINGS = Path("etc/postgresql-common/createcluster.conf")
 INSTALL_SECONDS = 900
 
 
@@ -32,9 +34,11 @@ def get(
         if not _is_right(Path(given)):
             raise NoServer(f"{VARIABLE}={given} holds no PostgreSQL {LOWEST_POSTGRESQL} that starts.")
         return Path(given)
-    unpacked = Path(environ.get("HOME", tempfile.gettempdir())) / CACHE / PACKAGE
+    home = Path(environ.get("HOME", tempfile.gettempdir()))
+    unpacked = (root / ROOTS_CACHE if is_root else home / CACHE) / PACKAGE
     places = (root / PROGRAMS, unpacked / PROGRAMS)
-    for attempt in (None, _install if is_root else None, lambda: _unpack(unpacked)):
+    install = (lambda: _install(root, environ)) if is_root else None
+    for attempt in (None, install, lambda: _unpack(unpacked, environ)):
         if attempt is not None and shutil.which("apt-get", path=environ.get("PATH", "")):
             attempt()
         if found := next((place for place in places if _is_right(place)), None):
@@ -68,46 +72,64 @@ def _is_right(programs: Path) -> bool:
     return f" {LOWEST_POSTGRESQL}." in said and (programs / "initdb").exists()
 
 
-def _install() -> None:
+def _install(root: Path, environ: Mapping[str, str]) -> None:
     # Debian's package would make a cluster of its own and start it.
-    settings = Path("/etc/postgresql-common/createcluster.conf")
+    settings = root / CLUSTER_SETTINGS
     if not settings.exists():
-        settings.parent.mkdir(exist_ok=True)
+        settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text("create_main_cluster = false\n")
-    _run(["apt-get", "-q", "update"])
-    _run(["apt-get", "-qy", "install", "--no-install-recommends", PACKAGE])
+    _run(["apt-get", "-q", "update"], environ)
+    _run(["apt-get", "-qy", "install", "--no-install-recommends", PACKAGE], environ)
 
 
-def _unpack(target: Path) -> None:
-    """Unpack the package and the libraries that it needs, which takes no rights."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+def _unpack(target: Path, environ: Mapping[str, str]) -> None:
+    """Unpack the package and the libraries that it needs, which takes no rights; what lay there before did not start."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+            fresh = Path(directory) / "unpacked"
+            fresh.mkdir()
+            fresh.chmod(0o755)
+            _download(_packages(environ), directory, environ)
+            for package in sorted(Path(directory).glob("*.deb")):
+                _run(["dpkg", "-x", str(package), str(fresh)], environ)
+            if (fresh / PROGRAMS).is_dir():
+                shutil.rmtree(target, ignore_errors=True)
+                fresh.rename(target)
+    except OSError as error:
+        raise NoServer(
+            f"Debian's package {PACKAGE} cannot be unpacked in {target}: {error.strerror or error}"
+        ) from None
+
+
+def _packages(environ: Mapping[str, str]) -> list[str]:
+    """The package and the libraries that it needs, the C library of the system apart."""
     depends = ["apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts"]
     options = ["--no-breaks", "--no-replaces", "--no-enhances", PACKAGE]
-    listed = subprocess.run([*depends, *options], capture_output=True, text=True, check=False).stdout
-    wanted = sorted({line for line in listed.splitlines() if line.startswith(("lib", PACKAGE))})
-    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
-        _run(
-            ["apt-get", "-q", "download", *(name for name in wanted if not name.startswith("libc6"))],
-            directory,
-        )
-        fresh = Path(directory) / "unpacked"
-        fresh.mkdir()
-        for package in Path(directory).glob("*.deb"):
-            _run(["dpkg", "-x", str(package), str(fresh)])
-        if (fresh / PROGRAMS).is_dir() and not target.exists():
-            fresh.rename(target)
+    listed = _run([*depends, *options], environ).splitlines()
+    return sorted(
+        {line for line in listed if line.startswith(("lib", PACKAGE)) and not line.startswith("libc6")}
+    )
 
 
-def _run(command: list[str], directory: str | None = None) -> None:
-    surroundings = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(
+def _download(packages: list[str], directory: str, environ: Mapping[str, str]) -> None:
+    if packages:
+        _run(["apt-get", "-q", "download", *packages], environ, directory)
+
+
+def _run(command: list[str], environ: Mapping[str, str], directory: str | None = None) -> str:
+    """The standard output of the command, also when it fails."""
+    ended = subprocess.run(
         command,
         check=False,
         cwd=directory,
-        env=surroundings,
+        env={**environ, "DEBIAN_FRONTEND": "noninteractive"},
         timeout=INSTALL_SECONDS,
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
     )
+    return ended.stdout
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """A bad setting stops the start with one line that names the variable, the value and what is allowed."""
 
+import json
 import socket
 from pathlib import Path
 
@@ -7,6 +8,14 @@ import pytest
 
 from hansa.foundation.plumbing.settings import BadSetting, misspelt_settings, read_settings
 from tests.operation.registry_process import run
+
+PROFILE = {
+    "name": "Example Land",
+    "version": "1",
+    "declared_at": "2026-01-31T12:00:00Z",
+    "denied_features": [],
+    "regulated_actions": ["fiat.lane"],
+}
 
 REFUSED = [
     ("DID_NAMESPACE", "other.example", "empty or equal to TRUST_DOMAIN (hansa.local)"),
@@ -79,7 +88,17 @@ async def test_a_bad_value_stops_the_start_in_one_line(
         ("LICENSING_MODE", "on", "'off', 'manual' or 'automatic'"),
         ("OPERATOR_PLAN", "Gold Plan", "lower-case letters, digits and hyphens"),
         ("OPERATOR_TERM_DAYS", "0", "greater than or equal to 1"),
-        ("PEER_TRUST_MODE", "on", "'off', 'shadow' or 'enforce'"),
+        ("LICENCE_LIST_MAX_AGE", "7d", "a whole number"),
+        ("REGISTRY_TIER", "cloud-operator", "'standalone' or 'sandbox'"),
+        ("JURISDICTION_PROFILE", "/nonexistent.json", "a JSON file with name, version, declared_at"),
+        ("JURISDICTION_PROFILE", "/dev/zero", "(more than 65536 bytes)"),
+        ("PEER_TRUST_MODE", "shadow", "'off', 'observe' or 'enforce'"),
+        ("PEER_TRUST_MIN_INTERACTIONS", "0", "greater than or equal to 1"),
+        ("PEER_TRUST_WARN_BELOW", "1.1", "a plain decimal from 0 to 1"),
+        ("PEER_TRUST_RESTRICT_BELOW", "-0.1", "a plain decimal from 0 to 1"),
+        ("PEER_TRUST_SUSPEND_BELOW", "40%", "a plain decimal from 0 to 1"),
+        ("PEER_TRUST_RECOVER_MARGIN", "1e-2", "a plain decimal from 0 to 1"),
+        ("MARK_MIN_FEE", "-1", "a plain decimal with at most 8 fraction digits"),
         ("OAUTH_AUTHORIZATION_SERVER_URL", "login", "an http or https address"),
         ("SECURITY_CONTACT", "me", "an https address, or mailto:"),
         ("SECURITY_POLICY_URL", "ftp://x", "an http or https address"),
@@ -96,6 +115,102 @@ def test_a_setting_is_judged_although_its_feature_is_not_built(
         read_settings()
     assert str(refused.value).startswith(f"{variable}={value!r} is refused; allowed is ")
     assert allowed in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variables", "refused"),
+    [
+        ({"WARN_BELOW": "0.5"}, "PEER_TRUST_WARN_BELOW='0.5', PEER_TRUST_RESTRICT_BELOW='0.6', "),
+        (
+            {"SUSPEND_BELOW": "0.7"},
+            "PEER_TRUST_SUSPEND_BELOW='0.7' are refused; allowed are numbers of which none",
+        ),
+        (
+            {"RECOVER_MARGIN": "0.4"},
+            "PEER_TRUST_RECOVER_MARGIN='0.4' are refused; allowed is a sum of less than 1",
+        ),
+    ],
+)
+def test_thresholds_of_peer_trust_that_contradict_each_other_are_refused(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], refused: str
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(f"PEER_TRUST_{name}", value)
+    with pytest.raises(BadSetting, match="are refused; allowed ") as trouble:
+        read_settings()
+    assert refused in str(trouble.value)
+    assert len(str(trouble.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"regulated_actions": ["fiat.lane", "fiat"]},
+            "(regulated_actions: 1: Input should be 'exchange.listing', ",
+        ),
+        ({"declared_at": "2026-01-31T12:00:00"}, "(declared_at: Input should have timezone info)"),
+        ({"declared_at": 1769860800}, "(declared_at: must be an ISO 8601 time, "),
+        ({"denied_features": "exchange"}, "(denied_features: Input should be a valid array)"),
+        ({"name": ""}, "(name: String should have at least 1 character)"),
+        ({"valid_until": None}, "(valid_until: Extra inputs are not permitted)"),
+    ],
+)
+def test_a_jurisdiction_profile_is_refused_with_the_member_that_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict[str, object], reason: str
+):
+    (tmp_path / "profile.json").write_text(json.dumps(PROFILE | change))
+    monkeypatch.setenv("JURISDICTION_PROFILE", str(tmp_path / "profile.json"))
+    with pytest.raises(BadSetting, match=r"^JURISDICTION_PROFILE='") as trouble:
+        read_settings()
+    assert reason in str(trouble.value)
+    assert len(str(trouble.value).splitlines()) == 1
+
+
+def test_a_jurisdiction_profile_without_a_member_or_of_another_form_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("JURISDICTION_PROFILE", str(tmp_path / "profile.json"))
+    for content in (b"", b"[]", b"{}", b"{", b"\xff"):
+        (tmp_path / "profile.json").write_bytes(content)
+        with pytest.raises(BadSetting, match="is refused; allowed is a JSON file with "):
+            read_settings()
+
+
+def test_the_jurisdiction_profile_of_the_guide_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "settings.md").read_text()
+    (tmp_path / "profile.json").write_text(guide.partition("```json\n")[2].partition("```")[0])
+    monkeypatch.setenv("JURISDICTION_PROFILE", str(tmp_path / "profile.json"))
+    assert read_settings().jurisdiction_profile == tmp_path / "profile.json"
+
+
+@pytest.fixture
+def without_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account as in a container: no HOME, and no entry in the list of accounts."""
+
+    def unknown(_: object) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("HANSA_DATA_DIR", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+
+
+@pytest.mark.usefixtures("without_home")
+def test_an_account_without_a_home_is_asked_for_a_data_directory(tmp_path: Path):
+    with pytest.raises(
+        BadSetting, match=r"^HANSA_DATA_DIR is not set, and .*; set HANSA_DATA_DIR or HOME, or give"
+    ):
+        read_settings()
+    with pytest.raises(BadSetting, match=r"^HANSA_DATA_DIR='~/data' is refused; allowed is a directory"):
+        read_settings(data_dir="~/data")
+    assert read_settings(data_dir=tmp_path).data_dir == tmp_path
+
+
+def test_a_tilde_in_the_data_directory_is_the_home(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("HANSA_DATA_DIR", "~/data")
+    assert read_settings().data_dir == Path("/home/ada/data")
 
 
 @pytest.mark.parametrize(

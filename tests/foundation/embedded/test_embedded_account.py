@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from running_server import server_pid
 
-from hansa.foundation.plumbing.embedded import account, cluster
+from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, account, cluster
 from hansa.foundation.plumbing.embedded.layout import Layout
 
 AS_ROOT = os.geteuid() == 0
@@ -48,6 +48,18 @@ def test_an_account_that_cannot_be_taken_on_ends_with_one_sentence_of_advice():
     assert ended.stderr.startswith("FATAL:")
     assert "set DATABASE_URL" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+async def test_an_account_without_a_name_is_refused_with_advice(embedded, tmp_path, monkeypatch):
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.raises(
+        EmbeddedPostgresFailed, match=r"no account name; add it to /etc/passwd, or set DATABASE_URL\.$"
+    ):
+        await embedded().start()
+    assert not (tmp_path / "data" / "postgres").exists()
 
 
 async def test_a_cluster_copied_back_by_root_goes_to_the_servers_account(embedded, tmp_path):

@@ -6,6 +6,7 @@
 
 import asyncio
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -43,8 +44,9 @@ def exists(layout: Layout) -> bool:
 async def create(layout: Layout, account: ServerAccount, programs: Path) -> None:
     """Run initdb beside the final place and move the finished cluster there.
 
-    Raises: EmbeddedPostgresFailed with initdb's own complaint.
+    Raises: EmbeddedPostgresFailed when the account has no name, or with initdb's own complaint.
     """
+    _require_name(account)
     staging = await asyncio.to_thread(_fresh_staging, layout, account)
     with reached(account, staging) as folder:
         place = folder.names[0]
@@ -117,6 +119,17 @@ def _fresh_staging(layout: Layout, account: ServerAccount) -> Path:
     _write_private(staging / "password", layout.password.read_text())
     account.take_over_tree(staging)
     return staging
+
+
+def _require_name(account: ServerAccount) -> None:
+    """Containers may run under a user id that is in no list of accounts; initdb refuses to."""
+    try:
+        pwd.getpwuid(account.uid)
+    except KeyError:
+        raise EmbeddedPostgresFailed(
+            f"PostgreSQL cannot make a cluster as user id {account.uid}, which has no account name; "
+            "add it to /etc/passwd, or set DATABASE_URL."
+        ) from None
 
 
 def _move_into_place(staging: Path, layout: Layout) -> None:

@@ -38,6 +38,16 @@ class BadSetting(Exception):
     """A setting that stops the start; the message is one line."""
 
 
+def data_dir_at_home() -> Path:
+    """The default data directory. Raises: BadSetting, where the account has no home."""
+    try:
+        return Path.home() / ".local/share/hansa"
+    except RuntimeError:
+        raise BadSetting(
+            "HANSA_DATA_DIR is not set, and this account has no home directory; set HANSA_DATA_DIR or HOME, or give --data-dir"
+        ) from None
+
+
 class Settings(UnbuiltSettings, BaseSettings):
     """Everything an operator can set. Variable names are the upper-case member names."""
 
@@ -47,7 +57,7 @@ class Settings(UnbuiltSettings, BaseSettings):
     host: Host = Field(default="127.0.0.1", validation_alias="HANSA_HOST")
     port: int = Field(default=8000, ge=0, le=65535)
     data_dir: Annotated[Path, BeforeValidator(directory)] = Field(
-        default_factory=lambda: Path.home() / ".local/share/hansa", validation_alias="HANSA_DATA_DIR"
+        default_factory=data_dir_at_home, validation_alias="HANSA_DATA_DIR"
     )
     database_url: DatabaseUrl | None = None
     database_pool_size: int = Field(default=16, ge=2, le=1000)
@@ -170,7 +180,10 @@ def read_settings(**overrides: object) -> Settings:
 def _one_line(error: ErrorDetails) -> str:
     if not error["loc"]:
         return error["msg"].removeprefix("Value error, ")
-    variable = str(error["loc"][0]).upper()
+    # An option of the command line comes under the member's name.
+    place = str(error["loc"][0])
+    field = Settings.model_fields.get(place)
+    variable = str(field.validation_alias if field and field.validation_alias else place).upper()
     return f"{variable}={_shown(variable, error['input'])} is refused; allowed is {_allowed(error)}"
 
 

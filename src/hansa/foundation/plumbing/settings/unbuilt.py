@@ -3,12 +3,15 @@
 An operator who sets one wrongly learns of it now and not on the day on which it begins to count.
 """
 
-from typing import Annotated, Literal
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from .values import Decimals, Url, Words, contact, domains, plan, sha256, share
+from .jurisdiction import profile_file
+from .values import Decimals, Url, Words, contact, domains, fraction, plan, sha256, share
 
 
 class UnbuiltSettings(BaseSettings):
@@ -30,7 +33,16 @@ class UnbuiltSettings(BaseSettings):
     licensing_mode: Literal["off", "manual", "automatic"] = "off"
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
     operator_term_days: int | None = Field(default=None, ge=1, le=36_500)
-    peer_trust_mode: Literal["off", "shadow", "enforce"] = "shadow"
+    licence_list_max_age: int = Field(default=7, ge=2, le=365)
+    registry_tier: Literal["standalone", "sandbox"] = "standalone"
+    jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None
+
+    peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"
+    peer_trust_min_interactions: int = Field(default=20, ge=1, le=1_000_000)
+    peer_trust_warn_below: Annotated[str, AfterValidator(fraction)] = "0.8"
+    peer_trust_restrict_below: Annotated[str, AfterValidator(fraction)] = "0.6"
+    peer_trust_suspend_below: Annotated[str, AfterValidator(fraction)] = "0.4"
+    peer_trust_recover_margin: Annotated[str, AfterValidator(fraction)] = "0.05"
 
     oauth_authorization_server_url: Url | None = None
     security_contact: Annotated[str, AfterValidator(contact)] | None = None
@@ -40,3 +52,21 @@ class UnbuiltSettings(BaseSettings):
     dispute_window_hours: int = Field(default=72, ge=1, le=8760)
     dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
     dispute_slash_max: Decimals = "1000"
+    mark_min_fee: Decimals = "0.01"
+
+    @model_validator(mode="after")
+    def _thresholds_of_peer_trust_are_ordered(self) -> Self:
+        falling = [self.peer_trust_warn_below, self.peer_trust_restrict_below, self.peer_trust_suspend_below]
+        if falling != sorted(falling, key=Decimal, reverse=True):
+            raise ValueError(
+                "PEER_TRUST_WARN_BELOW={!r}, PEER_TRUST_RESTRICT_BELOW={!r}, PEER_TRUST_SUSPEND_BELOW={!r} are refused;"
+                " allowed are numbers of which none is greater than the one before it".format(*falling)
+            )
+        # A score never reaches 1: a peer that had to reach it would stay restricted.
+        bound = (self.peer_trust_restrict_below, self.peer_trust_recover_margin)
+        if sum(map(Decimal, bound)) >= 1:
+            raise ValueError(
+                "PEER_TRUST_RESTRICT_BELOW={!r}, PEER_TRUST_RECOVER_MARGIN={!r} are refused;"
+                " allowed is a sum of less than 1".format(*bound)
+            )
+        return self

@@ -4,6 +4,7 @@ import re
 from email.headerregistry import AddressHeader
 from email.message import EmailMessage
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import SplitResult, urlsplit
 
@@ -23,11 +24,13 @@ SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
 SECRET_SHORT_BELOW = 32
 """A shorter secret is accepted with a warning: it is within reach of an offline search."""
 
+SHARE_MAX = 0.5
+
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
 _LISTENING = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]+)?", re.ASCII)
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 _MAILBOX = re.compile(r"[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
-SHARE_MAX = 0.5
+_FRACTION = re.compile(r"0(\.[0-9]{1,8})?|1(\.0{1,8})?", re.ASCII)
 _SHA256 = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
 _PLAN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
@@ -78,8 +81,14 @@ def domains(values: list[str]) -> list[str]:
 
 
 def share(value: str) -> str:
-    if not re.fullmatch(r"0(\.[0-9]{1,8})?|1(\.0{1,8})?", value, re.ASCII) or float(value) > SHARE_MAX:
+    if not _FRACTION.fullmatch(value) or float(value) > SHARE_MAX:
         raise ValueError(f"a plain decimal from 0 to {SHARE_MAX}")
+    return value
+
+
+def fraction(value: str) -> str:
+    if not _FRACTION.fullmatch(value):
+        raise ValueError("a plain decimal from 0 to 1")
     return value
 
 
@@ -177,9 +186,13 @@ def roles(values: list[str]) -> list[str]:
 
 
 def directory(value: object) -> object:
+    """The directory, with `~` replaced by the home directory that it means."""
     if value == "":
         raise ValueError("a directory")
-    return value
+    try:
+        return Path(value).expanduser() if isinstance(value, str | Path) else value
+    except RuntimeError:
+        raise ValueError("a directory; the home directory that ~ means is unknown") from None
 
 
 def per_minute(value: object) -> object:

@@ -1,0 +1,56 @@
+"""The jurisdiction profile: a JSON file in which the operator declares which features its law denies and which acts it regulates."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from hansa.foundation.words.moments import ISO_ONLY
+
+PROFILE_MAX_BYTES = 65_536
+
+Name = Annotated[str, Field(min_length=1, max_length=128)]
+RegulatedAction = Literal["exchange.listing", "exchange.ipo", "fiat.lane", "registry.operation"]
+
+
+class JurisdictionProfile(BaseModel):
+    """What the file holds; all members are required."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: Name
+    version: Name
+    declared_at: Annotated[AwareDatetime, ISO_ONLY, Field(strict=False)]
+    denied_features: list[Name] = Field(max_length=100)
+    regulated_actions: list[RegulatedAction]
+
+
+def profile_file(value: object) -> object:
+    """The path as it is, after the file was read and found valid.
+
+    Raises: ValueError with what is allowed and the first error.
+    """
+    if isinstance(value, str):
+        try:
+            content = _content(Path(value))
+            JurisdictionProfile.model_validate_json(content)
+        except OSError as error:
+            raise ValueError(_allowed(error.strerror or str(error))) from None
+        except ValidationError as trouble:
+            first = trouble.errors()[0]
+            reason = first["msg"].removeprefix("Value error, ")
+            raise ValueError(_allowed(": ".join([*map(str, first["loc"]), reason]))) from None
+    return value
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(PROFILE_MAX_BYTES + 1)
+    if len(content) > PROFILE_MAX_BYTES:
+        raise OSError(f"more than {PROFILE_MAX_BYTES} bytes")
+    return content
+
+
+def _allowed(error: str) -> str:
+    members = ", ".join(JurisdictionProfile.model_fields)
+    return f"a JSON file with {members} ({error})"
