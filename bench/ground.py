@@ -94,7 +94,7 @@ async def sound_between(runtime: Runtime, least: int, most: int) -> bool:
 class Pgbench:
     """The TPC-B-like baseline on the same server: three updates, one select and one insert per transaction."""
 
-    def __init__(self, dsn: str, scale: int = 10) -> None:
+    def __init__(self, dsn: str, scale: int = 100) -> None:
         self._dsn = dsn
         self._scale = scale
         self._url = re.sub(r"/hansa(\?|$)", r"/bench_tpcb\1", dsn)

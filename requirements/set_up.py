@@ -32,9 +32,18 @@ FULL_DISK = ("No space left on device", "Disk quota exceeded")
 NO_RIGHTS = ("Permission denied", "Read-only file system")
 WRONG_HASH = ("DO NOT MATCH THE HASHES",)
 NOT_DOWNLOADED = (
-    "NewConnectionError", "Name or service not known", "Temporary failure in name resolution", "Connection refused",
-    "Network is unreachable", "ConnectTimeoutError", "ReadTimeoutError", "Max retries exceeded", "ProxyError",
-    "SSLError", "No matching distribution found", "Could not find a version",
+    "NewConnectionError",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "Connection refused",
+    "Network is unreachable",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "Max retries exceeded",
+    "ProxyError",
+    "SSLError",
+    "No matching distribution found",
+    "Could not find a version",
 )
 
 
@@ -92,7 +101,8 @@ def make_environment():
     if run([sys.executable, "-c", "import ensurepip, venv"])[0] != 0:
         package = "python%d.%d-venv" % sys.version_info[:2]
         raise Failed(
-            "this Python has no venv or ensurepip. On Debian and Ubuntu: apt install %s, then run make again." % package
+            "this Python has no venv or ensurepip. On Debian and Ubuntu: apt install %s, then run make again."
+            % package
         )
     print("Making the environment in %s; the first time takes a minute or two." % ENVIRONMENT)
     sys.stdout.flush()
@@ -129,6 +139,7 @@ def run(command):
 
 def failure(output):
     """The cause in one or two lines: a known one, else the last error of the output."""
+
     def shows(signs):
         return any(sign in output for sign in signs)
 
@@ -156,9 +167,7 @@ def failure(output):
 
 
 def disk_is_full():
-    return any(
-        shutil.disk_usage(place).free < FULL_BELOW_BYTES for place in (ROOT, tempfile.gettempdir())
-    )
+    return any(shutil.disk_usage(place).free < FULL_BELOW_BYTES for place in (ROOT, tempfile.gettempdir()))
 
 
 def clear():

@@ -39,7 +39,13 @@ async def test_a_fresh_registry_circulates_what_it_issued(start_registry: StartR
         "agent_count": 0,
         "currency": "HNS",
         "frame": "hansa.local",
-        "checks": {"supply": "OK", "per_user": None, "staked_guard": None, "transactions": None},
+        "checks": {
+            "supply": "OK",
+            "per_user": None,
+            "staked_guard": None,
+            "escrow": None,
+            "transactions": None,
+        },
         "last_cycle": None,
     }
 
@@ -106,7 +112,9 @@ async def test_the_last_cycle_is_told_beside_the_supply_of_now(purses: Purses) -
     cycle = await database.act(auditor.audit, one_snapshot=True)
     await alice.transfer(bob, "10")
     verdict = await purses.registry.supply()
-    assert verdict["checks"] == dict.fromkeys(("supply", "per_user", "staked_guard", "transactions"), "OK")
+    assert verdict["checks"] == dict.fromkeys(
+        ("supply", "per_user", "staked_guard", "escrow", "transactions"), "OK"
+    )
     assert (verdict["last_cycle"]["status"], verdict["last_cycle"]["delta"]) == ("OK", "0")
     assert verdict["last_cycle"]["as_of_event_seq"] == cycle.supply.as_of_seq < verdict["as_of_event_seq"]
 

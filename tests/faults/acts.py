@@ -12,7 +12,7 @@ from hansa.foundation.words.errors import Conflict, Forbidden, Refused
 from hansa.foundation.words.jwk import jwk_of
 from hansa.foundation.words.money import Minor
 from hansa.rooms import ledger
-from hansa.rooms.ledger.batch import Ticket, post_alone
+from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 from tests.faults.traffic import request_of
 from tests.registry import TestAgent, TestRegistry, card_of
 
@@ -118,7 +118,8 @@ def _posted_alone(world: World, amount: Minor) -> Asking:
 
     async def answered() -> str:
         database, policy = world.registry.database, ledger.FeePolicy()
-        return (await database.act(lambda tx: post_alone(tx, ticket, world.book, policy))).answer
+        (rows,) = await database.act(lambda tx: post_batch(tx, [ticket], world.book, policy))
+        return answer_of(ticket, rows).answer
 
     return lambda: _alone(outcome_of(answered()))
 
@@ -265,7 +266,7 @@ async def _burn(world: World) -> Asking:
 
 
 def ticket_of(world: World, order: ledger.TransferOrder, key: str) -> Ticket:
-    return Ticket.of(order, request_of(order, key), tell)
+    return Ticket.of_transfer(order, request_of(order, key), tell)
 
 
 def tell(receipt: ledger.Receipt) -> str:

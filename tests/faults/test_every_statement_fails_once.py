@@ -79,9 +79,7 @@ async def test_nothing_is_lost_whichever_statement_fails_and_however(
     act: Act, world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
 ):
     statements, growth = await _undisturbed(act, world, plan, observer)
-    assert statements[-1].startswith(("COMMIT", "ROLLBACK", "SELECT * FROM ledger_transfer_batch(")), (
-        statements
-    )
+    assert statements[-1].startswith(("COMMIT", "ROLLBACK", "SELECT * FROM ledger_apply(")), statements
     for number, statement in enumerate(statements):
         for way in Way:
             site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {way.value}"
@@ -123,11 +121,12 @@ async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
     await prove_book(observer)
 
 
-# What the batch writes inside its one statement, each in turn refused by the database.
+# What the batch writes inside its one statement, each in turn refused by the database once.
 _REFUSE = """
+CREATE SEQUENCE refusals;
 CREATE FUNCTION refuse_batches() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF current_query() LIKE '%ledger_transfer_batch%' THEN
+  IF current_query() LIKE '%ledger_apply%' AND nextval('refusals') = 1 THEN
     RAISE EXCEPTION 'refused on purpose';
   END IF;
   RETURN NEW;
@@ -160,6 +159,7 @@ async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
         told = await asyncio.gather(*(group.transfer(order, request_of(order, key), tell) for key in keys))
     finally:
         await observer.execute("DROP FUNCTION refuse_batches() CASCADE")
+        await observer.execute("DROP SEQUENCE refusals")
     assert [one.replayed for one in told] == [False] * 3
     assert (await _grown(observer, before))["transactions"] == 3
     again = await group.transfer(order, request_of(order, keys[0]), tell)

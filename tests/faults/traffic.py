@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.words.errors import Refused, Unavailable
 from hansa.foundation.words.money import Minor
 from hansa.rooms import ledger
-from hansa.rooms.ledger.batch import Ticket, post_alone
+from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 from hansa.rooms.ledger.statement import store as statement
 from hansa.rooms.ledger.statement.records import Line, Wanted
 from tests.faults.list_append import Entry, History, Reading, Transfer
@@ -60,10 +60,9 @@ class PlainDesk:
         self._book = ledger.Book.of(runtime.settings)
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
-        ticket = Ticket.of(order, request_of(order, key), _tell)
-        return _read(
-            await self.database.act(lambda tx: post_alone(tx, ticket, self._book, ledger.FeePolicy()))
-        )
+        ticket = Ticket.of_transfer(order, request_of(order, key), _tell)
+        (rows,) = await self.database.act(lambda tx: post_batch(tx, [ticket], self._book, ledger.FeePolicy()))
+        return _read(answer_of(ticket, rows))
 
 
 def request_of(order: ledger.TransferOrder, key: str) -> Repeatable:
@@ -75,8 +74,8 @@ def _tell(receipt: ledger.Receipt) -> str:
     return f"{receipt.tx_id} {receipt.payer_balance_after}"
 
 
-def _read(told: ledger.Told) -> Answer:
-    tx_id, balance = told.answer.split()
+def _read(answered: ledger.Told) -> Answer:
+    tx_id, balance = answered.answer.split()
     return int(tx_id), int(balance)
 
 

@@ -151,6 +151,7 @@ _.entries
 _.error
 _.error_code
 _.errors
+_.escrow
 _.event_id
 _.event_type
 _.event_types

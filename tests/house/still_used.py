@@ -24,6 +24,21 @@ _.num_tickets  # ssl
 _.list_commands  # typer
 _.metavar  # typer
 
+# Members that the ledger's engine reads in JSON.
+_.fixed_fee
+_.active
+_.paced
+_.typed
+_.counterparty_frame
+_.barred
+
+# The interface of the ledger to the owners of holds, shown by its tests until there are any.
+_.submit
+_.fee_held
+_.captured
+_.fee_captured
+_.frozen_at
+
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy
 _.meaning

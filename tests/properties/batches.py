@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.errors import Refused
 from hansa.rooms import ledger
-from hansa.rooms.ledger.batch import Ticket, post_batch, told
+from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 
 
 async def tell_batch(tx: Tx, tickets: Sequence[Ticket], book: ledger.Book) -> list[ledger.Told | Refused]:
@@ -14,7 +14,7 @@ async def tell_batch(tx: Tx, tickets: Sequence[Ticket], book: ledger.Book) -> li
     outcomes: list[ledger.Told | Refused] = []
     for ticket, row in zip(tickets, rows, strict=True):
         try:
-            outcomes.append(told(ticket, row))
+            outcomes.append(answer_of(ticket, row))
         except Refused as refusal:
             outcomes.append(refusal)
     return outcomes

@@ -150,7 +150,7 @@ class BookUnderTest:
             return TransferOut.of(receipt, order, self._book.currency).model_dump_json()
 
         async def ticket() -> Ticket:
-            return Ticket.of(order, request, tell)
+            return Ticket.of_transfer(order, request, tell)
 
         return self.run(ticket())
 

@@ -13,9 +13,9 @@ from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import Minor, share
 from hansa.rooms import ledger
-from hansa.rooms.ledger import rules
-from hansa.rooms.ledger.batch import Ticket, post_alone
+from hansa.rooms.ledger.batch import Ticket
 from tests.properties.batches import tell_batch
+from tests.properties.reference_book import fee_rate, transfer_alone
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
 
 HISTORIES = by_tier(8, 300, 3000)
@@ -78,7 +78,7 @@ async def test_the_fee_of_a_hot_payer_is_the_same_in_the_database(start_registry
         )
     )
     expected = [
-        share(amount, rules.fee_rate(Fraction(sent, held) if held else Fraction(0), policy))
+        share(amount, fee_rate(Fraction(sent, held) if held else Fraction(0), policy))
         for amount, sent, held in cases
     ]
     assert [row["fee"] for row in computed] == expected
@@ -120,19 +120,20 @@ async def _open(registry: TestRegistry, holdings: list[int], paces: list[list[tu
 
 
 def _ticket(order: ledger.TransferOrder, request: Repeatable | None) -> Ticket:
-    def tell(receipt: ledger.Receipt) -> str:
-        return f"{receipt.amount} {receipt.fee} {receipt.payer_balance_after}"
+    return Ticket.of_transfer(order, request, _text)
 
-    return Ticket.of(order, request, tell)
+
+def _text(receipt: ledger.Receipt) -> str:
+    return f"{receipt.amount} {receipt.fee} {receipt.payer_balance_after}"
 
 
 async def _one_by_one(registry: TestRegistry, asked: tuple[Any, ...]) -> list[Any]:
     book = ledger.Book.of(registry.settings)
-    ticket = _ticket(*asked)
     try:
-        return [await registry.database.act(lambda tx: post_alone(tx, ticket, book, ledger.FeePolicy()))]
+        receipt, replayed = await registry.database.act(lambda tx: transfer_alone(tx, *asked, book))
     except Refused as refusal:
         return [_refusal(refusal)]
+    return [ledger.Told(_text(receipt), replayed)]
 
 
 async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.Random) -> list[Any]:

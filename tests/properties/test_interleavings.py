@@ -9,9 +9,10 @@ import pytest
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
+from hansa.foundation.words.errors import Refused
 from hansa.foundation.words.money import Minor, format_amount, parse_amount, units
 from hansa.rooms import ledger
-from hansa.rooms.ledger.batch import Ticket, post_alone
+from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.ledger.errors import ReferenceUsed, TreasuryInsufficient
 from tests.properties.batches import tell_batch
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
@@ -45,12 +46,19 @@ class Scene:
 
     def keyed(self, payer: str, payee: str, amount: str) -> UseCase:
         ticket = self.ticket(payer, payee, amount, key="the key")
-        return lambda tx: post_alone(tx, ticket, self.book, ledger.FeePolicy())
+
+        async def answered(tx: Tx) -> ledger.Told:
+            (outcome,) = await tell_batch(tx, [ticket], self.book)
+            if isinstance(outcome, Refused):
+                raise outcome
+            return outcome
+
+        return answered
 
     def ticket(self, payer: str, payee: str, amount: str, *, key: str | None) -> Ticket:
         request = Repeatable(payer, ROUTE, key, [payee, amount]) if key else None
         order = ledger.TransferOrder(payer, payee, parse_amount(amount))
-        return Ticket.of(order, request, lambda receipt: format_amount(receipt.payer_balance_after))
+        return Ticket.of_transfer(order, request, lambda receipt: format_amount(receipt.payer_balance_after))
 
     def mint(self, amount: str, ref: str) -> UseCase:
         minor = parse_amount(amount)

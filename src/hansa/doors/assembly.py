@@ -98,6 +98,7 @@ ROUNDS: tuple[Round, ...] = (
     Round("agents: pay owed grants", 5, agents.pay_owed_grants),
     Round("catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)),
     Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
+    Round("ledger: free overdue holds", 10, ledger.free_overdue_holds),
     Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
     Round("people: send webhooks", 1, people.send_webhooks),
     Round("post: hand over letters", 1, post.hand_over),

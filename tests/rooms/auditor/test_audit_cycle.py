@@ -80,6 +80,7 @@ async def test_the_smallest_unit_in_one_account_is_found_and_named(audited: Any,
         "supply": "BREACH",
         "per_user": "BREACH",
         "staked_guard": "OK",
+        "escrow": "OK",
         "transactions": "OK",
     }
     assert verdict.supply.delta == -units
@@ -127,6 +128,7 @@ async def test_a_position_that_grew_by_itself_is_found(audited: Any) -> None:
         "supply": "OK",
         "per_user": "OK",
         "staked_guard": "BREACH",
+        "escrow": "OK",
         "transactions": "OK",
     }
     assert verdict.findings["stakes"] == [f"{alice.did} -1"]

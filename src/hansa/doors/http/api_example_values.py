@@ -205,6 +205,7 @@ VALUES: dict[str, Any] = {
     "supply": "OK",
     "per_user": "OK",
     "staked_guard": "OK",
+    "escrow": "OK",
     "transactions": "OK",
     "developer_status": "active",
     "last_pull_status": "ok",

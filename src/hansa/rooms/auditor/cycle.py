@@ -106,16 +106,19 @@ async def _check(
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     accounts = await store.account_gaps(tx, reached.pending)
     stakes = await ledger.stake_gaps(tx)
+    escrows = await ledger.escrow_gaps(tx)
     strays = await _compare_transactions(tx, reached, seen)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
         "per_user": rules.BREACH if accounts else rules.SOUND,
         "staked_guard": rules.staked_guard([gap.staked - gap.in_positions for gap in stakes]),
+        "escrow": rules.BREACH if escrows else rules.SOUND,
         "transactions": rules.BREACH if strays else rules.SOUND,
     }
     findings = {
         "accounts": [f"{gap.account} {gap.bucket} {gap.difference}" for gap in accounts],
         "stakes": [f"{gap.did} {gap.staked - gap.in_positions:+d}" for gap in stakes[: store.FINDINGS_MAX]],
+        "escrows": [f"{gap.did} {gap.escrow - gap.in_holds:+d}" for gap in escrows[: store.FINDINGS_MAX]],
         "transactions": [str(tx_id) for tx_id in strays],
     }
     return checks, findings

@@ -21,6 +21,9 @@ class SupplyChecks(BaseModel):
     staked_guard: str | None = Field(
         description="OK, MISMATCH or BREACH: staked balances are what active positions hold, at the last cycle."
     )
+    escrow: str | None = Field(
+        description="OK or BREACH: escrow of every account is what its open holds hold, at the last cycle.",
+    )
     transactions: str | None = Field(
         description="OK or BREACH: every ledger transaction has exactly one event, at the last cycle."
     )

@@ -74,7 +74,7 @@ async def _read(database: Database) -> SupplyWatch:
     if live.events_folded > EVENTS_FOLDED_MAX:
         await database.act(advance_if_free, one_snapshot=True)
     found = last_cycle.checks if last_cycle else {}
-    checks = {name: found.get(name) for name in ("per_user", "staked_guard", "transactions")}
+    checks = {name: found.get(name) for name in ("per_user", "staked_guard", "escrow", "transactions")}
     supply = rules.SOUND if live.supply.is_ok else rules.BREACH
     return SupplyWatch(live.supply, live.checked_at, last_cycle, {"supply": supply, **checks})
 

@@ -3,7 +3,7 @@
 from hansa.rooms.journal.append import append
 from hansa.rooms.journal.counting import EventCounts, count_settled
 from hansa.rooms.journal.emission import settle_policies
-from hansa.rooms.journal.errors import CursorInvalid
+from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided
 from hansa.rooms.journal.feed import LiveFeed, forget_tickets
 from hansa.rooms.journal.feed import root_router as feed_root_router
 from hansa.rooms.journal.feed import router as feed_router
@@ -42,6 +42,7 @@ __all__ = [
     "AccountCount",
     "AccountKey",
     "CursorInvalid",
+    "EmissionUndecided",
     "EventCounts",
     "EventsPage",
     "EventsPageOut",

@@ -13,6 +13,7 @@ from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
 from hansa.rooms.ledger.destroy import destroy
+from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -21,8 +22,22 @@ from hansa.rooms.ledger.errors import (
     SystemAccountRefused,
 )
 from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
+from hansa.rooms.ledger.holds import (
+    HoldOrder,
+    capture_hold,
+    expire_hold,
+    extend_hold,
+    free_overdue_holds,
+    freeze_hold,
+    open_hold,
+    read_holds,
+    release_hold,
+    thaw_hold,
+)
+from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
-from hansa.rooms.ledger.posting import Preview, Receipt, TransferOrder, preview, transfer
+from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
+from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
@@ -37,23 +52,37 @@ __all__ = [
     "AccountUnknown",
     "Balance",
     "Book",
+    "Capture",
+    "EscrowGap",
     "FeePolicy",
     "GroupCommit",
+    "Hold",
+    "HoldOrder",
     "InsufficientBalance",
+    "NewHold",
+    "Order",
     "Preview",
     "Receipt",
+    "Result",
     "SelfTransfer",
     "StakeGap",
     "SupplyChange",
     "SystemAccountRefused",
     "Told",
     "TransferOrder",
+    "apply",
     "balance_of",
+    "capture_hold",
     "circulating",
     "close_account",
     "count_of_account",
     "destroy",
+    "escrow_gaps",
+    "expire_hold",
+    "extend_hold",
     "found_book",
+    "free_overdue_holds",
+    "freeze_hold",
     "grant",
     "held_balances",
     "issue",
@@ -61,10 +90,14 @@ __all__ = [
     "mint",
     "newest_transaction",
     "open_account",
+    "open_hold",
     "preview",
+    "read_holds",
     "reinstate_accounts",
+    "release_hold",
     "router",
     "stake_gaps",
     "suspend_accounts",
+    "thaw_hold",
     "transfer",
 ]

@@ -27,6 +27,7 @@ class Balance:
     did: str
     liquid: Minor
     staked: Minor
+    escrow: Minor
 
 
 async def open_account(tx: Tx, did: str) -> None:
@@ -46,7 +47,7 @@ async def balance_of(tx: Tx, did: str) -> Balance:
 
 
 async def circulating(tx: Tx) -> tuple[Minor, int]:
-    """The sum of all balances, liquid and staked, the registry's own included, and the number of agents' accounts."""
+    """The sum of all balances, liquid, staked and in escrow, the registry's own included, and the number of agents' accounts."""
     return await store.sum_balances(tx)
 
 

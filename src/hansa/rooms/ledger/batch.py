@@ -1,17 +1,14 @@
-"""Group commit: the transfers that wait while one batch commits are the next batch.
+"""Group commit: the orders that wait while one batch commits are the next batch.
 
-- A batch is one statement and one commit (`ledger_transfer_batch`): accounts locked once in id order, transfers decided
-  one by one in their order, each seeing the effect of the earlier ones, everything written set by set. A refused
-  transfer never fails its neighbours.
-- The fee collector is touched once per batch, after the agents' accounts; transaction ids are given out under its
-  lock, so that they rise in the order in which every account changed.
-- Same outcome as `posting.transfer`, one order at a time, which remains the judge in `tests/properties`.
+- A batch is one statement and one commit (`sql/apply.sql`): a refused order never fails its neighbours, and orders given
+  together are all done or none.
 - The queue is bounded: what does not fit is refused with 503 at once.
-- Between two batches the database waits for as little as possible: an order is encoded when it arrives and its outcome
+- Between two batches the database waits for as little as possible: an order is encoded when it arrives and its result
   read by its own caller, while the next batch runs. So that there is a next batch, one is only half of what is about.
 """
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,29 +16,35 @@ from typing import TypeAlias
 
 import asyncpg
 import msgspec
+from msgspec.structs import replace
 
-from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Database, Lane, Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
+from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
 from hansa.foundation.words.canonical import digest
 from hansa.foundation.words.errors import Refused, Unavailable
+from hansa.foundation.words.money import Minor
 
-from . import rules, store
+from . import orders, rules
 from .book import Book
-from .errors import AccountUnknown
-from .posting import Preview, Receipt, TransferOrder, preview, transfer
+from .engine import decide, refusal_of
+from .orders import Order, TransferOrder
+from .posting import Preview, Receipt, preview
 
+# Both in orders. Of those given together a batch takes few, so that single transfers do not wait long for it.
 BATCH_MAX = 500
+TOGETHER_MAX = 100
 WAITING_MAX = 4000
 # Fewer are not halved: a batch costs something by itself.
 WHOLE_MAX = 16
 
 _POSTED = postings_total.labels("transfer")
 
+_groups = itertools.count(1)
+
 
 class Told(msgspec.Struct, frozen=True):
-    """The answer to a transfer as it goes out, and whether it is a repetition."""
+    """The answer to orders as it goes out, and whether it is a repetition."""
 
     answer: str
     replayed: bool
@@ -52,38 +55,52 @@ Row: TypeAlias = asyncpg.Record
 
 
 class Ticket(msgspec.Struct, frozen=True, eq=False):
-    """A transfer that waits for its batch; `tell` makes the answer of a receipt, the first time and every other."""
+    """Orders that wait for their batch, all to be done or none; `tell` makes the answer of their receipts."""
 
-    order: TransferOrder
-    request: Repeatable | None
-    tell: Callable[[Receipt], str]
+    orders: Sequence[Order]
+    tell: Callable[[Sequence[Receipt]], str]
     refusal: Refused | None
-    """Why it is refused whatever the accounts hold, unless its key says that it was answered before."""
-    scope: str | None
-    """What no other transfer of this process may have while this one is under way."""
-    line: bytes
-    """The order as the database reads it."""
-    outcome: asyncio.Future[Row | Told]
+    """Why they are refused whatever the accounts hold, unless their key says that they were answered before."""
+    lines: Sequence[bytes]
+    """The orders as the database reads them."""
+    outcome: asyncio.Future[Sequence[Row]]
 
     @classmethod
-    def of(cls, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]) -> "Ticket":
+    def of(
+        cls,
+        given: Sequence[Order],
+        request: Repeatable | None,
+        tell: Callable[[Sequence[Receipt]], str],
+        refusal: Refused | None = None,
+    ) -> "Ticket":
         """A ticket for the queue of the running event loop."""
+        if len(given) > 1:
+            number = next(_groups) & 0x7FFFFFFF
+            given = [order.in_group(number) for order in given]
+        first, *others = given
+        if request is not None:
+            first = replace(first, scope=request.scope.hex(), digest=digest(request.body).hex())
+        if refusal is not None:
+            first = replace(first, barred=True)
+        given = [first, *others]
+        lines = [msgspec.json.encode(order) for order in given]
+        return cls(given, tell, refusal, lines, asyncio.get_running_loop().create_future())
+
+    @classmethod
+    def of_transfer(
+        cls, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]
+    ) -> "Ticket":
+        """A ticket for one transfer."""
         refusal = _refused_at_sight(order)
-        barred = refusal is not None
-        written = store.BatchOrder(
-            payer=order.payer,
-            payee=order.payee,
-            amount=order.amount,
-            message=order.message,
-            scope=request.scope.hex() if request else None,
-            digest=digest(request.body).hex() if request else None,
-            barred=barred,
-        )
-        outcome = asyncio.get_running_loop().create_future()
-        return cls(order, request, tell, refusal, written.scope, msgspec.json.encode(written), outcome)
+        return cls.of([orders.transfer(order)], request, lambda made: tell(made[0]), refusal)
+
+    @property
+    def scope(self) -> str | None:
+        """What no other ticket of this process may have while this one is under way."""
+        return self.orders[0].scope
 
 
-Decided: TypeAlias = Sequence[tuple[Ticket, Row | Told]]
+Decided: TypeAlias = Sequence[tuple[Ticket, Sequence[Row]]]
 
 
 class GroupCommit:
@@ -104,9 +121,23 @@ class GroupCommit:
 
         Raises: what `posting.transfer` raises, KeyReused, KeyInProgress, Unavailable.
         """
+        return await self._settled(Ticket.of_transfer(order, request, tell))
+
+    async def submit(
+        self,
+        given: Sequence[Order],
+        request: Repeatable | None,
+        tell: Callable[[Sequence[Receipt]], str],
+    ) -> Told:
+        """Carry out orders of any kind, all or none; durable when this returns.
+
+        Raises: the refusal of the first order that cannot be carried out, KeyReused, KeyInProgress, Unavailable.
+        """
+        return await self._settled(Ticket.of(given, request, tell))
+
+    async def _settled(self, ticket: Ticket) -> Told:
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; try again shortly.", retry_after=1)
-        ticket = Ticket.of(order, request, tell)
         if ticket.scope:
             if ticket.scope in self._scopes:
                 raise KeyInProgress
@@ -114,12 +145,11 @@ class GroupCommit:
         self._waiting.append(ticket)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._commit_batches())
-        found = await ticket.outcome
-        return found if isinstance(found, Told) else told(ticket, found)
+        return answer_of(ticket, await ticket.outcome)
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
-        return await self._database.read(lambda tx: preview(tx, order, self._policy))
+        return await self._database.read(lambda tx: preview(tx, order, self._book, self._policy))
 
     async def _commit_batches(self) -> None:
         while self._waiting:
@@ -161,18 +191,26 @@ class GroupCommit:
         return tickets
 
     def _taken(self, most: int) -> list[Ticket]:
-        """The first so many that wait, who wait no longer."""
-        tickets = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        """The first so many that wait, who wait no longer: fewer where some of them hold many orders."""
+        tickets: list[Ticket] = []
+        lines = together = 0
+        while self._waiting and len(tickets) < most:
+            size = len(self._waiting[0].orders)
+            together += size if size > 1 else 0
+            lines += size
+            if tickets and (lines > BATCH_MAX or together > TOGETHER_MAX):
+                break
+            tickets.append(self._waiting.popleft())
         transfers_waiting.set(len(self._waiting))
         return tickets
 
     async def _settle_alone(self, ticket: Ticket) -> None:
         try:
-            found = await self._database.act(lambda tx: post_alone(tx, ticket, self._book, self._policy))
+            found = await self._database.act(lambda tx: post_batch(tx, [ticket], self._book, self._policy))
         except Exception as trouble:  # noqa: BLE001
             self._fail([ticket], trouble)
         else:
-            self._tell([(ticket, found)])
+            self._tell([(ticket, found[0])])
 
     def _tell(self, decided: Decided) -> None:
         for ticket, found in decided:
@@ -193,38 +231,50 @@ class GroupCommit:
             self._scopes.discard(ticket.scope)
 
 
-async def post_alone(tx: Tx, ticket: Ticket, book: Book, policy: rules.FeePolicy) -> Told:
-    """One transfer in a transaction of its own: the plain way."""
-    if ticket.request and (kept := await idempotency.recall(tx, ticket.request)) is not None:
-        return _told_again(ticket, kept)
-    receipt = await transfer(tx, ticket.order, book, policy)
-    if ticket.request:
-        await idempotency.remember(tx, ticket.request, receipt.as_text())
-    return Told(ticket.tell(receipt), replayed=False)
+async def post_batch(
+    tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy
+) -> list[Sequence[Row]]:
+    """Decide and write the tickets in their order, in one statement; `answer_of` says what became of each."""
+    lines = [line for ticket in tickets for line in ticket.lines]
+    rows = iter(await decide(tx, lines, book, policy))
+    return [list(itertools.islice(rows, len(ticket.lines))) for ticket in tickets]
 
 
-async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy) -> list[Row]:
-    """Decide and write the transfers in their order, in one statement; `told` says what became of each."""
-    return await store.transfer_batch(tx, book, policy, [ticket.line for ticket in tickets])
+def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Told:
+    """The answer to a ticket on which the database decided.
 
-
-def told(ticket: Ticket, row: Row) -> Told:
-    """The answer to a transfer on which the database decided. Raises: as `posting.transfer`, KeyReused, KeyInProgress."""
-    order = ticket.order
-    match row["outcome"]:
-        case "posted":
-            _POSTED.inc()
-            receipt = Receipt(row["tx_id"], order.amount, row["fee"], row["balance"], row["recorded_at"])
-            return Told(ticket.tell(receipt), replayed=False)
+    Raises: the refusal of its first order that cannot be carried out, KeyReused, KeyInProgress.
+    """
+    match rows[0]["outcome"]:
         case "replayed":
-            return _told_again(ticket, row["answer"])
+            kept = rows[0]["answer"].split(",")
+            receipts = [
+                Receipt.of_text(one, Minor(order.amount))
+                for one, order in zip(kept, ticket.orders, strict=True)
+            ]
+            return Told(ticket.tell(receipts), replayed=True)
         case "barred":
             assert ticket.refusal is not None
             raise ticket.refusal
-        case "uncovered":
-            raise rules.uncovered(row["balance"], order.amount + row["fee"])
-        case refused:
-            raise _REFUSALS[refused](order)
+    for order, row in zip(ticket.orders, rows, strict=True):
+        if row["outcome"] not in ("posted", "undone"):
+            raise refusal_of(order, row)
+    return Told(
+        ticket.tell([_receipt(order, row) for order, row in zip(ticket.orders, rows, strict=True)]),
+        replayed=False,
+    )
+
+
+def _receipt(order: Order, row: Row) -> Receipt:
+    (_POSTED if order.more is None else postings_total.labels(order.more.tx_type)).inc()
+    return Receipt(
+        row["tx_id"],
+        Minor(row["moved"]),
+        Minor(row["fee"]),
+        Minor(row["balance"]),
+        row["recorded_at"],
+        row["hold_id"],
+    )
 
 
 def _refused_at_sight(order: TransferOrder) -> Refused | None:
@@ -234,17 +284,3 @@ def _refused_at_sight(order: TransferOrder) -> Refused | None:
     except Refused as refusal:
         return refusal
     return None
-
-
-_REFUSALS: dict[str, Callable[[TransferOrder], Refused]] = {
-    "payer_unknown": lambda order: AccountUnknown(context={"did": order.payer}),
-    "payee_unknown": lambda order: AccountUnknown(context={"did": order.payee}),
-    "payer_suspended": lambda order: rules.suspended(order.payer),
-    "payee_suspended": lambda order: rules.suspended(order.payee),
-    "key_reused": lambda _: KeyReused(),
-    "key_in_progress": lambda _: KeyInProgress(),
-}
-
-
-def _told_again(ticket: Ticket, kept: str) -> Told:
-    return Told(ticket.tell(Receipt.of_text(kept, ticket.order.amount)), replayed=True)

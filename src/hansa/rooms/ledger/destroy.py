@@ -5,13 +5,12 @@ Whoever destroys holds the treasury's lock, so that what is destroyed is still t
 
 from hansa.foundation.events import TokensDestroyed
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import postings_total
 from hansa.foundation.words.money import Minor, format_amount
 from hansa.rooms import journal
 
-from . import rules, store
+from . import orders, rules, store
 from .book import Book
-from .posting import balance_changed
+from .engine import apply
 from .treasury import SupplyChange, lock_treasury, require_unused
 
 
@@ -21,23 +20,13 @@ async def destroy(tx: Tx, *, amount: Minor, ref: str, book: Book) -> SupplyChang
     Raises: ReferenceInvalid, ReferenceUsed, TreasuryInsufficient, AccountUnknown.
     """
     rules.require_reference(ref)
-    treasury = await lock_treasury(tx, book)
+    await lock_treasury(tx, book)
     await require_unused(tx, "destroy", ref)
-    rules.require_in_treasury(treasury, amount)
-    posted = await store.post(
-        tx,
-        store.Posting(
-            tx_type="destroy",
-            payer_id=treasury.id,
-            payee_id=None,
-            amount=amount,
-            ref=ref,
-            own_movements=[(book.treasury, -amount)],
-        ),
-    )
+    order = orders.destroy(book.treasury, amount, ref)
+    (result,) = await apply(tx, [order], book, uncovered=rules.not_in_treasury)
+    assert result.tx_id is not None
     destroyed = TokensDestroyed(
-        tx_id=posted.tx_id, from_=book.treasury, amount=format_amount(amount), currency=book.currency, ref=ref
+        tx_id=result.tx_id, from_=book.treasury, amount=format_amount(amount), currency=book.currency, ref=ref
     )
-    await journal.append(tx, balance_changed(posted, "destroy", book), destroyed)
-    postings_total.labels("destroy").inc()
-    return SupplyChange(posted.tx_id, amount, await store.sum_supply(tx))
+    await journal.append(tx, destroyed)
+    return SupplyChange(result.tx_id, amount, await store.sum_supply(tx))

@@ -41,6 +41,47 @@ class SelfTransfer(BadRequest):
     sentence = "An agent cannot transfer to itself."
 
 
+class HoldUnknown(NotFound):
+    """There is no such hold."""
+
+    code = "HOLD_UNKNOWN"
+    sentence = "There is no such hold."
+
+
+class HoldEnded(Conflict):
+    """Every unit of the hold was captured or freed before."""
+
+    code = "HOLD_ENDED"
+    sentence = "The hold has ended: nothing of it is left."
+
+
+class HoldExpired(Conflict):
+    """The hold expired before it was captured."""
+
+    code = "HOLD_EXPIRED"
+    sentence = "The hold has expired and cannot be captured any more."
+
+
+class HoldNotDue(Conflict):
+    """The hold has not expired yet, or is frozen."""
+
+    code = "HOLD_NOT_DUE"
+    sentence = "The hold has not expired, or is frozen."
+
+
+class HoldExceeded(Conflict):
+    """More is captured than the hold still has."""
+
+    code = "HOLD_EXCEEDED"
+
+
+class TransitLimitReached(Conflict):
+    """What this registry may owe another, or be owed, would pass its limit."""
+
+    code = "TRANSIT_LIMIT_REACHED"
+    sentence = "The limit for units on their way to or from that registry would be passed."
+
+
 class MintTooLarge(Invalid):
     """More units than one issue may bring into being."""
 

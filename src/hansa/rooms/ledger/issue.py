@@ -3,15 +3,15 @@
 Whoever issues holds the treasury's lock while the supply is summed, so that no two pass the limit together.
 """
 
-from hansa.foundation.events import TokensIssued, TokensTransferred
+from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import postings_total
 from hansa.foundation.words.money import Minor, format_amount
 from hansa.rooms import journal
 
-from . import rules, store
+from . import orders, rules, store
 from .book import Book
-from .posting import balance_changed
+from .engine import apply
+from .errors import InsufficientBalance
 from .treasury import SupplyChange, lock_treasury, require_unused
 
 GENESIS_REF = "genesis"
@@ -50,54 +50,21 @@ async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
 
     Raises: SupplyExhausted, AccountUnknown, asyncpg.UniqueViolationError when `ref` was issued before.
     """
-    treasury = await lock_treasury(tx, book)
+    await lock_treasury(tx, book)
     rules.require_within_supply(await store.sum_supply(tx), amount)
-    posted = await store.post(
-        tx,
-        store.Posting(
-            tx_type="issue",
-            payer_id=None,
-            payee_id=treasury.id,
-            amount=amount,
-            ref=ref,
-            own_movements=[(book.treasury, amount)],
-        ),
-    )
+    (result,) = await apply(tx, [orders.issue(book.treasury, amount, ref)], book)
+    assert result.tx_id is not None
     issued = TokensIssued(
-        tx_id=posted.tx_id, to=book.treasury, amount=format_amount(amount), currency=book.currency, ref=ref
+        tx_id=result.tx_id, to=book.treasury, amount=format_amount(amount), currency=book.currency, ref=ref
     )
-    await journal.append(tx, balance_changed(posted, "issue", book), issued)
-    postings_total.labels("issue").inc()
-    return posted.tx_id
+    await journal.append(tx, issued)
+    return result.tx_id
 
 
 async def grant(tx: Tx, *, payee: str, amount: Minor, ref: str, book: Book) -> bool:
     """Pay `amount` from the treasury without a fee; False, and nothing written, when the treasury cannot cover it."""
-    payee_account = (await store.lock_accounts(tx, [payee]))[payee]
-    treasury = (await store.lock_accounts(tx, [book.treasury]))[book.treasury]
-    if treasury.liquid < amount:
+    try:
+        await apply(tx, [orders.grant(book.treasury, payee, amount, ref)], book)
+    except InsufficientBalance:
         return False
-    posted = await store.post(
-        tx,
-        store.Posting(
-            tx_type="grant",
-            payer_id=treasury.id,
-            payee_id=payee_account.id,
-            amount=amount,
-            ref=ref,
-            movements=[(payee, amount)],
-            own_movements=[(book.treasury, -amount)],
-        ),
-    )
-    transferred = TokensTransferred(
-        tx_id=posted.tx_id,
-        from_=book.treasury,
-        to=payee,
-        amount=format_amount(amount),
-        fee="0",
-        currency=book.currency,
-        message=ref,
-    )
-    await journal.append(tx, balance_changed(posted, "grant", book, memo=ref), transferred)
-    postings_total.labels("grant").inc()
     return True

@@ -1,34 +1,17 @@
-"""Transfers between two accounts of this registry: lock, decide, write, tell."""
+"""Transfers between two accounts of this registry, inside a caller's own transaction; alone they gather (`batch.py`)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from hansa.foundation.events import (
-    Entry,
-    Event,
-    LedgerBalanceChanged,
-    TokensTransferred,
-    TransactionFeeCollected,
-)
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import postings_total
-from hansa.foundation.words.money import ZERO, Minor, format_amount
-from hansa.rooms import journal
+from hansa.foundation.words.money import Minor
 
-from . import rules, store
+from . import orders, rules
 from .book import Book
-from .errors import AccountUnknown
-
-
-class TransferOrder(msgspec.Struct, frozen=True):
-    """What a payer asks for; `amount` in minor units, greater than zero."""
-
-    payer: str
-    payee: str
-    amount: Minor
-    message: str | None = None
+from .engine import Result, apply
+from .orders import TransferOrder
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -39,6 +22,12 @@ class Receipt(msgspec.Struct, frozen=True):
     fee: Minor
     payer_balance_after: Minor
     recorded_at: datetime
+    hold_id: int | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> "Receipt":
+        assert result.tx_id is not None
+        return cls(result.tx_id, result.moved, result.fee, result.balance, result.recorded_at)
 
     def as_text(self) -> str:
         """What is remembered of it beside the order: transaction, fee, balance and time."""
@@ -53,34 +42,6 @@ class Receipt(msgspec.Struct, frozen=True):
         return cls(tx_id, amount, Minor(fee), Minor(balance), recorded_at)
 
 
-async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Receipt:
-    """Move units between two agents of this registry; the fee goes to the fee collector on top.
-
-    Raises: SelfTransfer, SystemAccountRefused, AccountUnknown, AccountSuspended, InsufficientBalance.
-    """
-    rules.require_ordinary_parties(order.payer, order.payee)
-    parties = await store.lock_accounts(tx, [order.payer, order.payee])
-    payer, payee = _found(parties, order.payer), _found(parties, order.payee)
-    fee = rules.fee_of_covered(payer, payee, order.amount, policy)
-    await store.keep_pace(tx, payer.id, rules.pace_after_sending(payer, order.amount))
-    posted = await store.post(
-        tx,
-        store.Posting(
-            tx_type="transfer",
-            payer_id=payer.id,
-            payee_id=payee.id,
-            amount=order.amount,
-            fee=fee,
-            message=order.message,
-            movements=[(payer.did, -(order.amount + fee)), (payee.did, order.amount)],
-            own_movements=[(book.fee_collector, fee)] if fee else [],
-        ),
-    )
-    await journal.append(tx, *transfer_events(posted, order, fee, book))
-    postings_total.labels("transfer").inc()
-    return Receipt(posted.tx_id, order.amount, fee, posted.balance_after(payer.did), posted.recorded_at)
-
-
 @dataclass(frozen=True)
 class Preview:
     """What a transfer would cost and leave; amounts in minor units."""
@@ -89,59 +50,17 @@ class Preview:
     payer_balance_after: Minor
 
 
-async def preview(tx: Tx, order: TransferOrder, policy: rules.FeePolicy) -> Preview:
+async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Receipt:
+    """Move units between two agents of this registry; the fee goes to the fee collector on top.
+
+    Raises: SelfTransfer, SystemAccountRefused, AccountUnknown, AccountSuspended, InsufficientBalance.
+    """
+    rules.require_ordinary_parties(order.payer, order.payee)
+    return Receipt.of((await apply(tx, [orders.transfer(order)], book, policy))[0])
+
+
+async def preview(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Preview:
     """The decision on `order` as things stand, without locks and without effect. Raises: as `transfer`."""
     rules.require_ordinary_parties(order.payer, order.payee)
-    parties = await store.read_accounts(tx, [order.payer, order.payee])
-    payer, payee = _found(parties, order.payer), _found(parties, order.payee)
-    fee = rules.fee_of_covered(payer, payee, order.amount, policy)
-    return Preview(fee, rules.after_sending(payer, order.amount, fee).liquid)
-
-
-def transfer_events(posted: store.Posted, order: TransferOrder, fee: Minor, book: Book) -> list[Event]:
-    """The mover and the typed events of one transfer."""
-    paid, fee_paid = format_amount(order.amount), format_amount(fee)
-    transferred = TokensTransferred(
-        tx_id=posted.tx_id,
-        from_=order.payer,
-        to=order.payee,
-        amount=paid,
-        fee=fee_paid,
-        currency=book.currency,
-        message=order.message,
-    )
-    collected = TransactionFeeCollected(
-        tx_id=posted.tx_id,
-        payer=order.payer,
-        collector=book.fee_collector,
-        fee=fee_paid,
-        currency=book.currency,
-    )
-    mover = balance_changed(posted, "transfer", book, fee=fee, memo=order.message)
-    return [mover, transferred, collected] if fee else [mover, transferred]
-
-
-def balance_changed(
-    posted: store.Posted, tx_type: str, book: Book, *, fee: Minor = ZERO, memo: str | None = None
-) -> LedgerBalanceChanged:
-    """The event that moves the balances of one transaction."""
-    return LedgerBalanceChanged(
-        frame=book.frame,
-        tx_id=posted.tx_id,
-        tx_type=tx_type,
-        currency=book.currency,
-        entries=[
-            Entry(
-                account=did, bucket="liquid", delta=format_amount(delta), balance_after=format_amount(after)
-            )
-            for did, delta, after in posted.entries
-        ],
-        fee=format_amount(fee),
-        memo=memo,
-    )
-
-
-def _found(parties: dict[str, rules.Account], did: str) -> rules.Account:
-    if did not in parties:
-        raise AccountUnknown(context={"did": did})
-    return parties[did]
+    (result,) = await apply(tx, [orders.transfer(order)], book, policy, dry=True)
+    return Preview(result.fee, result.balance)

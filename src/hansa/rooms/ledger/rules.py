@@ -1,4 +1,4 @@
-"""The decisions of the book, without I/O.
+"""The decisions of the book that need no account, without I/O. Those on orders are the engine's (`sql/apply.sql`).
 
 The fee: 0.5 % of the amount, on top. An agent that turns its funds over more than once an hour pays more: with
 v = what it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import msgspec
-from msgspec.structs import replace
 
 from hansa.foundation.words.did import is_system_did
-from hansa.foundation.words.money import SUPPLY_MAX_UNITS, Minor, format_amount, share, units
+from hansa.foundation.words.money import SUPPLY_MAX_UNITS, Minor, format_amount, units
 
 from .errors import (
     AccountSuspended,
@@ -27,8 +26,6 @@ from .errors import (
 )
 
 REFERENCE_MAX_CHARACTERS = 128
-WINDOW_MINUTES = 60
-SENT_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -47,74 +44,12 @@ class FeePolicy:
 
 
 class Account(msgspec.Struct, frozen=True):
-    """A locked account. `pace` holds (minute, sent, largest balance before sending) for recent minutes."""
+    """A locked account."""
 
     id: int
     did: str
     is_active: bool
     liquid: Minor
-    pace: tuple[tuple[int, int, int], ...]
-    minute: int
-
-
-def fee_on(amount: Minor, payer: Account, policy: FeePolicy) -> Minor:
-    """The fee added on top of `amount`, rounded half to even to the smallest unit."""
-    sent, most_held = turnover(payer)
-    # Nearly every transfer stands here; exact fractions are for the few that pay more.
-    if sent <= most_held * policy.velocity_base.numerator // policy.velocity_base.denominator:
-        return share(amount, policy.rate_base)
-    return share(amount, fee_rate(velocity(payer), policy))
-
-
-def velocity(payer: Account) -> Fraction:
-    """How often the payer turned its funds over in the last hour."""
-    sent, most_held = turnover(payer)
-    return Fraction(sent, most_held) if most_held else Fraction(0)
-
-
-def turnover(payer: Account) -> tuple[int, int]:
-    """What the payer sent in the last hour, and the largest balance it held in it."""
-    recent = recent_pace(payer)
-    if not recent:
-        return 0, payer.liquid
-    return sum(sent for _, sent, _ in recent), max(payer.liquid, *(held for _, _, held in recent))
-
-
-def fee_rate(turnovers: Fraction, policy: FeePolicy) -> Fraction:
-    """The rate at a velocity: the base up to `velocity_base`, the maximum from `velocity_max` on."""
-    heat = (turnovers - policy.velocity_base) / (policy.velocity_max - policy.velocity_base)
-    return policy.rate_base + min(max(heat, Fraction(0)), Fraction(1)) * (policy.rate_max - policy.rate_base)
-
-
-def recent_pace(payer: Account) -> tuple[tuple[int, int, int], ...]:
-    """The minutes that still count."""
-    return tuple(entry for entry in payer.pace if entry[0] > payer.minute - WINDOW_MINUTES)
-
-
-def pace_after_sending(payer: Account, amount: Minor) -> tuple[tuple[int, int, int], ...]:
-    """The payer's pace once `amount` is sent; minutes that no longer count are dropped."""
-    past = recent_pace(payer)
-    minute, sent, held = past[-1] if past else (0, 0, 0)
-    # A large share of the supply that goes round and round passes 64 bits: the minute then gets another entry.
-    if minute == payer.minute and sent + amount <= SENT_MAX:
-        return (*past[:-1], (minute, sent + amount, max(held, payer.liquid)))
-    return (*past, (payer.minute, amount, payer.liquid))
-
-
-def fee_of_covered(payer: Account, payee: Account, amount: Minor, policy: FeePolicy) -> Minor:
-    """The decision on a transfer between two locked accounts: its fee, when both may take part and it is covered.
-
-    Raises: AccountSuspended, InsufficientBalance.
-    """
-    require_active([payer, payee])
-    fee = fee_on(amount, payer, policy)
-    require_covered(payer, amount + fee)
-    return fee
-
-
-def after_sending(payer: Account, amount: Minor, fee: Minor) -> Account:
-    """The payer once the transfer is done."""
-    return replace(payer, liquid=Minor(payer.liquid - amount - fee), pace=pace_after_sending(payer, amount))
 
 
 def require_ordinary_parties(payer: str, payee: str) -> None:
@@ -135,12 +70,6 @@ def require_active(parties: Sequence[Account]) -> None:
 def suspended(did: str) -> AccountSuspended:
     """The refusal that names which account is suspended."""
     return AccountSuspended(f"The account {did} is suspended.")
-
-
-def require_covered(payer: Account, required: int) -> None:
-    """Raises: InsufficientBalance with what is available and what is required."""
-    if payer.liquid < required:
-        raise uncovered(payer.liquid, required)
 
 
 def uncovered(liquid: int, required: int) -> InsufficientBalance:
@@ -175,9 +104,8 @@ def require_within_supply(supply: Minor, amount: Minor) -> None:
         )
 
 
-def require_in_treasury(treasury: Account, amount: Minor) -> None:
-    """Raises: TreasuryInsufficient."""
-    if treasury.liquid < amount:
-        raise TreasuryInsufficient(
-            f"The treasury holds {format_amount(treasury.liquid)} units: {format_amount(amount)} cannot be destroyed."
-        )
+def not_in_treasury(available: int, amount: int) -> TreasuryInsufficient:
+    """The refusal that says what the treasury holds."""
+    return TreasuryInsufficient(
+        f"The treasury holds {format_amount(available)} units: {format_amount(amount)} cannot be destroyed."
+    )

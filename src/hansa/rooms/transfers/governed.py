@@ -37,7 +37,7 @@ async def transfer_governed(
     clearance = await agents.clear_payment(tx, agent, asked.payment, settings)
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
-        await ledger.preview(tx, asked.order, ledger.FeePolicy())
+        await ledger.preview(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
         return await agents.ask_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
     receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
     if asked.request:

@@ -20,5 +20,6 @@ async def close_account(tx: Tx, did: str) -> None:
         context={
             "liquid_balance": format_amount(holds.liquid),
             "staked_balance": format_amount(holds.staked),
+            **({"escrow_balance": format_amount(holds.escrow)} if holds.escrow else {}),
         }
     )

@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.database import Tx
 
 _CLOSE = """
 UPDATE ledger_account SET status = 'suspended'
-WHERE did = $1 AND kind = 'agent' AND liquid = 0 AND staked = 0 RETURNING 1
+WHERE did = $1 AND kind = 'agent' AND liquid = 0 AND staked = 0 AND escrow = 0 RETURNING 1
 """
 
 

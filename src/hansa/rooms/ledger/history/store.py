@@ -43,8 +43,9 @@ WHERE a.did = $1 AND a.kind = 'agent'
 
 _BALANCES = """
 SELECT a.did, b.bucket, b.amount FROM ledger_account a
-CROSS JOIN LATERAL (VALUES ('liquid', a.liquid), ('staked', a.staked)) AS b (bucket, amount)
-WHERE b.amount > 0 ORDER BY a.did COLLATE "C", b.bucket COLLATE "C"
+CROSS JOIN LATERAL (VALUES ('liquid', a.liquid), ('staked', a.staked), ('escrow', a.escrow), ('transit', a.transit))
+  AS b (bucket, amount)
+WHERE b.amount <> 0 ORDER BY a.did COLLATE "C", b.bucket COLLATE "C"
 """
 
 

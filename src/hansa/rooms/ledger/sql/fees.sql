@@ -1,4 +1,4 @@
--- Amounts as text, and the fee above the base rate. `rules.py` decides the same for a single transfer: change both.
+-- Amounts as text, the fee above the base rate, and the parts of a fee that is held.
 
 -- Minor units as the decimal string that is used outside.
 CREATE OR REPLACE FUNCTION ledger_amount(minor bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -28,6 +28,21 @@ BEGIN
   fee := div(dividend, divisor);
   twice_the_rest := 2 * (dividend - fee * divisor);
   IF twice_the_rest > divisor OR twice_the_rest = divisor AND fee % 2 = 1 THEN
+    fee := fee + 1;
+  END IF;
+  RETURN fee;
+END $$;
+
+-- The part of a held fee that is taken once `captured` of the amount is captured: half to even, all of it at the end.
+-- The fee of one capture is the difference to the part before, so that the parts never exceed what is held.
+CREATE OR REPLACE FUNCTION ledger_held_fee(captured bigint, amount bigint, fee_held bigint) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  dividend numeric := captured::numeric * fee_held;
+  fee numeric := div(dividend, amount);
+  twice_the_rest numeric := 2 * (dividend - fee * amount);
+BEGIN
+  IF twice_the_rest > amount OR twice_the_rest = amount AND fee % 2 = 1 THEN
     fee := fee + 1;
   END IF;
   RETURN fee;

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 from hansa.foundation.events import RewardsDistributed
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import postings_total
 from hansa.foundation.words.money import ZERO, Minor, format_amount
 from hansa.rooms import journal
+from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.book import Book
-from hansa.rooms.ledger.posting import balance_changed
-from hansa.rooms.ledger.rules import Account
-from hansa.rooms.ledger.store import Posting, lock_accounts, post
+from hansa.rooms.ledger.engine import apply
 
 from . import rules, store
 from .buckets import lock_own
@@ -38,12 +36,20 @@ async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -
     due = await count_rewards(tx, account.id, await store.active_positions(tx, account.id))
     if due == 0:
         return Claim(None, ZERO, ZERO, account.liquid)
-    collector = (await lock_accounts(tx, [book.fee_collector]))[book.fee_collector]
-    paid = rules.payable(due, collector.liquid)
-    if paid == 0:
+    (result,) = await apply(tx, [orders.reward(book.fee_collector, agent, due)], book)
+    if result.tx_id is None:
         return Claim(None, ZERO, due, account.liquid)
-    left = await store.take_reward(tx, account.id, paid)
-    return await _pay(tx, account, collector, book, paid=paid, left=left)
+    assert result.credited is not None
+    left = await store.take_reward(tx, account.id, result.moved)
+    distributed = RewardsDistributed(
+        tx_id=result.tx_id,
+        from_=book.fee_collector,
+        to=agent,
+        amount=format_amount(result.moved),
+        currency=book.currency,
+    )
+    await journal.append(tx, distributed)
+    return Claim(result.tx_id, result.moved, left, result.credited)
 
 
 async def count_rewards(tx: Tx, account_id: int, positions: Sequence[rules.Position]) -> Minor:
@@ -54,29 +60,3 @@ async def count_rewards(tx: Tx, account_id: int, positions: Sequence[rules.Posit
     earned = {position: rules.reward_of(position) for position in positions}
     counted = [position for position, reward in earned.items() if reward]
     return await store.count_reward(tx, account_id, sum(earned.values()), counted)
-
-
-async def _pay(
-    tx: Tx, account: Account, collector: Account, book: Book, *, paid: Minor, left: Minor
-) -> Claim:
-    posted = await post(
-        tx,
-        Posting(
-            tx_type="reward",
-            payer_id=collector.id,
-            payee_id=account.id,
-            amount=paid,
-            movements=[(account.did, paid)],
-            own_movements=[(collector.did, -paid)],
-        ),
-    )
-    distributed = RewardsDistributed(
-        tx_id=posted.tx_id,
-        from_=collector.did,
-        to=account.did,
-        amount=format_amount(paid),
-        currency=book.currency,
-    )
-    await journal.append(tx, balance_changed(posted, "reward", book), distributed)
-    postings_total.labels("reward").inc()
-    return Claim(posted.tx_id, paid, left, posted.balance_after(account.did))

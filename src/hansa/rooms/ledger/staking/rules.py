@@ -14,7 +14,6 @@ from datetime import datetime
 
 from hansa.foundation.words.money import Minor, format_amount
 from hansa.rooms.ledger.errors import InsufficientBalance
-from hansa.rooms.ledger.rules import Account
 
 from .errors import (
     InsufficientUnlockedStake,
@@ -107,14 +106,13 @@ def require_minimum(amount: Minor, policy: StakingPolicy) -> None:
         raise StakeBelowMinimum(f"The smallest stake is {least}.", field="amount", context={"minimum": least})
 
 
-def require_covered(account: Account, amount: Minor) -> None:
-    """Raises: InsufficientBalance with what is available and what is required."""
-    if account.liquid < amount:
-        available, wanted = format_amount(account.liquid), format_amount(amount)
-        raise InsufficientBalance(
-            f"The balance does not cover the stake: {available} available, {wanted} required.",
-            context={"available": available, "required": wanted},
-        )
+def uncovered(available: int, required: int) -> InsufficientBalance:
+    """The refusal that says what is available and what is required."""
+    held, wanted = format_amount(available), format_amount(required)
+    return InsufficientBalance(
+        f"The balance does not cover the stake: {held} available, {wanted} required.",
+        context={"available": held, "required": wanted},
+    )
 
 
 def require_room(active_positions: int) -> None:
@@ -168,11 +166,6 @@ def reward_of(position: Position) -> Minor:
     """What the position earned and nobody counted yet, rounded down."""
     interest = position.remaining * yearly_percent(position.lock_period) * position.unrewarded_seconds
     return Minor(interest // (100 * YEAR_SECONDS))
-
-
-def payable(due: Minor, available: Minor) -> Minor:
-    """What a claim pays: never more than is there."""
-    return min(due, available)
 
 
 def _require_enough(unlocked: int, amount: Minor) -> None:

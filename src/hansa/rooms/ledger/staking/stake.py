@@ -5,14 +5,14 @@ from datetime import datetime
 
 from hansa.foundation.events import TokensStaked
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import ZERO, Minor, format_amount
+from hansa.foundation.words.money import Minor, format_amount
 from hansa.rooms import journal
+from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.book import Book
-from hansa.rooms.ledger.rules import pace_after_sending
-from hansa.rooms.ledger.store import keep_pace
+from hansa.rooms.ledger.engine import apply
 
 from . import rules, store
-from .buckets import lock_own, shift
+from .buckets import lock_own
 from .policy import StakingPolicy
 
 
@@ -45,16 +45,14 @@ async def stake(tx: Tx, order: StakeOrder, policy: StakingPolicy, book: Book) ->
     rules.require_open(policy)
     rules.require_minimum(order.amount, policy)
     account = await lock_own(tx, order.agent)
-    rules.require_covered(account, order.amount)
-    rules.require_room(await store.count_active(tx, account.id))
-    # The fee is measured against the largest balance of the hour, which a stake lowers as sending does.
-    await keep_pace(tx, account.id, pace_after_sending(account, ZERO))
     position = await store.open_position(tx, account.id, order.amount, order.lock_period)
-    written, mover = await shift(
-        tx, account, tx_type="stake", delta=order.amount, book=book, ref=position.position_id
-    )
+    moved = orders.stake(order.agent, order.amount, position.position_id)
+    (result,) = await apply(tx, [moved], book, uncovered=rules.uncovered)
+    rules.require_room(await store.count_active(tx, account.id) - 1)
+    assert result.tx_id is not None
+    assert result.credited is not None
     staked = TokensStaked(
-        tx_id=written.tx_id,
+        tx_id=result.tx_id,
         account=order.agent,
         position_id=position.position_id,
         amount=format_amount(order.amount),
@@ -62,5 +60,5 @@ async def stake(tx: Tx, order: StakeOrder, policy: StakingPolicy, book: Book) ->
         lock_period=order.lock_period,
         unlocks_at=position.unlocks_at.isoformat(),
     )
-    await journal.append(tx, mover, staked)
-    return StakeReceipt(written.tx_id, position, written.liquid, written.staked, written.recorded_at)
+    await journal.append(tx, staked)
+    return StakeReceipt(result.tx_id, position, result.balance, result.credited, result.recorded_at)

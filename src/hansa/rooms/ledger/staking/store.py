@@ -6,8 +6,6 @@ Locks of positions end by `statement_timestamp()`: read after the account's lock
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import Minor
@@ -39,21 +37,6 @@ UPDATE ledger_stake_position p SET remaining = p.remaining - d.amount,
 FROM unnest($2::bigint[], $3::bigint[]) AS d (id, amount)
 WHERE p.id = d.id AND p.account_id = $1 AND p.remaining >= d.amount AND p.unlocks_at <= statement_timestamp()
 RETURNING p.id
-"""
-
-# One transaction with both its postings: `delta` goes from liquid to staked, or back when it is negative.
-_SHIFT = """
-WITH moved AS (
-  UPDATE ledger_account SET liquid = liquid - $3, staked = staked + $3 WHERE id = $1 RETURNING id, liquid, staked
-), written AS (
-  INSERT INTO ledger_transaction (tx_type, payer_id, payee_id, amount, ref)
-  SELECT $2, id, id, abs($3), $4 FROM moved RETURNING id, recorded_at
-), posted AS (
-  INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
-  SELECT w.id, m.id, side.bucket, side.delta, side.balance_after FROM written w, moved m,
-    LATERAL (VALUES ('liquid', -$3, m.liquid), ('staked', $3, m.staked)) AS side (bucket, delta, balance_after)
-)
-SELECT w.id AS tx_id, w.recorded_at, m.liquid, m.staked FROM written w, moved m
 """
 
 _COUNT_REWARD = """
@@ -119,16 +102,6 @@ WHERE a.staked <> coalesce(p.remaining, 0) ORDER BY a.did
 """
 
 
-@dataclass(frozen=True)
-class Shift:
-    """A written stake or release; liquid and staked are the balances after it."""
-
-    tx_id: int
-    recorded_at: datetime
-    liquid: Minor
-    staked: Minor
-
-
 async def open_position(tx: Tx, account_id: int, amount: Minor, lock_period: int) -> Position:
     """Write a position of a locked account."""
     row = await tx.fetchrow(_OPEN, account_id, amount, lock_period)
@@ -169,13 +142,6 @@ async def draw(tx: Tx, account_id: int, draws: Sequence[Draw]) -> None:
     ids, amounts = [one.position.id for one in draws], [one.amount for one in draws]
     drawn = await tx.fetch(_DRAW, account_id, ids, amounts)
     assert len(drawn) == len(draws), "a position changed although its account is locked"
-
-
-async def shift(tx: Tx, account_id: int, *, tx_type: str, delta: int, ref: str | None) -> Shift:
-    """Move `delta` of a locked account from liquid to staked, or back when it is negative."""
-    row = await tx.fetchrow(_SHIFT, account_id, tx_type, delta, ref)
-    assert row is not None
-    return Shift(**row)
 
 
 async def count_reward(tx: Tx, account_id: int, earned: int, counted: Sequence[Position]) -> Minor:

@@ -7,10 +7,12 @@ from hansa.foundation.events import PositionDrawn, TokensUnstaked
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.words.money import Minor, format_amount
 from hansa.rooms import journal
+from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.engine import apply
 
 from . import rules, store
-from .buckets import lock_own, shift
+from .buckets import lock_own
 from .rewards import count_rewards
 
 
@@ -45,17 +47,19 @@ async def unstake(tx: Tx, order: UnstakeOrder, book: Book) -> UnstakeReceipt:
     await count_rewards(tx, account.id, [one.position for one in draws])
     await store.draw(tx, account.id, draws)
     only = draws[0].position.position_id if len(draws) == 1 else None
-    written, mover = await shift(tx, account, tx_type="unstake", delta=-order.amount, book=book, ref=only)
+    (result,) = await apply(tx, [orders.unstake(order.agent, order.amount, only)], book)
+    assert result.tx_id is not None
+    assert result.credited is not None
     unstaked = TokensUnstaked(
-        tx_id=written.tx_id,
+        tx_id=result.tx_id,
         account=order.agent,
         amount=format_amount(order.amount),
         currency=book.currency,
         positions=[PositionDrawn(one.position.position_id, format_amount(one.amount)) for one in draws],
     )
-    await journal.append(tx, mover, unstaked)
+    await journal.append(tx, unstaked)
     return UnstakeReceipt(
-        written.tx_id, order.amount, draws, written.liquid, written.staked, written.recorded_at
+        result.tx_id, order.amount, draws, result.credited, result.balance, result.recorded_at
     )
 
 

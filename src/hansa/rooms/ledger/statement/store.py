@@ -7,8 +7,10 @@ from .records import Line, Wanted
 
 _MATCHING = """
 FROM ledger_account own
-JOIN ledger_posting p ON p.account_id = own.id AND p.bucket = 'liquid'
+JOIN ledger_posting p ON p.account_id = own.id
 JOIN ledger_transaction t ON t.id = p.tx_id
+  -- One line for each transaction: its liquid side, or of a capture that of escrow.
+  AND p.bucket = CASE WHEN t.tx_type = 'capture' AND t.payer_id = own.id THEN 'escrow' ELSE 'liquid' END
 LEFT JOIN ledger_account other
   ON other.id = CASE WHEN t.payer_id = own.id THEN t.payee_id ELSE t.payer_id END AND other.id <> own.id
 WHERE own.did = $1
@@ -22,10 +24,13 @@ WHERE own.did = $1
 _LINES = f"""
 SELECT t.id AS tx_id, t.tx_type, CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END AS direction,
   other.did AS counterparty, t.amount, CASE WHEN t.payer_id = own.id THEN t.fee ELSE 0 END AS fee,
-  p.balance_after, t.message, t.recorded_at
+  CASE p.bucket WHEN 'liquid' THEN p.balance_after ELSE coalesce((
+    SELECT l.balance_after FROM ledger_posting l
+    WHERE l.account_id = own.id AND l.tx_id <= p.tx_id AND l.bucket = 'liquid' ORDER BY l.tx_id DESC LIMIT 1), 0)
+  END AS balance_after, t.message, t.recorded_at
 {_MATCHING} AND ($7::bigint IS NULL OR p.tx_id < $7)
 ORDER BY p.tx_id DESC LIMIT $8 OFFSET $9
-"""
+"""  # noqa: S608
 
 _COUNT = f"SELECT count(*) {_MATCHING}"
 

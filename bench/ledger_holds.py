@@ -1,0 +1,97 @@
+"""ledger/holds: holds, captures and releases of 64 callers in one process, against pgbench TPC-B-like in the same run."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from bench.figures import Figures, percentile
+from bench.ground import Pgbench, bench_runtime, seed_agents, temporary_directory, use_log, wal_bytes
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.words.money import UNIT, Minor
+from hansa.rooms import ledger
+from hansa.rooms.ledger import orders
+
+CALLERS = 64
+SECONDS, SECONDS_IN_FULL = 4, 30
+ROUNDS = 3
+AMOUNT = Minor(UNIT // 100)
+
+Kind = Callable[[], Awaitable[None]]
+
+
+async def run(*, full: bool) -> Figures:
+    figures = Figures()
+    async with temporary_directory() as directory, bench_runtime(directory) as runtime:
+        dids = await seed_agents(runtime, 10_000)
+        baseline = Pgbench(runtime.database.dsn)
+        await baseline.prepare()
+        await use_log(runtime)
+        seconds = SECONDS_IN_FULL if full else SECONDS
+        measured: dict[str, list[float]] = {"hold": [], "capture": [], "release": []}
+        latencies: dict[str, list[float]] = {kind: [] for kind in measured}
+        logged: dict[str, list[float]] = {kind: [] for kind in measured}
+        theirs = []
+        for _ in range(ROUNDS):
+            for kind, work in _kinds(runtime, dids).items():
+                before = await wal_bytes(runtime)
+                done, took = await _storm(work, seconds)
+                logged[kind].append((await wal_bytes(runtime) - before) / done)
+                measured[kind].append(done / seconds)
+                latencies[kind].append(percentile(took, 0.99) * 1000)
+            theirs.append(await baseline.per_second(seconds))
+        base = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
+        for kind, rates in measured.items():
+            ours = figures.add(f"{kind}s, {CALLERS} callers", "/s", rates)
+            figures.add(f"p99 of {kind}s", "ms", latencies[kind])
+            figures.add(f"WAL of a {kind}", "bytes", logged[kind])
+            figures.notes.append(f"{kind}s: {ours / base:.2f} x pgbench")
+        figures.books_are_sound &= await _is_sound(runtime)
+    return figures
+
+
+def _kinds(runtime: Runtime, dids: list[str]) -> dict[str, Kind]:
+    """What one call of each kind does. Captures and releases take the holds that the calls before them opened."""
+    group = ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings), ledger.FeePolicy())
+    opened: list[int] = []
+
+    async def hold() -> None:
+        payer, payee = random.sample(dids, 2)
+        order = orders.hold(payer, AMOUNT, ledger.NewHold("bench", payer[-36:], payee))
+        opened.append(int((await group.submit([order], None, lambda made: str(made[0].hold_id))).answer))
+
+    async def end(order: Callable[[int], ledger.Order]) -> None:
+        if not opened:
+            await hold()
+        await group.submit([order(opened.pop())], None, lambda made: str(made[0].tx_id))
+
+    return {
+        "hold": hold,
+        "capture": partial(end, lambda hold_id: orders.capture(hold_id, AMOUNT, final=True)),
+        "release": partial(end, orders.release),
+    }
+
+
+async def _storm(work: Kind, seconds: float) -> tuple[int, list[float]]:
+    took: list[float] = []
+    end = time.perf_counter() + seconds
+
+    async def call() -> None:
+        while (started := time.perf_counter()) < end:
+            await work()
+            took.append(time.perf_counter() - started)
+
+    await asyncio.gather(*(call() for _ in range(CALLERS)))
+    return len(took), sorted(took)
+
+
+async def _is_sound(runtime: Runtime) -> bool:
+    gaps = await runtime.database.read(ledger.escrow_gaps)
+    summed = await runtime.database.read(
+        lambda tx: tx.fetchval(
+            "SELECT sum(delta) FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id"
+            " WHERE t.tx_type IN ('hold', 'capture', 'release')"
+        )
+    )
+    return not gaps and not summed

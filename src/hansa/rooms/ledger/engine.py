@@ -1,0 +1,134 @@
+"""The way into the book from Python: orders in, results or refusals out. The database decides (`sql/apply.sql`)."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
+from hansa.foundation.plumbing.metrics import postings_total
+from hansa.foundation.words.errors import Refused
+from hansa.foundation.words.money import Minor, format_amount
+from hansa.rooms import journal
+
+from . import rules, store
+from .book import Book
+from .errors import (
+    AccountUnknown,
+    HoldEnded,
+    HoldExceeded,
+    HoldExpired,
+    HoldNotDue,
+    HoldUnknown,
+    SelfTransfer,
+    TransitLimitReached,
+)
+from .orders import Order
+
+UNDECIDED = "UE001"
+NOT_REFUSED = ("posted", "nothing")
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What was written of an order, amounts in minor units. Without a transaction there was nothing to move.
+
+    `balance` is what the debited bucket holds afterwards (of a hold that ends, the payer's liquid balance), `credited`
+    what the credited one holds; of units that are issued both are the latter.
+    """
+
+    tx_id: int | None
+    moved: Minor
+    fee: Minor
+    balance: Minor
+    credited: Minor | None
+    hold_id: int | None
+    recorded_at: datetime
+
+
+async def apply(
+    tx: Tx,
+    orders: Sequence[Order],
+    book: Book,
+    policy: rules.FeePolicy | None = None,
+    *,
+    dry: bool = False,
+    uncovered: Callable[[int, int], Refused] = rules.uncovered,
+) -> list[Result]:
+    """Carry out the orders, all of them, as the last money statement of a use case that holds its own rows locked.
+
+    With `dry` nothing is locked or written. `uncovered` makes the refusal of what is available and what is required.
+
+    Raises: the refusal of the first order that cannot be carried out; the transaction is then to be rolled back.
+    """
+    lines = [msgspec.json.encode(order) for order in orders]
+    rows = await decide(tx, lines, book, policy or rules.FeePolicy(), dry=dry)
+    for order, row in zip(orders, rows, strict=True):
+        if row["outcome"] not in (*NOT_REFUSED, "undone"):
+            raise refusal_of(order, row, uncovered)
+    return [_result(order, row, counted=not dry) for order, row in zip(orders, rows, strict=True)]
+
+
+async def decide(
+    tx: Tx, lines: Sequence[bytes], book: Book, policy: rules.FeePolicy, *, dry: bool = False
+) -> list[asyncpg.Record]:
+    """Decide and write encoded orders in one statement; a row for each, in order. Raises: EmissionUndecided."""
+    try:
+        return await store.apply(tx, book, policy, lines, dry=dry)
+    except asyncpg.PostgresError as trouble:
+        if trouble.sqlstate != UNDECIDED:
+            raise
+        undecided = str(trouble.detail).split(",")
+        raise journal.EmissionUndecided(
+            f"No emission policy says whether {', '.join(undecided)} may be recorded.",
+            context={"event_types": undecided},
+        ) from None
+
+
+def refusal_of(
+    order: Order, row: asyncpg.Record, uncovered: Callable[[int, int], Refused] = rules.uncovered
+) -> Refused:
+    """Why an order was refused."""
+    match row["outcome"]:
+        case "uncovered":
+            return uncovered(row["balance"], order.amount + row["fee"])
+        case "hold_exceeded":
+            left = format_amount(row["balance"])
+            return HoldExceeded(
+                f"{format_amount(order.amount)} is more than the {left} that the hold still has.",
+                context={"available": left},
+            )
+        case outcome:
+            return _REFUSALS[outcome](order)
+
+
+_REFUSALS: dict[str, Callable[[Order], Refused]] = {
+    "debit_unknown": lambda order: AccountUnknown(context={"did": order.debit}),
+    "credit_unknown": lambda order: AccountUnknown(context={"did": order.credit}),
+    "payee_unknown": lambda order: AccountUnknown(context={"did": order.more.hold.payee}),  # type: ignore[union-attr]
+    "same_party": lambda _: SelfTransfer(),
+    "debit_suspended": lambda order: rules.suspended(order.debit or ""),
+    "credit_suspended": lambda order: rules.suspended(order.credit or ""),
+    "key_reused": lambda _: KeyReused(),
+    "key_in_progress": lambda _: KeyInProgress(),
+    "hold_unknown": lambda _: HoldUnknown(),
+    "hold_ended": lambda _: HoldEnded(),
+    "hold_expired": lambda _: HoldExpired(),
+    "hold_not_due": lambda _: HoldNotDue(),
+    "beyond_limit": lambda _: TransitLimitReached(),
+}
+
+
+def _result(order: Order, row: asyncpg.Record, *, counted: bool) -> Result:
+    if counted and row["tx_id"] is not None:
+        postings_total.labels(order.more.tx_type if order.more else "transfer").inc()
+    return Result(
+        row["tx_id"],
+        Minor(row["moved"] or 0),
+        Minor(row["fee"] or 0),
+        Minor(row["balance"] or 0),
+        row["credited"],
+        row["hold_id"],
+        row["recorded_at"],
+    )

@@ -1,0 +1,116 @@
+"""The SQL of holds beside the engine's. No statement here moves a unit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.money import Minor
+
+_HOLDS = """
+SELECT h.id, h.owner_kind, h.owner_id, payer.did AS payer, payee.did AS payee, h.amount, h.fee_held, h.captured,
+  h.fee_captured, h.remaining, h.opened_at, h.expires_at, h.frozen_at, h.ended_at, h.ending
+FROM ledger_hold h JOIN ledger_account payer ON payer.id = h.payer_id
+LEFT JOIN ledger_account payee ON payee.id = h.payee_id
+"""
+
+# One that has expired is left to be freed.
+_OPEN = "id = $1 AND remaining > 0 AND (frozen_at IS NOT NULL OR expires_at > clock_timestamp()) IS NOT FALSE"
+
+_EXTEND = f"UPDATE ledger_hold SET expires_at = $2 WHERE {_OPEN} RETURNING 1"  # noqa: S608
+
+_FREEZE = f"""
+UPDATE ledger_hold SET freezes = jsonb_build_object($2::text, clock_timestamp()) || freezes,
+  frozen_at = coalesce(frozen_at, clock_timestamp())
+WHERE {_OPEN} RETURNING 1
+"""  # noqa: S608
+
+_THAW = """
+UPDATE ledger_hold SET freezes = freezes - $2::text,
+  frozen_at = CASE WHEN freezes - $2::text <> '{}' THEN frozen_at END,
+  expires_at = expires_at + CASE WHEN freezes - $2::text = '{}' THEN
+    coalesce(clock_timestamp() - frozen_at, '0') ELSE '0' END
+WHERE id = $1 AND remaining > 0 RETURNING 1
+"""
+
+_OVERDUE = """
+SELECT id FROM ledger_hold
+WHERE remaining > 0 AND frozen_at IS NULL AND expires_at <= clock_timestamp() - make_interval(secs => $1)
+ORDER BY expires_at LIMIT $2
+"""
+
+_GAPS = """
+SELECT a.did, a.escrow, coalesce(h.remaining, 0)::bigint AS in_holds FROM ledger_account a LEFT JOIN (
+  SELECT payer_id, sum(remaining) AS remaining FROM ledger_hold WHERE remaining > 0 GROUP BY payer_id
+) h ON h.payer_id = a.id
+WHERE a.escrow <> coalesce(h.remaining, 0) ORDER BY a.did
+"""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """One hold, amounts in minor units. `remaining` includes the fee; 0 when it has ended."""
+
+    id: int
+    owner_kind: str
+    owner_id: str
+    payer: str
+    payee: str | None
+    amount: Minor
+    fee_held: Minor
+    captured: Minor
+    fee_captured: Minor
+    remaining: Minor
+    opened_at: datetime
+    expires_at: datetime | None
+    frozen_at: datetime | None
+    ended_at: datetime | None
+    ending: str | None
+
+
+@dataclass(frozen=True)
+class EscrowGap:
+    """An account whose escrow is not what its open holds hold; in minor units."""
+
+    did: str
+    escrow: Minor
+    in_holds: Minor
+
+
+async def find(tx: Tx, hold_id: int) -> Hold | None:
+    """One hold, ended or not."""
+    row = await tx.fetchrow(f"{_HOLDS} WHERE h.id = $1", hold_id)
+    return Hold(**row) if row else None
+
+
+async def of_owner(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
+    """The holds of one owner reference, oldest first."""
+    rows = await tx.fetch(
+        f"{_HOLDS} WHERE h.owner_kind = $1 AND h.owner_id = $2 ORDER BY h.id", owner_kind, owner_id
+    )
+    return [Hold(**row) for row in rows]
+
+
+async def extend(tx: Tx, hold_id: int, expires_at: datetime | None) -> bool:
+    """Whether an open hold that has not expired got another expiry."""
+    return await tx.fetchval(_EXTEND, hold_id, expires_at) is not None
+
+
+async def freeze(tx: Tx, hold_id: int, reason: str) -> bool:
+    """Whether an open hold that has not expired is frozen for this reason."""
+    return await tx.fetchval(_FREEZE, hold_id, reason) is not None
+
+
+async def thaw(tx: Tx, hold_id: int, reason: str) -> bool:
+    """Whether an open hold is not frozen for this reason any more."""
+    return await tx.fetchval(_THAW, hold_id, reason) is not None
+
+
+async def overdue(tx: Tx, grace_seconds: int, limit: int) -> list[int]:
+    """Open holds that expired so long ago, the oldest expiry first."""
+    return [row["id"] for row in await tx.fetch(_OVERDUE, float(grace_seconds), limit)]
+
+
+async def escrow_gaps(tx: Tx) -> list[EscrowGap]:
+    """Accounts whose escrow is not what their open holds hold; none, unless somebody tampered."""
+    return [EscrowGap(**row) for row in await tx.fetch(_GAPS)]

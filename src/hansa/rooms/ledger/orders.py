@@ -1,0 +1,167 @@
+"""Orders to the book: what each verb moves, in the form that the engine reads (`sql/apply.sql`, which decides them).
+
+Amounts are minor units, greater than zero; parties are DIDs. Buckets: 1 liquid, 2 staked, 3 escrow, 4 transit.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from hansa.foundation.words.money import Minor
+
+LIQUID, STAKED, ESCROW, TRANSIT = 1, 2, 3, 4
+DEBIT, CREDIT, NOBODY = 1, 2, 0
+
+
+class NewHold(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A hold to be opened for an owner's act; without `expires_at` it has no end of its own."""
+
+    owner_kind: str
+    owner_id: str
+    payee: str | None = None
+    expires_at: datetime | None = None
+
+
+class Capture(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of a hold to be paid; `final` frees the rest."""
+
+    id: int
+    final: bool = False
+
+
+class Release(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What remains of a hold to be freed; with `due` only when it has expired and is not frozen."""
+
+    id: int
+    due: bool = False
+
+
+class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "from"}):
+    """In what an order differs from a transfer between two liquid balances; the members are those of the engine."""
+
+    tx_type: str = "transfer"
+    from_: int = LIQUID
+    to: int = LIQUID
+    fee: str = "none"
+    fixed_fee: int | None = None
+    active: int = DEBIT | CREDIT
+    paced: str | None = None
+    at_most: bool = False
+    typed: bool = False
+    ref: str | None = None
+    memo: str | None = None
+    group: int | None = None
+    counterparty_frame: str | None = None
+    hold: NewHold | None = None
+    capture: Capture | None = None
+    release: Release | None = None
+
+
+class Order(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One order. `scope` and `digest`, both in hex, are its ledger key; `barred` refuses it unless the key was used."""
+
+    debit: str | None
+    credit: str | None
+    amount: int
+    message: str | None = None
+    more: Terms | None = None
+    scope: str | None = None
+    digest: str | None = None
+    barred: bool = False
+
+    def in_group(self, number: int) -> "Order":
+        """The same order as one of a group, of which all are done or none."""
+        terms = self.more or Terms(fee="on_top", paced="sent", typed=True)
+        return msgspec.structs.replace(self, more=msgspec.structs.replace(terms, group=number))
+
+
+class TransferOrder(msgspec.Struct, frozen=True):
+    """What a payer asks for; `amount` in minor units, greater than zero."""
+
+    payer: str
+    payee: str
+    amount: Minor
+    message: str | None = None
+
+
+def transfer(order: TransferOrder) -> Order:
+    """Both liquid; the fee on top goes to the fee collector."""
+    return Order(order.payer, order.payee, order.amount, order.message)
+
+
+def issue(treasury: str, amount: Minor, ref: str) -> Order:
+    """Units come into being in the treasury."""
+    return Order(None, treasury, amount, more=Terms(tx_type="issue", active=NOBODY, ref=ref))
+
+
+def destroy(treasury: str, amount: Minor, ref: str) -> Order:
+    """Units of the treasury cease to be."""
+    return Order(treasury, None, amount, more=Terms(tx_type="destroy", active=NOBODY, ref=ref))
+
+
+def grant(treasury: str, payee: str, amount: Minor, ref: str) -> Order:
+    """Without a fee, whatever the status of the payee."""
+    terms = Terms(tx_type="grant", active=NOBODY, typed=True, ref=ref, memo=ref)
+    return Order(treasury, payee, amount, more=terms)
+
+
+def stake(agent: str, amount: Minor, position: str) -> Order:
+    """Liquid to staked. The fee is measured against the largest balance of the hour, which a stake lowers."""
+    terms = Terms(tx_type="stake", to=STAKED, active=DEBIT, paced="held", ref=position, memo=position)
+    return Order(agent, agent, amount, more=terms)
+
+
+def unstake(agent: str, amount: Minor, position: str | None) -> Order:
+    """Staked to liquid."""
+    terms = Terms(tx_type="unstake", from_=STAKED, active=DEBIT, ref=position, memo=position)
+    return Order(agent, agent, amount, more=terms)
+
+
+def reward(collector: str, agent: str, due: Minor) -> Order:
+    """As much of what is due as the fee collector covers."""
+    return Order(collector, agent, due, more=Terms(tx_type="reward", active=CREDIT, at_most=True))
+
+
+def hold(payer: str, amount: Minor, held_for: NewHold, *, fee: Minor | None = None) -> Order:
+    """Liquid to the payer's own escrow, with the fee of a transfer as of now, or with this one."""
+    terms = Terms(
+        tx_type="hold", to=ESCROW, fee="held", fixed_fee=fee, active=DEBIT, paced="sent", hold=held_for
+    )
+    return Order(payer, payer, amount, more=terms)
+
+
+def capture(
+    hold_id: int, amount: Minor, *, payee: str | None = None, final: bool = False, message: str | None = None
+) -> Order:
+    """From a hold to its payee, or to another one, with its part of the held fee. A suspended payer still pays."""
+    terms = Terms(tx_type="capture", active=CREDIT, typed=True, capture=Capture(hold_id, final))
+    return Order(None, payee, amount, message, more=terms)
+
+
+def release(hold_id: int) -> Order:
+    """What remains of a hold, back to its payer's liquid balance."""
+    return Order(None, None, 1, more=Terms(tx_type="release", active=NOBODY, release=Release(hold_id)))
+
+
+def expire(hold_id: int) -> Order:
+    """As `release`, once the hold has expired."""
+    terms = Terms(tx_type="expire", active=NOBODY, release=Release(hold_id, due=True))
+    return Order(None, None, 1, more=terms)
+
+
+def leave(payer: str, transit: str, amount: Minor, frame: str, *, message: str | None = None) -> Order:
+    """Liquid to transit: units leave for another registry, the fee of a transfer on top."""
+    terms = Terms(
+        tx_type="out", to=TRANSIT, fee="on_top", active=DEBIT, paced="sent", counterparty_frame=frame
+    )
+    return Order(payer, transit, amount, message, more=terms)
+
+
+def enter(
+    transit: str, payee: str, amount: Minor, frame: str, *, fee: Minor, message: str | None = None
+) -> Order:
+    """Transit to liquid: units come from another registry, `fee` inside the amount. A suspended payee is credited."""
+    terms = Terms(
+        tx_type="in", from_=TRANSIT, fee="inside", fixed_fee=fee, active=NOBODY, counterparty_frame=frame
+    )
+    return Order(transit, payee, amount, message, more=terms)

@@ -1,0 +1,513 @@
+-- The one place where orders to the book are decided and written.
+-- after: ledger/fees.sql
+-- after: plumbing/remembered_answers.sql
+-- after: journal/appending.sql
+
+-- Decide and write orders in their order, each seeing the effect of the earlier ones; one row for each, in order.
+--
+-- An order: {debit, credit, amount, message, scope, digest, barred, more}. It moves `amount` from the liquid balance of
+-- `debit` to that of `credit`, both of which must be active, with the fee of a transfer on top; `debit` is null where
+-- units are issued, `credit` where they are destroyed. `scope` and `digest` are the ledger key, in hex, or null without
+-- one; a barred order is refused unless its key was used before. `more` is null for a transfer; its members, all optional:
+--   tx_type  what the transaction is called; default transfer
+--   from, to  buckets: 1 liquid, 2 staked, 3 escrow, 4 transit; default 1
+--   fee  none, on_top, held (computed as on_top, kept in escrow with the amount), inside (of the amount); default none
+--   fixed_fee  the fee instead of the computed one; of `inside` always given
+--   active  which parties must be active: 1 debit, 2 credit; default both
+--   paced  whether the velocity counts the amount (`sent`) or only the balance before (`held`); default neither
+--   at_most  move as much as there is, up to the amount; without a fee
+--   ref, memo  reference of the transaction; what its events say instead of a message
+--   group  orders with the same number stand side by side: all of them are done, or none; the first has their key
+--   typed  whether TokensTransferred is recorded
+--   counterparty_frame  the other registry
+--   hold  {owner_kind, owner_id, payee, expires_at}: open a hold of `debit`, for `payee` unless its capture names one
+--   capture  {id, final}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the rest
+--   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
+-- Where a hold is named, its payer is debited, and without `credit` its payee is credited.
+--
+-- Outcomes: posted, replayed (with the kept answer), uncovered (with the fee and the balance of the debited bucket),
+-- barred, debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
+-- key_reused, hold_unknown, hold_ended, hold_exceeded (with what may still be captured), hold_not_due, hold_expired,
+-- beyond_limit (of transit), nothing (at_most found nothing to move), undone (another order of its group was refused).
+CREATE OR REPLACE FUNCTION ledger_apply(frame text, currency text, collector text, policy bigint[], orders json,
+  window_hours int, dry boolean)
+RETURNS TABLE (outcome text, tx_id bigint, moved bigint, fee bigint, balance bigint, credited bigint, hold_id bigint,
+  answer text, recorded_at timestamptz)
+-- Planned once, and right for a table of any size: every table is reached by its keys.
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_material = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+  bucket_names CONSTANT text[] := '{liquid,staked,escrow,transit}';
+  this_minute int := (extract(epoch FROM now()) / 60)::int;
+  size int;
+  -- The orders as they were given.
+  debits text[]; credits text[]; amounts bigint[]; messages text[]; scopes bytea[]; digests bytea[]; barred boolean[];
+  more jsonb[];
+  -- What is known of their keys before anything is decided.
+  held boolean[]; kept_digests bytea[]; kept_answers text[]; known text[];
+  -- What becomes of them.
+  outcomes text[]; moved_amounts bigint[]; fees bigint[]; balances bigint[];
+  credited_balances bigint[]; tx_ids bigint[]; opened bigint[];
+  lost_groups int[] := '{}'; lost_at int[] := '{}'; lost_outcomes text[] := '{}'; lost_fees bigint[] := '{}';
+  lost_balances bigint[] := '{}';
+  -- The holds that are named, by their place in id order.
+  named_holds bigint[]; hold_ids bigint[]; hold_place jsonb; hold_payers text[]; hold_payees text[];
+  hold_amounts bigint[]; hold_fees bigint[]; hold_captured bigint[]; hold_fee_captured bigint[]; hold_left bigint[];
+  hold_is_due boolean[]; hold_endings text[]; hold_is_touched boolean[];
+  -- The locked accounts, agents before the registry's own, each kind in id order; four balances for each, by bucket. A
+  -- payer's pace: what it sent in the minutes before this one.
+  parties text[]; payers text[]; paying jsonb; account_ids bigint[]; account_dids text[]; place_of jsonb; active boolean[];
+  funds bigint[]; floors bigint[]; ceilings bigint[]; past text[]; past_sent numeric[]; past_held bigint[];
+  now_sent bigint[]; now_held bigint[]; is_changed boolean[]; is_paced boolean[];
+  -- What is written, in order: transactions, and their postings by the number of the transaction. A collector that is
+  -- none of the parties stands last; its balance is known when its row is locked, after everybody else's.
+  done int[]; first_posting int[]; debit_places int[]; credit_places int[];
+  posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
+  collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
+  opened_orders int[]; given_holds bigint[];
+  -- Of the order at hand.
+  own jsonb; refusal text; amount bigint; price bigint; rest bigint; left_over bigint; sent numeric; most_held bigint;
+  p int; q int; h int; k int; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
+  named jsonb; recorded bigint; expected bigint; undecided text[];
+BEGIN
+  SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
+    array_agg(decode(o.scope, 'hex')), array_agg(decode(o.digest, 'hex')), array_agg(o.barred), array_agg(o.more)
+  INTO debits, credits, amounts, messages, scopes, digests, barred, more
+  FROM json_to_recordset(orders) AS o (debit text, credit text, amount bigint, message text, scope text, digest text,
+    barred boolean, more jsonb);
+  size := cardinality(amounts);
+  SELECT r.held, r.body_digests, r.answers INTO held, kept_digests, kept_answers
+  FROM plumbing_recall(scopes, window_hours) r;
+  known := array_fill(NULL::text, ARRAY[size]);
+  named_holds := '{}';
+  FOR i IN 1 .. size LOOP
+    own := more[i];
+    IF NOT held[i] THEN
+      known[i] := 'key_in_progress';
+    ELSIF kept_digests[i] IS NOT NULL THEN
+      known[i] := CASE WHEN kept_digests[i] = digests[i] THEN 'replayed' ELSE 'key_reused' END;
+    ELSIF barred[i] THEN
+      known[i] := 'barred';
+    ELSIF own IS NOT NULL AND i > 1 AND own -> 'group' = more[i - 1] -> 'group' AND known[i - 1] IS NOT NULL THEN
+      -- The first of a group speaks for all of it.
+      known[i] := 'undone';
+    ELSIF own ?| '{capture,release}' THEN
+      named_holds := named_holds || (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint;
+    END IF;
+  END LOOP;
+
+  IF named_holds <> '{}' AND NOT dry THEN
+    PERFORM FROM ledger_hold l WHERE l.id = ANY (named_holds) ORDER BY l.id FOR NO KEY UPDATE;
+  END IF;
+  -- A statement of its own after the locks: it must see what a rival committed.
+  SELECT array_agg(l.id ORDER BY l.id), jsonb_object_agg(l.id, l.place), array_agg(payer.did ORDER BY l.id),
+    array_agg(payee.did ORDER BY l.id), array_agg(l.amount ORDER BY l.id), array_agg(l.fee_held ORDER BY l.id)
+  INTO hold_ids, hold_place, hold_payers, hold_payees, hold_amounts, hold_fees
+  FROM (SELECT o.*, row_number() OVER (ORDER BY o.id) AS place FROM ledger_hold o WHERE o.id = ANY (named_holds)) l
+  JOIN ledger_account payer ON payer.id = l.payer_id LEFT JOIN ledger_account payee ON payee.id = l.payee_id;
+
+  parties := '{}';
+  payers := '{}';
+  FOR i IN 1 .. size LOOP
+    CONTINUE WHEN known[i] IS NOT NULL;
+    own := more[i];
+    IF own ?| '{capture,release}' THEN
+      h := (hold_place ->> (coalesce(own -> 'capture', own -> 'release') ->> 'id'))::int;
+      debits[i] := hold_payers[h];
+      IF own ? 'capture' THEN
+        credits[i] := coalesce(credits[i], hold_payees[h]);
+      ELSE
+        credits[i] := debits[i];
+      END IF;
+    END IF;
+    parties := parties || debits[i] || credits[i];
+    IF own IS NULL OR own ?| '{fee,paced}' THEN
+      payers := payers || debits[i];
+    END IF;
+  END LOOP;
+  paying := (SELECT jsonb_object_agg(payer, true) FROM unnest(payers) payer);
+  IF NOT dry THEN
+    PERFORM FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
+    ORDER BY a.kind = 'system', a.id FOR NO KEY UPDATE;
+  END IF;
+
+  <<walk>>
+  LOOP
+    -- Holds and accounts as they are now; once more for each group that is lost, as if it had not been ordered.
+    SELECT array_agg(l.captured ORDER BY l.id), array_agg(l.fee_captured ORDER BY l.id),
+      array_agg(l.remaining ORDER BY l.id),
+      array_agg((l.frozen_at IS NULL AND l.expires_at <= clock_timestamp()) IS TRUE ORDER BY l.id)
+    INTO hold_captured, hold_fee_captured, hold_left, hold_is_due
+    FROM ledger_hold l WHERE l.id = ANY (hold_ids);
+    hold_endings := array_fill(NULL::text, ARRAY[coalesce(cardinality(hold_ids), 0)]);
+    hold_is_touched := array_fill(false, ARRAY[coalesce(cardinality(hold_ids), 0)]);
+    WITH paced AS (
+      SELECT a.*, cardinality(a.pace) AS size,
+        CASE WHEN cardinality(a.pace) > 0 AND a.pace[cardinality(a.pace) - 2] = this_minute THEN 3 ELSE 0 END AS of_now,
+        row_number() OVER (ORDER BY a.kind = 'system', a.id) AS place
+      FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
+    )
+    SELECT array_agg(l.id), array_agg(l.did), jsonb_object_agg(l.did, l.place), array_agg(l.status = 'active'),
+      array_agg(ARRAY[l.liquid, l.staked, l.escrow, l.transit]), array_agg(l.transit_floor),
+      array_agg(l.transit_ceiling), array_agg(before.past), array_agg(coalesce(before.sent, 0)),
+      array_agg(coalesce(before.held, 0)),
+      array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size - 1] ELSE 0 END),
+      array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size] ELSE 0 END)
+    INTO account_ids, account_dids, place_of, active, funds, floors, ceilings, past, past_sent, past_held, now_sent,
+      now_held
+    FROM (SELECT * FROM paced ORDER BY place) l
+    LEFT JOIN LATERAL (
+      SELECT sum(l.pace[n + 1]::numeric) AS sent, max(l.pace[n + 2]) AS held,
+        array_to_string(l.pace[min(n) : l.size - l.of_now], ',') || ',' AS past
+      FROM generate_series(1, l.size - l.of_now, 3) n WHERE l.pace[n] > this_minute - 60
+    ) before ON paying ? l.did;
+    is_changed := array_fill(false, ARRAY[coalesce(cardinality(account_ids), 0)]);
+    is_paced := is_changed;
+    collector_place := (place_of ->> collector)::int;
+    fees_total := 0;
+    outcomes := known;
+    moved_amounts := array_fill(NULL::bigint, ARRAY[size]);
+    fees := moved_amounts;
+    balances := moved_amounts;
+    credited_balances := moved_amounts;
+    tx_ids := moved_amounts;
+    opened := moved_amounts;
+    FOR n IN 1 .. cardinality(lost_at) LOOP
+      outcomes[lost_at[n]] := lost_outcomes[n];
+      fees[lost_at[n]] := lost_fees[n];
+      balances[lost_at[n]] := lost_balances[n];
+    END LOOP;
+    done := '{}';
+    first_posting := '{}';
+    debit_places := '{}';
+    credit_places := '{}';
+    opened_orders := '{}';
+    posting_of := '{}';
+    posting_place := '{}';
+    posting_bucket := '{}';
+    posting_delta := '{}';
+    posting_after := '{}';
+
+    FOR i IN 1 .. size LOOP
+      CONTINUE WHEN outcomes[i] IS NOT NULL;
+      own := more[i];
+      refusal := NULL;
+      amount := amounts[i];
+      price := 0;
+      left_over := 0;
+      h := NULL;
+      p := (place_of ->> debits[i])::int;
+      q := (place_of ->> credits[i])::int;
+      IF own IS NULL THEN
+        from_bucket := 1; to_bucket := 1; fee_mode := 'on_top'; paced := 'sent'; active_mask := 3;
+      ELSIF (own ->> 'group')::int = ANY (lost_groups) THEN
+        outcomes[i] := 'undone';
+        CONTINUE;
+      ELSE
+        from_bucket := coalesce((own ->> 'from')::int, 1);
+        to_bucket := coalesce((own ->> 'to')::int, 1);
+        fee_mode := coalesce(own ->> 'fee', 'none');
+        paced := own ->> 'paced';
+        active_mask := coalesce((own ->> 'active')::int, 3);
+        named := coalesce(own -> 'capture', own -> 'release');
+        IF named IS NOT NULL THEN
+          h := (hold_place ->> (named ->> 'id'))::int;
+          from_bucket := 3;
+          IF h IS NULL THEN
+            refusal := 'hold_unknown';
+          ELSIF hold_left[h] = 0 THEN
+            refusal := 'hold_ended';
+          ELSIF own ? 'release' THEN
+            IF (named ->> 'due')::boolean AND NOT hold_is_due[h] THEN
+              refusal := 'hold_not_due';
+            END IF;
+            amount := hold_left[h];
+          ELSIF hold_is_due[h] THEN
+            refusal := 'hold_expired';
+          ELSIF amount > hold_amounts[h] - hold_captured[h] THEN
+            refusal := 'hold_exceeded';
+            balances[i] := hold_amounts[h] - hold_captured[h];
+          ELSE
+            price := ledger_held_fee(hold_captured[h] + amount, hold_amounts[h], hold_fees[h]) - hold_fee_captured[h];
+            IF (named ->> 'final')::boolean THEN
+              left_over := hold_left[h] - amount - price;
+            END IF;
+          END IF;
+        END IF;
+      END IF;
+      -- The parties: who is named must be there, and be active where that is asked for.
+      IF refusal IS NOT NULL THEN
+        NULL;
+      ELSIF p IS NULL AND debits[i] IS NOT NULL THEN
+        refusal := 'debit_unknown';
+      ELSIF q IS NULL AND credits[i] IS NOT NULL THEN
+        refusal := 'credit_unknown';
+      ELSIF own -> 'hold' ->> 'payee' IS NOT NULL AND NOT EXISTS (
+        SELECT FROM ledger_account a WHERE a.did = own -> 'hold' ->> 'payee' AND a.unit = '') THEN
+        refusal := 'payee_unknown';
+      ELSIF p = q AND (from_bucket = to_bucket OR own ? 'capture') OR own -> 'hold' ->> 'payee' = debits[i] THEN
+        refusal := 'same_party';
+      ELSIF active_mask & 1 = 1 AND NOT active[p] THEN
+        refusal := 'debit_suspended';
+      ELSIF active_mask & 2 = 2 AND NOT active[q] THEN
+        refusal := 'credit_suspended';
+      ELSE
+        -- The fee, and whether the bucket covers it all.
+        IF own ? 'fixed_fee' THEN
+          price := (own ->> 'fixed_fee')::bigint;
+        ELSIF fee_mode = 'on_top' OR fee_mode = 'held' THEN
+          sent := past_sent[p] + now_sent[p];
+          most_held := greatest(funds[p][1], past_held[p], now_held[p]);
+          IF sent <= div(most_held * policy[5]::numeric, policy[6]) THEN
+            -- Nearly every transfer is here. Half to even; amount times numerator fits, as the amount is at most 10^18.
+            price := amount * policy[1] / policy[2];
+            rest := 2 * (amount * policy[1] % policy[2]);
+            IF rest > policy[2] OR rest = policy[2] AND price % 2 = 1 THEN
+              price := price + 1;
+            END IF;
+          ELSE
+            price := ledger_fee_of_hot_payer(amount, sent, most_held, policy);
+          END IF;
+        END IF;
+        fees[i] := price;
+        IF (own ->> 'at_most')::boolean THEN
+          amount := least(amount, funds[p][from_bucket]);
+          IF amount = 0 THEN
+            outcomes[i] := 'nothing';
+            CONTINUE;
+          END IF;
+        END IF;
+        IF p IS NULL OR h IS NOT NULL THEN
+          NULL;
+        ELSIF from_bucket = 4 THEN
+          IF funds[p][4] - amount < floors[p] THEN
+            refusal := 'beyond_limit';
+          END IF;
+        ELSIF funds[p][from_bucket] < (amount + CASE WHEN fee_mode = 'inside' THEN 0 ELSE price END) THEN
+          refusal := 'uncovered';
+          balances[i] := funds[p][from_bucket];
+        END IF;
+        IF to_bucket = 4 AND funds[q][4] + amount > ceilings[q] THEN
+          refusal := 'beyond_limit';
+        END IF;
+      END IF;
+      IF refusal IS NOT NULL THEN
+        IF own ? 'group' THEN
+          -- As if none of its orders had been given: everything is decided anew without them.
+          lost_groups := lost_groups || (own ->> 'group')::int;
+          lost_at := lost_at || i;
+          lost_outcomes := lost_outcomes || refusal;
+          lost_fees := lost_fees || fees[i];
+          lost_balances := lost_balances || balances[i];
+          CONTINUE walk;
+        END IF;
+        outcomes[i] := refusal;
+        CONTINUE;
+      END IF;
+
+      IF paced IS NOT NULL THEN
+        -- A large share of the supply that goes round and round passes 64 bits: the minute then gets another entry.
+        IF paced = 'sent' AND amount > 9223372036854775807 - now_sent[p] THEN
+          past[p] := concat(past[p], this_minute, ',', now_sent[p], ',', now_held[p], ',');
+          past_sent[p] := past_sent[p] + now_sent[p];
+          past_held[p] := greatest(past_held[p], now_held[p]);
+          now_sent[p] := 0;
+          now_held[p] := 0;
+        END IF;
+        IF paced = 'sent' THEN
+          now_sent[p] := now_sent[p] + amount;
+        END IF;
+        now_held[p] := greatest(now_held[p], funds[p][1]);
+        is_paced[p] := true;
+      END IF;
+      done := done || i;
+      k := cardinality(done);
+      first_posting := first_posting || cardinality(posting_of) + 1;
+      -- What leaves the debited bucket: the amount, a fee that goes elsewhere, and what a final capture frees.
+      IF p IS NOT NULL THEN
+        rest := amount + left_over + CASE WHEN fee_mode = 'inside' THEN 0 ELSE price END;
+        funds[p][from_bucket] := funds[p][from_bucket] - rest;
+        posting_of := posting_of || k;
+        posting_place := posting_place || p;
+        posting_bucket := posting_bucket || from_bucket;
+        posting_delta := posting_delta || -rest;
+        posting_after := posting_after || funds[p][from_bucket];
+        is_changed[p] := true;
+      END IF;
+      IF q IS NOT NULL THEN
+        rest := amount + CASE fee_mode WHEN 'inside' THEN -price WHEN 'held' THEN price ELSE 0 END;
+        funds[q][to_bucket] := funds[q][to_bucket] + rest;
+        posting_of := posting_of || k;
+        posting_place := posting_place || q;
+        posting_bucket := posting_bucket || to_bucket;
+        posting_delta := posting_delta || rest;
+        posting_after := posting_after || funds[q][to_bucket];
+        is_changed[q] := true;
+      END IF;
+      IF left_over > 0 THEN
+        funds[p][1] := funds[p][1] + left_over;
+        posting_of := posting_of || k;
+        posting_place := posting_place || p;
+        posting_bucket := posting_bucket || 1;
+        posting_delta := posting_delta || left_over;
+        posting_after := posting_after || funds[p][1];
+      END IF;
+      IF price > 0 AND fee_mode <> 'held' THEN
+        posting_of := posting_of || k;
+        posting_bucket := posting_bucket || 1;
+        posting_delta := posting_delta || price;
+        IF collector_place IS NULL THEN
+          fees_total := fees_total + price;
+          posting_place := posting_place || 0;
+          posting_after := posting_after || fees_total;
+        ELSE
+          funds[collector_place][1] := funds[collector_place][1] + price;
+          is_changed[collector_place] := true;
+          posting_place := posting_place || collector_place;
+          posting_after := posting_after || funds[collector_place][1];
+        END IF;
+      END IF;
+      IF h IS NOT NULL THEN
+        hold_is_touched[h] := true;
+        IF own ? 'release' THEN
+          hold_left[h] := 0;
+          hold_endings[h] := CASE WHEN (named ->> 'due')::boolean THEN 'expired' ELSE 'released' END;
+        ELSE
+          hold_captured[h] := hold_captured[h] + amount;
+          hold_fee_captured[h] := hold_fee_captured[h] + price;
+          hold_left[h] := hold_left[h] - amount - price - left_over;
+          IF hold_left[h] = 0 THEN
+            hold_endings[h] := 'captured';
+          END IF;
+        END IF;
+      ELSIF own ? 'hold' THEN
+        opened_orders := opened_orders || i;
+      END IF;
+      outcomes[i] := 'posted';
+      moved_amounts[i] := amount;
+      balances[i] := funds[coalesce(p, q)][CASE WHEN h IS NULL THEN from_bucket ELSE 1 END];
+      credited_balances[i] := funds[q][to_bucket];
+      debit_places := debit_places || p;
+      credit_places := credit_places || q;
+    END LOOP;
+    EXIT walk;
+  END LOOP;
+
+  IF dry OR done = '{}' THEN
+    RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
+    kept_answers);
+    RETURN;
+  END IF;
+
+  UPDATE ledger_account a SET liquid = funds[c.place][1], staked = funds[c.place][2], escrow = funds[c.place][3],
+    transit = funds[c.place][4],
+    pace = CASE WHEN is_paced[c.place] THEN
+      concat('{', past[c.place], this_minute, ',', now_sent[c.place], ',', now_held[c.place], '}')::bigint[]
+      ELSE a.pace END
+  FROM unnest(account_ids, is_changed) WITH ORDINALITY AS c (id, is_changed, place)
+  WHERE a.id = c.id AND c.is_changed;
+  -- The ids are drawn after this row is locked: they rise in the order in which the collector's balance changes.
+  collector_before := 0;
+  IF fees_total > 0 THEN
+    UPDATE ledger_account a SET liquid = a.liquid + fees_total WHERE a.did = collector AND a.unit = ''
+    RETURNING a.id, a.liquid - fees_total INTO STRICT collector_id, collector_before;
+  END IF;
+  given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
+  FOR k IN 1 .. cardinality(done) LOOP
+    tx_ids[done[k]] := given[k];
+  END LOOP;
+  IF opened_orders <> '{}' THEN
+    given_holds := ARRAY(SELECT nextval('ledger_hold_id_seq') FROM generate_series(1, cardinality(opened_orders)));
+    FOR k IN 1 .. cardinality(opened_orders) LOOP
+      opened[opened_orders[k]] := given_holds[k];
+    END LOOP;
+    INSERT INTO ledger_hold (id, owner_kind, owner_id, payer_id, payee_id, amount, fee_held, remaining, expires_at)
+    OVERRIDING SYSTEM VALUE
+    SELECT opened[o], more[o] -> 'hold' ->> 'owner_kind', more[o] -> 'hold' ->> 'owner_id',
+      account_ids[(place_of ->> debits[o])::int],
+      (SELECT a.id FROM ledger_account a WHERE a.did = more[o] -> 'hold' ->> 'payee' AND a.unit = ''), amounts[o],
+      fees[o], amounts[o] + fees[o], (more[o] -> 'hold' ->> 'expires_at')::timestamptz
+    FROM unnest(opened_orders) o;
+  END IF;
+  IF true = ANY (hold_is_touched) THEN
+    UPDATE ledger_hold l SET captured = hold_captured[c.place], fee_captured = hold_fee_captured[c.place],
+      remaining = hold_left[c.place], ending = hold_endings[c.place],
+      ended_at = CASE WHEN hold_left[c.place] = 0 THEN clock_timestamp() END
+    FROM unnest(hold_ids, hold_is_touched) WITH ORDINALITY AS c (id, is_touched, place)
+    WHERE l.id = c.id AND c.is_touched;
+  END IF;
+  INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message, ref, hold_id)
+  OVERRIDING SYSTEM VALUE
+  SELECT given[k], coalesce(more[done[k]] ->> 'tx_type', 'transfer'), account_ids[debit_places[k]],
+    account_ids[credit_places[k]], moved_amounts[done[k]],
+    CASE WHEN more[done[k]] ->> 'fee' = 'held' THEN 0 ELSE fees[done[k]] END, messages[done[k]],
+    more[done[k]] ->> 'ref',
+    coalesce(opened[done[k]], (coalesce(more[done[k]] -> 'capture', more[done[k]] -> 'release') ->> 'id')::bigint)
+  FROM generate_series(1, cardinality(done)) k;
+  INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
+  SELECT given[w.k], CASE WHEN w.place = 0 THEN collector_id ELSE account_ids[w.place] END, bucket_names[w.bucket],
+    w.delta, CASE WHEN w.place = 0 THEN collector_before ELSE 0 END + w.balance
+  FROM unnest(posting_of, posting_place, posting_bucket, posting_delta, posting_after)
+    AS w (k, place, bucket, delta, balance);
+
+  SELECT journal_append(array_agg(e.event_type), array_agg(e.aggregate_id), array_agg(e.aggregate_type),
+    array_agg(e.data), array_agg('ledger'::text), array_agg(e.key)), count(*) INTO recorded, expected
+  FROM (
+    SELECT CASE kind WHEN 1 THEN t.first_party ELSE t.debit END AS aggregate_id,
+      CASE kind WHEN 1 THEN 'LedgerBalanceChanged' WHEN 2 THEN 'TokensTransferred'
+        ELSE 'TransactionFeeCollected' END AS event_type,
+      CASE kind WHEN 1 THEN 'ledger_transaction' ELSE 'agent' END AS aggregate_type,
+      CASE kind WHEN 1 THEN concat('ledger-tx-', frame, '-', t.tx_id) END AS key,
+      (CASE kind
+        WHEN 1 THEN concat('{"frame":', to_json(frame), ',"tx_id":', t.tx_id, ',"tx_type":"', t.tx_type,
+          '","currency":', to_json(currency), ',"fee":"', t.fee_paid, '","memo":', t.memo, t.counterparty, ',"entries":[',
+          (SELECT string_agg(concat('{"account":',
+              to_json(CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END),
+              ',"bucket":"', bucket_names[posting_bucket[s]], '","delta":"', ledger_amount(posting_delta[s]),
+              '","balance_after":"', ledger_amount(posting_after[s]
+                + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END), '"}'), ',' ORDER BY s)
+            FROM generate_series(t.first_posting, t.last_posting) s),
+          ']}')
+        WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', to_json(t.debit), ',"to":', to_json(t.credit),
+          ',"amount":"', t.paid, '","fee":"', t.fee_paid, '","currency":', to_json(currency), ',"message":', t.memo,
+          '}')
+        ELSE concat('{"tx_id":', t.tx_id, ',"payer":', to_json(t.debit), ',"collector":', to_json(collector),
+          ',"fee":"', t.fee_paid, '","currency":', to_json(currency), '}')
+      END)::jsonb AS data
+    -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
+    FROM (SELECT given[k] AS tx_id, debits[done[k]] AS debit, credits[done[k]] AS credit,
+      coalesce(more[done[k]] ->> 'tx_type', 'transfer') AS tx_type,
+      coalesce(debits[done[k]], credits[done[k]]) AS first_party,
+      coalesce(to_json(coalesce(messages[done[k]], more[done[k]] ->> 'memo'))::text, 'null') AS memo,
+      ',"counterparty_frame":' || to_json(more[done[k]] ->> 'counterparty_frame') AS counterparty,
+      coalesce((more[done[k]] ->> 'typed')::boolean, more[done[k]] IS NULL) AS is_typed,
+      fees[done[k]] > 0 AND more[done[k]] ->> 'fee' IS DISTINCT FROM 'held' AS has_fee,
+      ledger_amount(moved_amounts[done[k]]) AS paid,
+      CASE WHEN more[done[k]] ->> 'fee' = 'held' THEN '0' ELSE ledger_amount(fees[done[k]]) END AS fee_paid,
+      first_posting[k] AS first_posting, coalesce(first_posting[k + 1], cardinality(posting_of) + 1) - 1 AS last_posting
+      FROM generate_series(1, cardinality(done)) k OFFSET 0) t
+    CROSS JOIN generate_series(1, 3) kind WHERE kind = 1 OR kind = 2 AND t.is_typed OR kind = 3 AND t.has_fee
+    ORDER BY t.tx_id, kind) e;
+  IF recorded < expected THEN
+    undecided := (
+      SELECT journal_undecided(array_agg(kind), array_agg('ledger'::text)) FROM (
+        SELECT 'LedgerBalanceChanged' AS kind
+        UNION SELECT 'TokensTransferred' FROM unnest(done) i WHERE coalesce((more[i] ->> 'typed')::boolean, more[i] IS NULL)
+        UNION SELECT 'TransactionFeeCollected' FROM unnest(done) i
+          WHERE fees[i] > 0 AND more[i] ->> 'fee' IS DISTINCT FROM 'held') kinds);
+    IF undecided <> '{}' THEN
+      RAISE EXCEPTION 'no emission policy says whether the events of a transaction are recorded'
+        USING ERRCODE = 'UE001', DETAIL = array_to_string(undecided, ',');
+    END IF;
+  END IF;
+  -- Of a group its first order is remembered, with the receipts of all.
+  PERFORM plumbing_remember(array_agg(scopes[r.first]), array_agg(digests[r.first]), array_agg(r.receipts))
+  FROM (
+    SELECT min(i) AS first, string_agg(concat_ws(' ', tx_ids[i], fees[i], balances[i],
+      (extract(epoch FROM now()) * 1000000)::bigint), ',' ORDER BY i) AS receipts
+    FROM unnest(done) i GROUP BY coalesce((more[i] ->> 'group')::int, -i)
+  ) r WHERE scopes[r.first] IS NOT NULL;
+  RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
+    kept_answers);
+END $$;
