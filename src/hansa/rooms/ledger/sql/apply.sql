@@ -40,6 +40,7 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   bucket_names CONSTANT text[] := '{liquid,staked,escrow,transit}';
   this_minute int := (extract(epoch FROM now()) / 60)::int;
+  microseconds bigint := (extract(epoch FROM now()) * 1000000)::bigint;
   size int;
   -- The orders as they were given.
   debits text[]; credits text[]; amounts bigint[]; messages text[]; scopes bytea[]; digests bytea[]; barred boolean[];
@@ -67,7 +68,7 @@ DECLARE
   collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[]; given_holds bigint[];
   -- Of the order at hand.
-  own jsonb; refusal text; amount bigint; price bigint; rest bigint; left_over bigint; sent numeric; most_held bigint;
+  own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint; sent numeric; most_held bigint;
   p int; q int; h int; k int; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
   named jsonb; recorded bigint; expected bigint; undecided text[];
 BEGIN
@@ -80,73 +81,77 @@ BEGIN
   SELECT r.held, r.body_digests, r.answers INTO held, kept_digests, kept_answers
   FROM plumbing_recall(scopes, window_hours) r;
   known := array_fill(NULL::text, ARRAY[size]);
+  parties := '{}';
+  payers := '{}';
   named_holds := '{}';
   FOR i IN 1 .. size LOOP
-    own := more[i];
     IF NOT held[i] THEN
       known[i] := 'key_in_progress';
     ELSIF kept_digests[i] IS NOT NULL THEN
       known[i] := CASE WHEN kept_digests[i] = digests[i] THEN 'replayed' ELSE 'key_reused' END;
     ELSIF barred[i] THEN
       known[i] := 'barred';
-    ELSIF own IS NOT NULL AND i > 1 AND own -> 'group' = more[i - 1] -> 'group' AND known[i - 1] IS NOT NULL THEN
+    ELSIF more[i] IS NULL THEN
+      parties := parties || debits[i] || credits[i];
+      payers := payers || debits[i];
+    ELSIF i > 1 AND more[i] -> 'group' = more[i - 1] -> 'group' AND known[i - 1] IS NOT NULL THEN
       -- The first of a group speaks for all of it.
       known[i] := 'undone';
-    ELSIF own ?| '{capture,release}' THEN
-      named_holds := named_holds || (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint;
-    END IF;
-  END LOOP;
-
-  IF named_holds <> '{}' AND NOT dry THEN
-    PERFORM FROM ledger_hold l WHERE l.id = ANY (named_holds) ORDER BY l.id FOR NO KEY UPDATE;
-  END IF;
-  -- A statement of its own after the locks: it must see what a rival committed.
-  SELECT array_agg(l.id ORDER BY l.id), jsonb_object_agg(l.id, l.place), array_agg(payer.did ORDER BY l.id),
-    array_agg(payee.did ORDER BY l.id), array_agg(l.amount ORDER BY l.id), array_agg(l.fee_held ORDER BY l.id)
-  INTO hold_ids, hold_place, hold_payers, hold_payees, hold_amounts, hold_fees
-  FROM (SELECT o.*, row_number() OVER (ORDER BY o.id) AS place FROM ledger_hold o WHERE o.id = ANY (named_holds)) l
-  JOIN ledger_account payer ON payer.id = l.payer_id LEFT JOIN ledger_account payee ON payee.id = l.payee_id;
-
-  parties := '{}';
-  payers := '{}';
-  FOR i IN 1 .. size LOOP
-    CONTINUE WHEN known[i] IS NOT NULL;
-    own := more[i];
-    IF own ?| '{capture,release}' THEN
-      h := (hold_place ->> (coalesce(own -> 'capture', own -> 'release') ->> 'id'))::int;
-      debits[i] := hold_payers[h];
-      IF own ? 'capture' THEN
-        credits[i] := coalesce(credits[i], hold_payees[h]);
-      ELSE
-        credits[i] := debits[i];
+    ELSE
+      own := more[i];
+      parties := parties || debits[i] || credits[i];
+      IF own ?| '{fee,paced}' THEN
+        payers := payers || debits[i];
       END IF;
-    END IF;
-    parties := parties || debits[i] || credits[i];
-    IF own IS NULL OR own ?| '{fee,paced}' THEN
-      payers := payers || debits[i];
+      IF own ?| '{capture,release}' THEN
+        named_holds := named_holds || (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint;
+      END IF;
     END IF;
   END LOOP;
   paying := (SELECT jsonb_object_agg(payer, true) FROM unnest(payers) payer);
-  IF NOT dry THEN
-    PERFORM FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
-    ORDER BY a.kind = 'system', a.id FOR NO KEY UPDATE;
+
+  IF named_holds <> '{}' THEN
+    IF NOT dry THEN
+      PERFORM FROM ledger_hold l WHERE l.id = ANY (named_holds) ORDER BY l.id FOR NO KEY UPDATE;
+    END IF;
+    -- A statement of its own after the locks: it must see what a rival committed.
+    SELECT array_agg(l.id ORDER BY l.id), jsonb_object_agg(l.id, l.place), array_agg(payer.did ORDER BY l.id),
+      array_agg(payee.did ORDER BY l.id), array_agg(l.amount ORDER BY l.id), array_agg(l.fee_held ORDER BY l.id)
+    INTO hold_ids, hold_place, hold_payers, hold_payees, hold_amounts, hold_fees
+    FROM (SELECT o.*, row_number() OVER (ORDER BY o.id) AS place FROM ledger_hold o WHERE o.id = ANY (named_holds)) l
+    JOIN ledger_account payer ON payer.id = l.payer_id LEFT JOIN ledger_account payee ON payee.id = l.payee_id;
+    FOR i IN 1 .. size LOOP
+      CONTINUE WHEN known[i] IS NOT NULL OR NOT coalesce(more[i] ?| '{capture,release}', false);
+      h := (hold_place ->> (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id'))::int;
+      debits[i] := hold_payers[h];
+      credits[i] := CASE WHEN more[i] ? 'release' THEN hold_payers[h] ELSE coalesce(credits[i], hold_payees[h]) END;
+      parties := parties || debits[i] || credits[i];
+    END LOOP;
+  END IF;
+  IF dry THEN
+    account_ids := ARRAY(SELECT a.id FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = '');
+  ELSE
+    account_ids := ARRAY(SELECT a.id FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
+      ORDER BY a.kind = 'system', a.id FOR NO KEY UPDATE);
   END IF;
 
   <<walk>>
   LOOP
     -- Holds and accounts as they are now; once more for each group that is lost, as if it had not been ordered.
-    SELECT array_agg(l.captured ORDER BY l.id), array_agg(l.fee_captured ORDER BY l.id),
-      array_agg(l.remaining ORDER BY l.id),
-      array_agg((l.frozen_at IS NULL AND l.expires_at <= clock_timestamp()) IS TRUE ORDER BY l.id)
-    INTO hold_captured, hold_fee_captured, hold_left, hold_is_due
-    FROM ledger_hold l WHERE l.id = ANY (hold_ids);
-    hold_endings := array_fill(NULL::text, ARRAY[coalesce(cardinality(hold_ids), 0)]);
-    hold_is_touched := array_fill(false, ARRAY[coalesce(cardinality(hold_ids), 0)]);
+    IF hold_ids IS NOT NULL THEN
+      SELECT array_agg(l.captured ORDER BY l.id), array_agg(l.fee_captured ORDER BY l.id),
+        array_agg(l.remaining ORDER BY l.id),
+        array_agg((l.frozen_at IS NULL AND l.expires_at <= clock_timestamp()) IS TRUE ORDER BY l.id)
+      INTO hold_captured, hold_fee_captured, hold_left, hold_is_due
+      FROM ledger_hold l WHERE l.id = ANY (hold_ids);
+      hold_endings := array_fill(NULL::text, ARRAY[cardinality(hold_ids)]);
+      hold_is_touched := array_fill(false, ARRAY[cardinality(hold_ids)]);
+    END IF;
     WITH paced AS (
       SELECT a.*, cardinality(a.pace) AS size,
         CASE WHEN cardinality(a.pace) > 0 AND a.pace[cardinality(a.pace) - 2] = this_minute THEN 3 ELSE 0 END AS of_now,
         row_number() OVER (ORDER BY a.kind = 'system', a.id) AS place
-      FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
+      FROM ledger_account a WHERE a.id = ANY (account_ids)
     )
     SELECT array_agg(l.id), array_agg(l.did), jsonb_object_agg(l.did, l.place), array_agg(l.status = 'active'),
       array_agg(ARRAY[l.liquid, l.staked, l.escrow, l.transit]), array_agg(l.transit_floor),
@@ -167,12 +172,12 @@ BEGIN
     collector_place := (place_of ->> collector)::int;
     fees_total := 0;
     outcomes := known;
-    moved_amounts := array_fill(NULL::bigint, ARRAY[size]);
-    fees := moved_amounts;
-    balances := moved_amounts;
-    credited_balances := moved_amounts;
-    tx_ids := moved_amounts;
-    opened := moved_amounts;
+    moved_amounts := amounts;
+    fees := array_fill(NULL::bigint, ARRAY[size]);
+    balances := fees;
+    credited_balances := fees;
+    tx_ids := fees;
+    opened := fees;
     FOR n IN 1 .. cardinality(lost_at) LOOP
       outcomes[lost_at[n]] := lost_outcomes[n];
       fees[lost_at[n]] := lost_fees[n];
@@ -197,6 +202,7 @@ BEGIN
       price := 0;
       left_over := 0;
       h := NULL;
+      is_payee_unknown := false;
       p := (place_of ->> debits[i])::int;
       q := (place_of ->> credits[i])::int;
       IF own IS NULL THEN
@@ -211,6 +217,10 @@ BEGIN
         paced := own ->> 'paced';
         active_mask := coalesce((own ->> 'active')::int, 3);
         named := coalesce(own -> 'capture', own -> 'release');
+        IF own -> 'hold' ? 'payee' THEN
+          is_payee_unknown := NOT EXISTS (
+            SELECT FROM ledger_account a WHERE a.did = own -> 'hold' ->> 'payee' AND a.unit = '');
+        END IF;
         IF named IS NOT NULL THEN
           h := (hold_place ->> (named ->> 'id'))::int;
           from_bucket := 3;
@@ -243,8 +253,7 @@ BEGIN
         refusal := 'debit_unknown';
       ELSIF q IS NULL AND credits[i] IS NOT NULL THEN
         refusal := 'credit_unknown';
-      ELSIF own -> 'hold' ->> 'payee' IS NOT NULL AND NOT EXISTS (
-        SELECT FROM ledger_account a WHERE a.did = own -> 'hold' ->> 'payee' AND a.unit = '') THEN
+      ELSIF is_payee_unknown THEN
         refusal := 'payee_unknown';
       ELSIF p = q AND (from_bucket = to_bucket OR own ? 'capture') OR own -> 'hold' ->> 'payee' = debits[i] THEN
         refusal := 'same_party';
@@ -256,7 +265,7 @@ BEGIN
         -- The fee, and whether the bucket covers it all.
         IF own ? 'fixed_fee' THEN
           price := (own ->> 'fixed_fee')::bigint;
-        ELSIF fee_mode = 'on_top' OR fee_mode = 'held' THEN
+        ELSIF fee_mode IN ('on_top', 'held') THEN
           sent := past_sent[p] + now_sent[p];
           most_held := greatest(funds[p][1], past_held[p], now_held[p]);
           IF sent <= div(most_held * policy[5]::numeric, policy[6]) THEN
@@ -385,9 +394,13 @@ BEGIN
         opened_orders := opened_orders || i;
       END IF;
       outcomes[i] := 'posted';
-      moved_amounts[i] := amount;
-      balances[i] := funds[coalesce(p, q)][CASE WHEN h IS NULL THEN from_bucket ELSE 1 END];
-      credited_balances[i] := funds[q][to_bucket];
+      IF own IS NULL THEN
+        balances[i] := funds[p][1];
+      ELSE
+        moved_amounts[i] := amount;
+        balances[i] := funds[coalesce(p, q)][CASE WHEN h IS NULL THEN from_bucket ELSE 1 END];
+        credited_balances[i] := funds[q][to_bucket];
+      END IF;
       debit_places := debit_places || p;
       credit_places := credit_places || q;
     END LOOP;
@@ -439,12 +452,11 @@ BEGIN
   END IF;
   INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message, ref, hold_id)
   OVERRIDING SYSTEM VALUE
-  SELECT given[k], coalesce(more[done[k]] ->> 'tx_type', 'transfer'), account_ids[debit_places[k]],
+  SELECT given[k], coalesce(own ->> 'tx_type', 'transfer'), account_ids[debit_places[k]],
     account_ids[credit_places[k]], moved_amounts[done[k]],
-    CASE WHEN more[done[k]] ->> 'fee' = 'held' THEN 0 ELSE fees[done[k]] END, messages[done[k]],
-    more[done[k]] ->> 'ref',
-    coalesce(opened[done[k]], (coalesce(more[done[k]] -> 'capture', more[done[k]] -> 'release') ->> 'id')::bigint)
-  FROM generate_series(1, cardinality(done)) k;
+    CASE WHEN own ->> 'fee' = 'held' THEN 0 ELSE fees[done[k]] END, messages[done[k]], own ->> 'ref',
+    coalesce(opened[done[k]], (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint)
+  FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d;
   INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
   SELECT given[w.k], CASE WHEN w.place = 0 THEN collector_id ELSE account_ids[w.place] END, bucket_names[w.bucket],
     w.delta, CASE WHEN w.place = 0 THEN collector_before ELSE 0 END + w.balance
@@ -462,31 +474,41 @@ BEGIN
       (CASE kind
         WHEN 1 THEN concat('{"frame":', to_json(frame), ',"tx_id":', t.tx_id, ',"tx_type":"', t.tx_type,
           '","currency":', to_json(currency), ',"fee":"', t.fee_paid, '","memo":', t.memo, t.counterparty, ',"entries":[',
-          (SELECT string_agg(concat('{"account":',
+          CASE WHEN t.is_plain THEN concat(
+            '{"account":', t.debit_text, ',"bucket":"liquid","delta":"', ledger_amount(posting_delta[t.first_posting]),
+            '","balance_after":"', ledger_amount(posting_after[t.first_posting]), '"},{"account":', t.credit_text,
+            ',"bucket":"liquid","delta":"', t.paid, '","balance_after":"',
+            ledger_amount(posting_after[t.first_posting + 1]),
+            CASE WHEN t.has_fee THEN concat('"},{"account":', to_json(collector), ',"bucket":"liquid","delta":"',
+              t.fee_paid, '","balance_after":"',
+              ledger_amount(posting_after[t.first_posting + 2] + collector_before)) END, '"}')
+          ELSE (SELECT string_agg(concat('{"account":',
               to_json(CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END),
               ',"bucket":"', bucket_names[posting_bucket[s]], '","delta":"', ledger_amount(posting_delta[s]),
               '","balance_after":"', ledger_amount(posting_after[s]
                 + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END), '"}'), ',' ORDER BY s)
-            FROM generate_series(t.first_posting, t.last_posting) s),
+            FROM generate_series(t.first_posting, t.last_posting) s) END,
           ']}')
-        WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', to_json(t.debit), ',"to":', to_json(t.credit),
+        WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', t.debit_text, ',"to":', t.credit_text,
           ',"amount":"', t.paid, '","fee":"', t.fee_paid, '","currency":', to_json(currency), ',"message":', t.memo,
           '}')
-        ELSE concat('{"tx_id":', t.tx_id, ',"payer":', to_json(t.debit), ',"collector":', to_json(collector),
+        ELSE concat('{"tx_id":', t.tx_id, ',"payer":', t.debit_text, ',"collector":', to_json(collector),
           ',"fee":"', t.fee_paid, '","currency":', to_json(currency), '}')
       END)::jsonb AS data
     -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
-    FROM (SELECT given[k] AS tx_id, debits[done[k]] AS debit, credits[done[k]] AS credit,
-      coalesce(more[done[k]] ->> 'tx_type', 'transfer') AS tx_type,
+    FROM (SELECT given[k] AS tx_id, debits[done[k]] AS debit,
+      to_json(debits[done[k]]) AS debit_text, to_json(credits[done[k]]) AS credit_text,
+      own IS NULL AND collector_place IS NULL AS is_plain,
+      coalesce(own ->> 'tx_type', 'transfer') AS tx_type,
       coalesce(debits[done[k]], credits[done[k]]) AS first_party,
-      coalesce(to_json(coalesce(messages[done[k]], more[done[k]] ->> 'memo'))::text, 'null') AS memo,
-      ',"counterparty_frame":' || to_json(more[done[k]] ->> 'counterparty_frame') AS counterparty,
-      coalesce((more[done[k]] ->> 'typed')::boolean, more[done[k]] IS NULL) AS is_typed,
-      fees[done[k]] > 0 AND more[done[k]] ->> 'fee' IS DISTINCT FROM 'held' AS has_fee,
+      coalesce(to_json(coalesce(messages[done[k]], own ->> 'memo'))::text, 'null') AS memo,
+      ',"counterparty_frame":' || to_json(own ->> 'counterparty_frame') AS counterparty,
+      coalesce((own ->> 'typed')::boolean, own IS NULL) AS is_typed,
+      fees[done[k]] > 0 AND own ->> 'fee' IS DISTINCT FROM 'held' AS has_fee,
       ledger_amount(moved_amounts[done[k]]) AS paid,
-      CASE WHEN more[done[k]] ->> 'fee' = 'held' THEN '0' ELSE ledger_amount(fees[done[k]]) END AS fee_paid,
+      CASE WHEN own ->> 'fee' = 'held' THEN '0' ELSE ledger_amount(fees[done[k]]) END AS fee_paid,
       first_posting[k] AS first_posting, coalesce(first_posting[k + 1], cardinality(posting_of) + 1) - 1 AS last_posting
-      FROM generate_series(1, cardinality(done)) k OFFSET 0) t
+      FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
     CROSS JOIN generate_series(1, 3) kind WHERE kind = 1 OR kind = 2 AND t.is_typed OR kind = 3 AND t.has_fee
     ORDER BY t.tx_id, kind) e;
   IF recorded < expected THEN
@@ -502,12 +524,12 @@ BEGIN
     END IF;
   END IF;
   -- Of a group its first order is remembered, with the receipts of all.
-  PERFORM plumbing_remember(array_agg(scopes[r.first]), array_agg(digests[r.first]), array_agg(r.receipts))
-  FROM (
-    SELECT min(i) AS first, string_agg(concat_ws(' ', tx_ids[i], fees[i], balances[i],
-      (extract(epoch FROM now()) * 1000000)::bigint), ',' ORDER BY i) AS receipts
-    FROM unnest(done) i GROUP BY coalesce((more[i] ->> 'group')::int, -i)
-  ) r WHERE scopes[r.first] IS NOT NULL;
+  PERFORM plumbing_remember(array_agg(scopes[i]), array_agg(digests[i]), array_agg(
+    CASE WHEN more[i] ? 'group' THEN (
+      SELECT string_agg(concat_ws(' ', tx_ids[o], fees[o], balances[o], microseconds), ',' ORDER BY o)
+      FROM unnest(done) o WHERE more[o] -> 'group' = more[i] -> 'group')
+    ELSE concat_ws(' ', tx_ids[i], fees[i], balances[i], microseconds) END))
+  FROM unnest(done) i WHERE scopes[i] IS NOT NULL;
   RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
 END $$;
