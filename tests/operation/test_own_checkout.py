@@ -63,6 +63,7 @@ def checkout(place: Path) -> Checkout:
         # Without an index the packages are those of the environment in use.
         made = Checkout(made.folder, launched(with_reading=True), base_interpreter())
         shutil.copytree(sys.prefix, made.folder / ".venv", symlinks=True)
+        (made.folder / ".venv").chmod(0o777 & ~STRICT)
         (made.folder / ".venv" / ".service").unlink(missing_ok=True)
         give_away(made.folder)
         complaint = set_up(made, place)
