@@ -64,7 +64,9 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     async def drained(self) -> bool:
         """Wait until the peer has caught up; False when it is gone."""
-        await self.writable.wait()
+        # A ping may have filled the buffer again by the time this task goes on.
+        while not self.writable.is_set():
+            await self.writable.wait()
         return not self._is_over()
 
     async def run_asgi(self) -> None:
