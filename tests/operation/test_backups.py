@@ -117,7 +117,8 @@ async def prove_restored(
         verdict = await database.act(auditor.audit_from_zero, one_snapshot=True)
     finally:
         await database.close()
-    assert (verdict.status, verdict.findings) == ("OK", {"accounts": [], "stakes": [], "transactions": []})
+    assert verdict.status == "OK"
+    assert not any(verdict.findings.values()), verdict.findings
     assert (await copy.stop()).code == 0
 
 
