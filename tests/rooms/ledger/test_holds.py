@@ -266,3 +266,22 @@ async def test_a_statement_shows_holds_captures_and_releases(holding: Holding):
         "items"
     ][0]
     assert (received["tx_type"], received["amount"], received["balance_after"]) == ("capture", "4", "104")
+
+
+async def test_the_events_of_both_accounts_are_read_and_counted_with_holds_among_them(holding: Holding):
+    hold_id = await holding.open("10")
+    await holding.capture(hold_id, "4")
+    await holding.capture(hold_id, "1", final=True)
+    await holding.release(await holding.open("2", owner="2"))
+    await holding.payer.transfer(holding.payee, "1")
+    parties = (holding.payer.did, holding.payee.did, holding.book.fee_collector, holding.book.treasury)
+    kinds = {}
+    for did in parties:
+        page = (
+            await holding.registry.get(
+                f"/events/aggregate/{did}", params={"limit": 100}, headers=holding.registry.internal
+            )
+        ).json()
+        kinds[did] = [event["event_type"] for event in page["items"]]
+        assert page["pagination"]["total_items"] == len(kinds[did]), (did, kinds[did])
+    assert kinds[holding.payee.did].count("TokensTransferred") == 4, "a grant, two captures and a transfer"

@@ -29,9 +29,13 @@ class Held:
 
 @dataclass(frozen=True)
 class AccountCount:
-    """How many transactions an account takes part in, and how many of them it paid a fee for."""
+    """How many transactions an account takes part in.
+
+    `untyped`: of how many of them only the movement is recorded. `with_fee_paid`: for how many it paid a fee.
+    """
 
     transactions: int
+    untyped: int
     with_fee_paid: int
 
 

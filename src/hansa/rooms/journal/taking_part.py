@@ -20,8 +20,6 @@ from .reading import BIGGEST, EventsPage, SortOrder
 from .store import StoredEvent
 
 SKIPPED_AT_ONCE = 1000
-# A transaction of an account leaves its movement and one typed event; the payer of a fee is named by a third.
-EVENTS_OF_TRANSACTION = 2
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,8 @@ async def count_taking_part(tx: Tx, did: str, frame: str, ledger: LedgerReadings
     filed = await store.count_filed(tx, did)
     if await store.records_every_transfer(tx):
         counted = await ledger.count_of_account(tx, did)
-        return filed + EVENTS_OF_TRANSACTION * counted.transactions + counted.with_fee_paid
+        typed = counted.transactions - counted.untyped
+        return filed + counted.transactions + typed + counted.with_fee_paid
     moved, position = 0, 0
     while keys := await ledger.keys_of_account(tx, did, frame, position, SKIPPED_AT_ONCE, newest_first=False):
         moved += await store.count_of_keys(tx, did, [one.key for one in keys])

@@ -36,9 +36,18 @@ SELECT count(*) FROM (SELECT DISTINCT p.tx_id FROM ledger_posting p
 
 # System accounts pay no fees; of theirs there may be millions.
 _COUNT_FEES = """
-SELECT count(*) FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.id AND p.bucket = 'liquid'
+SELECT count(*) FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.id AND p.bucket IN ('liquid', 'escrow')
 JOIN ledger_transaction t ON t.id = p.tx_id AND t.payer_id = a.id AND t.fee > 0
+  -- The payer of a capture pays out of escrow; a final one has a liquid side as well.
+  AND (p.bucket = 'escrow') = (t.tx_type = 'capture')
 WHERE a.did = $1 AND a.kind = 'agent'
+"""
+
+# Only a movement is recorded of these.
+_COUNT_UNTYPED = """
+SELECT count(*) FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
+WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1) AND p.bucket = 'escrow'
+  AND t.tx_type IN ('hold', 'release', 'expire')
 """
 
 _BALANCES = """
@@ -86,7 +95,11 @@ async def keys_of_account(
 
 async def count_of_account(tx: Tx, did: str) -> journal.AccountCount:
     """How many transactions an account takes part in."""
-    return journal.AccountCount(await tx.fetchval(_COUNT, did), await tx.fetchval(_COUNT_FEES, did))
+    return journal.AccountCount(
+        await tx.fetchval(_COUNT, did),
+        untyped=await tx.fetchval(_COUNT_UNTYPED, did),
+        with_fee_paid=await tx.fetchval(_COUNT_FEES, did),
+    )
 
 
 async def held_balances(tx: Tx) -> AsyncIterator[journal.Held]:
