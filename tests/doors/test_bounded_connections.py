@@ -12,7 +12,7 @@ import pytest
 
 from hansa.doors.http.bounded import PIPELINED_MAX, ConnectionBounds
 from hansa.doors.http.deadlines import Deadlines
-from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.http.per_address import BLOCKED_SECONDS, REFUSALS_MAX, REFUSALS_SECONDS, AddressCounts
 from hansa.doors.http.sockets import FRAGMENTS_MAX
 from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
 from hansa.doors.http.unsent import UnsentAnswers
@@ -407,6 +407,38 @@ async def test_a_proxy_of_the_operator_holds_as_many_connections_as_it_likes(sta
         for wire in wires:
             await wire.send(LIVEZ + b"\r\n")
             assert (await wire.answer())[0] == 200
+
+
+async def test_an_address_whose_connections_are_refused_too_often_is_blocked_for_a_while(
+    start_registry: StartRegistry,
+):
+    moments = [0.0]
+    addresses = AddressCounts(1000, exempt=[], now=lambda: moments[-1])
+    async with listen_with(start_registry, ConnectionBounds(), addresses) as listening:
+        for _ in range(REFUSALS_MAX - 1):
+            assert statuses(await listening.answers(b"no HTTP\r\n\r\n")) == [400]
+        good = LIVEZ + b"Connection: close\r\n\r\n"
+        assert statuses(await listening.answers(good)) == [200]
+        assert statuses(await listening.answers(b"no HTTP\r\n\r\n")) == [400]
+        assert statuses(await listening.answers(good)) == [429]
+        moments.append(BLOCKED_SECONDS)
+        assert statuses(await listening.answers(good)) == [200]
+
+
+def test_refusals_long_ago_do_not_count_and_a_proxy_of_the_operator_is_never_blocked():
+    moments = [0.0]
+    addresses = AddressCounts(1000, exempt=["192.0.2.9"], now=lambda: moments[-1])
+    for address in ("192.0.2.1", "192.0.2.9"):
+        place = addresses.enter(address)
+        assert place is not None
+        for _ in range(REFUSALS_MAX - 1):
+            place.note_refusal()
+        moments.append(moments[-1] + REFUSALS_SECONDS)
+        place.note_refusal()
+        assert not addresses.is_blocked(address)
+    for _ in range(REFUSALS_MAX):
+        place.note_refusal()
+    assert not addresses.is_blocked("192.0.2.9")
 
 
 def test_the_addresses_of_one_ipv6_network_are_one():

@@ -122,9 +122,11 @@ KINDS = [
 ]
 
 
-async def play(kind: Kind, address: tuple[str, int]) -> bytes:
-    """Be one such connection until it ends; what came back, as far as it was read."""
-    reader, writer = await asyncio.open_connection(*address, limit=2**16 if kind.reads else 1)
+async def play(kind: Kind, address: tuple[str, int], source: str | None = None) -> bytes:
+    """Be one such connection, from another address of this machine, until it ends; what came back, as far as it was read."""
+    reader, writer = await asyncio.open_connection(
+        *address, limit=2**16 if kind.reads else 1, local_addr=(source, 0) if source else None
+    )
     sending = asyncio.create_task(_send(kind, writer))
     answer = bytearray()
     try:

@@ -261,6 +261,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def cut_off(self) -> None:
         """End at once; what is unsent is dropped."""
         self._log_end("slow_reader")
+        if self.place is not None:
+            self.place.note_refusal()
         self.transport.abort()
 
     # Deadlines.
@@ -351,6 +353,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._linger()
             return
         method, path = self._method_and_path()
+        if self.place is not None:
+            self.place.note_refusal()
         answers_of(method, "unmatched", refused.status).inc()
         _log.info("connection refused", status=refused.status, code=refused.code, reason=refused.detail)
         self.transport.write(closing_answer(self.app, method, path, refused))

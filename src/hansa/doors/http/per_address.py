@@ -1,18 +1,40 @@
-"""How many connections one client address holds at once. Proxies of the operator's own are not counted."""
+"""How many connections one client address holds at once, and how often they are refused.
 
-from collections.abc import Collection
+An address whose connections are refused or cut off too often gets no new ones for a while: closing a connection when it
+is accepted costs a fraction of reading what it sends. Proxies of the operator's own are not counted.
+"""
+
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.limits import network_of
+
+# Far more than a client makes by mistake.
+REFUSALS_MAX = 100
+REFUSALS_SECONDS = 10
+BLOCKED_SECONDS = 10
+# More are not remembered; so many addresses at once are no single attacker's.
+ADDRESSES_MAX = 10_000
+
+
+@dataclass(slots=True)
+class _Refusals:
+    count: int
+    ends_at: float
 
 
 class AddressCounts:
     """The connections of one process, by client address; IPv6 by its /64."""
 
-    def __init__(self, connections_max: int, exempt: Collection[str]) -> None:
+    def __init__(
+        self, connections_max: int, exempt: Collection[str], now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._connections_max = connections_max
         self._exempt = frozenset(exempt)
+        self._now = now
         self._counts: dict[str, int] = {}
+        self._refusals: dict[str, _Refusals] = {}
 
     def enter(self, host: str) -> "Place | None":
         """Count one more connection of this address; None when it has as many as it may have."""
@@ -24,6 +46,28 @@ class AddressCounts:
             return None
         self._counts[address] = count + 1
         return Place(self, address)
+
+    def is_blocked(self, host: str) -> bool:
+        """Whether connections of this address were refused too often of late."""
+        refusals = self._refusals.get(network_of(host)) if self._refusals else None
+        return refusals is not None and refusals.count >= REFUSALS_MAX and self._now() < refusals.ends_at
+
+    def note_refusal(self, address: str) -> None:
+        """A connection of this address was refused or cut off."""
+        refusals = self._refusals.get(address)
+        if refusals is None or self._now() >= refusals.ends_at:
+            self._forget_ended()
+            if len(self._refusals) < ADDRESSES_MAX:
+                self._refusals[address] = _Refusals(1, self._now() + REFUSALS_SECONDS)
+            return
+        refusals.count += 1
+        if refusals.count == REFUSALS_MAX:
+            refusals.ends_at = self._now() + BLOCKED_SECONDS
+
+    def _forget_ended(self) -> None:
+        if len(self._refusals) >= ADDRESSES_MAX:
+            now = self._now()
+            self._refusals = {one: kept for one, kept in self._refusals.items() if kept.ends_at > now}
 
     def leave(self, address: str) -> None:
         """Count one connection less."""
@@ -40,6 +84,11 @@ class Place:
 
     counts: AddressCounts
     address: str | None
+
+    def note_refusal(self) -> None:
+        """The connection was refused or cut off."""
+        if self.address is not None:
+            self.counts.note_refusal(self.address)
 
     def free(self) -> None:
         """The connection has ended. May be called again."""

@@ -24,6 +24,11 @@ TOO_MANY = (
     b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n"
 )
 
+REASONS = {
+    "too_many_of_an_address": "an address has too many connections",
+    "blocked_address": "an address is blocked: its connections were refused too often",
+}
+
 _log = structlog.get_logger()
 
 
@@ -83,18 +88,21 @@ class Reception:
                 self._loop.call_later(PAUSE_SECONDS, self._take_in_again)
                 return
             connection.setblocking(False)
+            if self._addresses.is_blocked(address[0]):
+                self._refuse(connection, address[0], "blocked_address")
+                continue
             place = self._addresses.enter(address[0])
             if place is None:
-                self._refuse(connection, address[0])
+                self._refuse(connection, address[0], "too_many_of_an_address")
                 continue
             arriving = self._loop.create_task(self._let_in(connection, place))
             self._arriving.add(arriving)
             arriving.add_done_callback(self._arriving.discard)
         self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, TAKEN_AT_ONCE_MAX)
 
-    def _refuse(self, connection: socket.socket, address: str) -> None:
-        connections_cut_off_total.labels("too_many_of_an_address").inc()
-        _log.warning("an address has too many connections", address=address)
+    def _refuse(self, connection: socket.socket, address: str, reason: str) -> None:
+        connections_cut_off_total.labels(reason).inc()
+        _log.warning(REASONS[reason], address=address)
         with contextlib.suppress(OSError), connection:
             if self._context is None:
                 connection.send(TOO_MANY)
