@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from hansa.doors import leaving
 from hansa.foundation.plumbing import idempotency, limits, post
 from hansa.foundation.plumbing.caller import Gate
+from hansa.foundation.plumbing.jobs import JobKind, forget_dead_jobs, sweep
 from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.sweeps import Sweep
@@ -101,7 +102,12 @@ ROUNDS: tuple[Round, ...] = (
     Round("ledger: free overdue holds", 10, ledger.free_overdue_holds),
     Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
     Round("people: send webhooks", 1, people.send_webhooks),
-    Round("post: hand over letters", 1, post.hand_over),
+)
+
+JOBS: tuple[JobKind, ...] = (
+    post.MAIL,
+    sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
+    sweep("mail: enqueue what an older version wrote", 60, post.enqueue_letters_without_job),
 )
 
 

@@ -27,6 +27,7 @@ from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listening import Listeners, open_listeners
 from hansa.doors.opening import has_administrator, open_ground, open_runtime, require_signing_key
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
+from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.presence import Presence, presence_of_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.rounds import make_rounds
@@ -221,6 +222,7 @@ async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
     tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS, runtime.jobs))]
     tasks.append(asyncio.create_task(make_rounds(runtime, assembly.ROUNDS)))
+    tasks.append(asyncio.create_task(run_jobs(runtime, assembly.JOBS)))
     if runtime.settings.reactor_framework_enabled:
         tasks.append(
             asyncio.create_task(
