@@ -36,6 +36,9 @@ INSERT INTO plumbing_job (kind, key, due_at, attempts, created_at)
   SELECT 'mail', 'letter-' || id, next_try_at, tries, written_at FROM plumbing_letter;
 UPDATE plumbing_letter l SET job_id = j.id, next_try_at = 'infinity'
   FROM plumbing_job j WHERE j.kind = 'mail' AND j.key = 'letter-' || l.id;
+
+INSERT INTO plumbing_job (kind, key, payload, created_at)
+  SELECT 'forgotten password', id::text, jsonb_build_object('id', id), asked_at FROM people_forgotten_password;
 """
 
 

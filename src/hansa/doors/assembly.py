@@ -100,11 +100,11 @@ ROUNDS: tuple[Round, ...] = (
     Round("catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)),
     Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
     Round("ledger: free overdue holds", 10, ledger.free_overdue_holds),
-    Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
     Round("people: send webhooks", 1, people.send_webhooks),
 )
 
 JOBS: tuple[JobKind, ...] = (
+    people.FORGOTTEN_PASSWORDS,
     post.MAIL,
     sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
     sweep("mail: enqueue what an older version wrote", 60, post.enqueue_letters_without_job),
