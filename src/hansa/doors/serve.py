@@ -33,7 +33,6 @@ from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, misspelt_settings
-from hansa.foundation.plumbing.sweeps import run_sweeps
 from hansa.rooms import journal
 
 DRAIN_SECONDS = 10
@@ -220,9 +219,8 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
-    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS, runtime.jobs))]
+    tasks = [asyncio.create_task(run_jobs(runtime, assembly.JOBS))]
     tasks.append(asyncio.create_task(make_rounds(runtime, assembly.ROUNDS)))
-    tasks.append(asyncio.create_task(run_jobs(runtime, assembly.JOBS)))
     if runtime.settings.reactor_framework_enabled:
         tasks.append(
             asyncio.create_task(

@@ -25,7 +25,7 @@ from .notifications import wake_at_notifications
 from .running import run_in_transaction, run_leased
 
 AT_ONCE = 64
-TRANSACTIONS_AT_ONCE = 4
+TRANSACTIONS_AT_ONCE = 6
 LOOK_AGAIN_SECONDS = 5.0
 RECONNECT_SECONDS = 1.0
 # A job that is due but locked is another process's.
