@@ -16,7 +16,6 @@ from hansa.foundation.plumbing.jobs import (
     LeasedKind,
     PutOff,
     Retries,
-    RunAgain,
     TransactionalKind,
     enqueue,
     forget_dead_jobs,
@@ -57,17 +56,15 @@ class Work:
     ran: list[str] = field(default_factory=list)
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
     trouble: Exception | None = None
-    result: RunAgain | None = None
 
     def __post_init__(self) -> None:
         self.may_end.set()
 
-    async def __call__(self, _: Runtime, job: Job) -> RunAgain | None:
+    async def __call__(self, _: Runtime, job: Job) -> None:
         self.ran.append(job.key)
         await self.may_end.wait()
         if self.trouble is not None:
             raise self.trouble
-        return self.result
 
     def kind(self, **more: object) -> LeasedKind:
         return LeasedKind(KIND, self, **more)
@@ -265,15 +262,6 @@ async def test_dead_jobs_are_deleted_after_a_month(registry: TestRegistry, work:
     )
     await registry.database.act(forget_dead_jobs)
     assert [row["key"] for row in await jobs_of(registry.runtime, KIND)] == ["new"]
-
-
-async def test_work_may_ask_to_run_again_later(registry: TestRegistry, work: Work):
-    await add(registry, "repeating")
-    work.result = RunAgain(3600)
-    await run_due(registry.runtime, work.kind())
-    (row,) = await jobs_of(registry.runtime, KIND)
-    assert (row["state"], row["attempts"]) == ("waiting", 0)
-    assert row["due_at"] > datetime.now(UTC) + timedelta(minutes=59)
 
 
 async def test_a_worker_that_waits_starts_a_new_job_when_it_is_committed(

@@ -1,4 +1,4 @@
-"""What a process can run: kinds of jobs, how often each is retried, and what the work of a job may answer."""
+"""What a process can run: kinds of jobs, how often each is retried, and how work says that it failed."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -23,22 +23,12 @@ class Job:
     fencing_token: int
 
 
-@dataclass(frozen=True)
-class RunAgain:
-    """What work returns when the job is to run again later, though it did not fail."""
-
-    in_seconds: float
-
-
 class PutOff(Exception):
     """The attempt failed in an expected way; the job is retried after its back-off. The reason is shown to operators."""
 
 
 class GiveUp(Exception):
     """No attempt can succeed; the job is dead with this reason, which is shown to operators."""
-
-
-Result: TypeAlias = RunAgain | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,7 @@ class LeasedKind:
     """
 
     name: str
-    work: Callable[[Runtime, Job], Awaitable[Result]]
+    work: Callable[[Runtime, Job], Awaitable[None]]
     at_once: int = 1
     lease_seconds: float = 30.0
     retries: Retries = field(default_factory=Retries)
@@ -77,7 +67,7 @@ class TransactionalKind:
     """
 
     name: str
-    work: Callable[[Tx, Runtime, Job], Awaitable[Result]]
+    work: Callable[[Tx, Runtime, Job], Awaitable[None]]
     one_snapshot: bool = False
     retries: Retries = field(default_factory=Retries)
     every_seconds: float | None = None

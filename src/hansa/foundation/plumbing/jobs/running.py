@@ -12,7 +12,7 @@ from hansa.foundation.words.errors import Unavailable
 
 from . import store
 from .backoff import error_of, next_pause
-from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, Result, TransactionalKind
+from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, TransactionalKind
 
 RENEWALS_PER_LEASE = 3
 
@@ -31,8 +31,8 @@ class _Attempt:
         self.job = job = await store.lock(tx, self.kind.name)
         if job is None:
             return False
-        result = await self.kind.work(tx, self.runtime, job)
-        await store.finish(tx, job, _again_in(self.kind, result))
+        await self.kind.work(tx, self.runtime, job)
+        await store.finish(tx, job, self.kind.every_seconds)
         return True
 
 
@@ -59,7 +59,7 @@ async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:
     work = asyncio.ensure_future(kind.work(runtime, job))
     renewing = asyncio.create_task(_keep_lease(runtime, kind, job, work))
     try:
-        result = await work
+        await work
     except asyncio.CancelledError:
         if not _has_ended(renewing):
             await runtime.database.act_at_once(lambda tx: store.release(tx, job))
@@ -69,8 +69,7 @@ async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:
         # Whatever the work raises is an attempt that failed: the job waits for the next one.
         await _note_failure(runtime, kind, job, trouble)
     else:
-        again_in = _again_in(kind, result)
-        if await runtime.database.act(lambda tx: store.finish(tx, job, again_in)):
+        if await runtime.database.act(lambda tx: store.finish(tx, job, kind.every_seconds)):
             runtime.jobs.succeeded(kind.name)
         else:
             _refused(kind, job)
@@ -78,7 +77,7 @@ async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:
         renewing.cancel()
 
 
-async def _keep_lease(runtime: Runtime, kind: LeasedKind, job: Job, work: "asyncio.Future[Result]") -> None:
+async def _keep_lease(runtime: Runtime, kind: LeasedKind, job: Job, work: "asyncio.Future[None]") -> None:
     """Renew the lease until it is lost; the work is then cancelled."""
     while True:
         await asyncio.sleep(kind.lease_seconds / RENEWALS_PER_LEASE)
@@ -113,10 +112,6 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exce
         is_accepted = await runtime.database.act(lambda tx: store.put_off(tx, job, seconds, error))
     if not is_accepted:
         _refused(kind, job)
-
-
-def _again_in(kind: JobKind, result: Result) -> float | None:
-    return kind.every_seconds if result is None else result.in_seconds
 
 
 def _refused(kind: JobKind, job: Job) -> None:
