@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from hansa.foundation.plumbing.jobs import JobKind, TransactionalKind, run_jobs, store
+from hansa.foundation.plumbing.jobs import Job, JobKind, TransactionalKind, run_jobs, store
+from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
 from hansa.foundation.plumbing.jobs.running import run_in_transaction, run_leased
 from hansa.foundation.plumbing.runtime import Runtime
 
@@ -25,6 +26,16 @@ async def run_due(runtime: Runtime, *kinds: JobKind) -> None:
         )
         while claimed := await runtime.database.act(claiming):
             await asyncio.gather(*(run_leased(runtime, kind, job) for job in claimed))
+
+
+async def run_scheduled_transactions(runtime: Runtime, *kinds: JobKind) -> None:
+    """Do the scheduled work of these kinds that is one transaction, once each, due or not."""
+    for kind in kinds:
+        if isinstance(kind, TransactionalKind) and kind.every_seconds:
+            job = Job(id=0, kind=kind.name, key=SCHEDULE, payload={}, attempts=1, fencing_token=0)
+            await runtime.database.act(
+                lambda tx, kind=kind, job=job: kind.work(tx, runtime, job), one_snapshot=kind.one_snapshot
+            )
 
 
 @asynccontextmanager
