@@ -10,6 +10,7 @@ from email.policy import default as mail_policy
 import pytest
 from aiosmtpd.controller import Controller
 
+from hansa.foundation.plumbing.jobs import drop_job
 from hansa.foundation.plumbing.metrics import letters_total
 from hansa.foundation.plumbing.post import MAIL, Letter, enqueue_letters_without_job, write_letter
 from tests.operation.registry_process import until
@@ -213,6 +214,14 @@ async def test_a_letter_that_an_older_version_wrote_is_taken_over(registry, mail
     await registry.database.act(enqueue_letters_without_job)
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
+
+
+async def test_a_letter_whose_job_is_dropped_is_deleted(registry, mail_server):
+    await write(registry)
+    (job,) = await jobs_of(registry.runtime, "mail")
+    await registry.database.act(lambda tx: drop_job(tx, job["id"], None))
+    await run_due(registry.runtime, MAIL)
+    assert (mail_server.taken, await letters_kept(registry)) == ([], 0)
 
 
 async def test_a_letter_is_sent_when_it_is_written(registry, mail_server):
