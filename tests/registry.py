@@ -30,6 +30,7 @@ from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.rooms import federation, people
+from tests.running_jobs import run_due
 
 PASSWORD = "Correct-Horse-7-Battery"
 TEMPLATE = "hansa_test_template"
@@ -213,6 +214,7 @@ class TestRegistry:
             # Visits to the hosts of agents write to nobody.
             if not turn.name.startswith("catalogue: "):
                 await turn.work(self.runtime)
+        await run_due(self.runtime, *(kind for kind in assembly.JOBS if kind.every_seconds is None))
         files = sorted((self.settings.data_dir / "outbox").glob("*.eml"))
         return [email.message_from_bytes(file.read_bytes(), policy=mail_policy) for file in files]
 

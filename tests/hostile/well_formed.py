@@ -11,6 +11,7 @@ import httpx2
 import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.words.areas import ADMIN_AREAS
 from hansa.foundation.words.jwk import jwk_of
 from hansa.foundation.words.secrets import fingerprint
@@ -150,6 +151,11 @@ async def _pending_approval(stage: Stage) -> str:
     return str(made)
 
 
+async def _job_to_change(stage: Stage) -> str:
+    """The id of a new job that nothing runs."""
+    return str(await stage.registry.database.act(lambda tx: enqueue(tx, "staged", str(next(_numbers)))))
+
+
 async def _invitation_to_revoke(stage: Stage) -> str:
     made = await stage.registry.post(
         "/admin/invite-codes/generate", json={}, headers=stage.administrator.headers
@@ -231,6 +237,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "{licence_id:uuid}/reinstate": _suspended_registry,
     "{licence_id:uuid}": _admitted_registry,
@@ -540,6 +547,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/consume": _consumption,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
+    "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "POST /api/v1/admin/agents/bulk/suspend": _suspension,

@@ -46,6 +46,7 @@ _.assertion_method
 _.attempted
 _.attempted_at
 _.attempted_failed
+_.attempts
 _.authentication
 _.backend
 _.backup_codes
@@ -112,6 +113,7 @@ _.current_page
 _.current_password
 _.data
 _.date
+_.dead_at
 _.decided_at
 _.decimals
 _.declared_at
@@ -231,6 +233,7 @@ _.items
 _.journal_months
 _.journal_sequence
 _.jwks_url
+_.key
 _.key_id
 _.key_name
 _.key_pem
@@ -242,6 +245,7 @@ _.kty
 _.label
 _.last_active_at
 _.last_cycle
+_.last_error
 _.last_pull_attempt_at
 _.last_pull_status
 _.last_reward_claim
@@ -249,6 +253,7 @@ _.last_sequence
 _.last_timestamp
 _.last_tried_at
 _.last_used_at
+_.lease_until
 _.licence_id
 _.licence_key
 _.limit

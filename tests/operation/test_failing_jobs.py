@@ -12,8 +12,8 @@ from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing import job_health
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import JobHealth, pause_after
+from hansa.foundation.plumbing.jobs import run_jobs, scheduled, sweep
 from hansa.foundation.plumbing.rounds import Round, make_rounds
-from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
 from hansa.foundation.words.errors import Unavailable
 from hansa.rooms import journal
 from tests.operation.registry_process import until
@@ -54,7 +54,11 @@ async def running(job: Awaitable[None]) -> AsyncIterator[None]:
 
 
 def sweeping(registry: TestRegistry, work: Work) -> Awaitable[None]:
-    return run_sweeps(registry.database, [Sweep(NAME, 0.001, work)], registry.runtime.jobs)
+    return run_jobs(registry.runtime, [sweep(NAME, 0.001, work)])
+
+
+def on_a_schedule(registry: TestRegistry, work: Work) -> Awaitable[None]:
+    return run_jobs(registry.runtime, [scheduled(NAME, 0.001, work)])
 
 
 def going_round(registry: TestRegistry, work: Work) -> Awaitable[None]:
@@ -67,7 +71,7 @@ async def readiness(registry: TestRegistry) -> dict[str, Any]:
     return answer.json()
 
 
-@pytest.mark.parametrize("run", [sweeping, going_round])
+@pytest.mark.parametrize("run", [sweeping, on_a_schedule, going_round])
 async def test_readyz_names_a_job_that_fails_until_it_succeeds_again(
     registry: TestRegistry, run: Callable[[TestRegistry, Work], Awaitable[None]]
 ):

@@ -11,14 +11,15 @@ import pytest
 from hansa.doors import assembly
 from hansa.doors.backing_up import back_up, read_backup, restore
 from hansa.doors.serve import in_the_background
+from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
 from hansa.rooms import auditor, standing
 from tests.operation import lowest_postgresql
 from tests.operation.own_database import own_database
 from tests.operation.plain_postgresql import CARELESS, plain_postgresql, until_it_answers
 from tests.operation.registry_process import run, until
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.running_jobs import working
 from tests.upgrade.history import SETTINGS, read_balances
 from tests.upgrade.restore import read_expected, restore_dump
 
@@ -43,25 +44,21 @@ async def registry(server: str, tmp_path: Path) -> AsyncIterator[TestRegistry]:
     await farm.clear()
 
 
-async def test_every_sweep_succeeds_there(registry: TestRegistry):
+async def test_every_scheduled_job_succeeds_there(registry: TestRegistry):
     await (await registry.agent()).transfer(await registry.agent(), "1")
     done: set[str] = set()
 
-    def noted(sweep: Sweep) -> Sweep:
-        async def work(tx: object) -> None:
-            await sweep.work(tx)
-            done.add(sweep.name)
+    def noted(kind: JobKind) -> JobKind:
+        async def work(*given: object) -> None:
+            await kind.work(*given)
+            done.add(kind.name)
 
-        return Sweep(sweep.name, 0.01, work, sweep.one_snapshot)
+        return replace(kind, work=work, every_seconds=0.01)
 
-    jobs = registry.runtime.jobs
-    sweeping = asyncio.create_task(
-        run_sweeps(registry.database, [noted(one) for one in assembly.SWEEPS], jobs)
-    )
-    await until(lambda: jobs.failing() or len(done) == len(assembly.SWEEPS))
-    sweeping.cancel()
-    await asyncio.wait([sweeping])
-    assert jobs.failing() == []
+    kinds = [noted(kind) for kind in assembly.JOBS if kind.every_seconds]
+    async with working(registry.runtime, *kinds):
+        await until(lambda: registry.runtime.jobs.failing() or len(done) == len(kinds))
+        assert registry.runtime.jobs.failing() == []
 
 
 async def test_every_round_succeeds_there(registry: TestRegistry):

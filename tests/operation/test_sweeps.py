@@ -3,7 +3,7 @@
 import asyncio
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
+from hansa.foundation.plumbing.jobs import run_jobs, sweep
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
 
@@ -18,8 +18,8 @@ async def test_a_sweep_that_fails_has_its_next_turn_and_stops_no_other(registry:
     async def succeed(tx: Tx) -> None:
         turns.append(await tx.fetchval("SELECT 'good'"))
 
-    sweeps = [Sweep("failing", 0.01, fail), Sweep("good", 0.01, succeed)]
-    running = asyncio.create_task(run_sweeps(registry.database, sweeps))
+    sweeps = [sweep("failing", 0.01, fail), sweep("good", 0.01, succeed)]
+    running = asyncio.create_task(run_jobs(registry.runtime, sweeps))
     await until(lambda: turns.count("failing") >= 2 and "good" in turns[turns.index("failing") :])
     assert not running.done()
     running.cancel()

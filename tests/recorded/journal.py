@@ -5,6 +5,7 @@ from hansa.rooms import auditor, journal
 from tests.recorded.parties import Parties
 from tests.recorded.recorder import ANYONE, Recorder
 from tests.recorded.transfers import NOBODY, TREASURY, pay
+from tests.running_jobs import run_scheduled_transactions
 
 POLICIES = "/admin/event-emission-policies"
 
@@ -117,6 +118,5 @@ async def _audits(record: Recorder, by: Parties) -> None:
     await record.ask("GET", "/projections/supply-audit", ANYONE)
     await record.ask("GET", "/public/supply-invariant")
     await record.ask("GET", "/public/badge/supply")
-    for sweep in assembly.SWEEPS:
-        await record.registry.database.act(sweep.work, one_snapshot=sweep.one_snapshot)
+    await run_scheduled_transactions(record.registry.runtime, *assembly.JOBS)
     await record.ask("GET", "/public/supply-invariant")

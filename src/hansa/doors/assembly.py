@@ -5,9 +5,9 @@ from fastapi import APIRouter
 from hansa.doors import leaving
 from hansa.foundation.plumbing import idempotency, limits, post
 from hansa.foundation.plumbing.caller import Gate
+from hansa.foundation.plumbing.jobs import JobKind, forget_dead_jobs, scheduled, sweep
 from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.sweeps import Sweep
 from hansa.rooms import agents, auditor, catalogue, federation, journal, ledger, people, standing, transfers
 
 API_ROUTERS: tuple[APIRouter, ...] = (
@@ -77,31 +77,34 @@ REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOL
 
 BELONGINGS = people.Belongings(blockers=leaving.blockers, end=leaving.end)
 
-SWEEPS: tuple[Sweep, ...] = (
-    Sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
-    Sweep("agents: forget spend approvals", 600, agents.forget_approvals),
-    Sweep("catalogue: erase old cards", 3600, catalogue.erase_old),
-    Sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
-    Sweep("catalogue: index texts", 1, catalogue.index_texts),
-    Sweep("catalogue: keep lists quick", 20, catalogue.keep_lists_quick),
-    Sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
-    Sweep("journal: count what is settled", 5, journal.count_settled),
-    Sweep("journal: keep partitions ahead", 3600, journal.keep_partitions_ahead),
-    Sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
-    Sweep("webhooks: forget old deliveries", 3600, people.forget_old_deliveries),
-    Sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
-    Sweep("people: carry out deletions", 60, lambda tx: people.carry_out_due_deletions(tx, BELONGINGS)),
-    Sweep("people: forget what has ended", 3600, people.forget_ended),
+JOBS: tuple[JobKind, ...] = (
+    people.FORGOTTEN_PASSWORDS,
+    post.MAIL,
+    scheduled("agents: pay owed grants", 5, agents.pay_owed_grants),
+    scheduled("ledger: free overdue holds", 10, ledger.free_overdue_holds),
+    sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
+    sweep("agents: forget spend approvals", 600, agents.forget_approvals),
+    sweep("catalogue: erase old cards", 3600, catalogue.erase_old),
+    sweep("auditor: audit cycle", auditor.CYCLE_SECONDS, auditor.audit_when_due, one_snapshot=True),
+    sweep("catalogue: index texts", 1, catalogue.index_texts),
+    sweep("catalogue: keep lists quick", 20, catalogue.keep_lists_quick),
+    sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
+    sweep("journal: count what is settled", 5, journal.count_settled),
+    sweep("journal: keep partitions ahead", 3600, journal.keep_partitions_ahead),
+    sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
+    sweep("webhooks: forget old deliveries", 3600, people.forget_old_deliveries),
+    sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
+    sweep("people: carry out deletions", 60, lambda tx: people.carry_out_due_deletions(tx, BELONGINGS)),
+    sweep("people: forget what has ended", 3600, people.forget_ended),
+    sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
+    sweep("mail: enqueue what an older version wrote", 60, post.enqueue_letters_without_job),
 )
 
 ROUNDS: tuple[Round, ...] = (
-    Round("agents: pay owed grants", 5, agents.pay_owed_grants),
+    Round("auditor: show the last audit", 15, auditor.show_last_audit),
     Round("catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)),
     Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
-    Round("ledger: free overdue holds", 10, ledger.free_overdue_holds),
-    Round("people: answer forgotten passwords", 1, people.answer_forgotten_passwords),
     Round("people: send webhooks", 1, people.send_webhooks),
-    Round("post: hand over letters", 1, post.hand_over),
 )
 
 

@@ -16,6 +16,7 @@ from hansa.doors.opening import (
     require_data_directory,
     require_own_database,
 )
+from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx
@@ -147,6 +148,24 @@ async def revoke_service(settings: Settings, name: str, reason: str | None) -> i
 
     async with _database(settings) as database:
         return await database.act(revoke)
+
+
+async def list_jobs(settings: Settings, wanted: jobs.JobsWanted) -> tuple[list[jobs.JobShown], int]:
+    """A page of background jobs, and how many there are. Raises: what joining the ground raises."""
+    async with _database(settings) as database:
+        return await database.read(lambda tx: jobs.list_jobs(tx, wanted))
+
+
+async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
+    """Make a background job due now. Raises: Refused, and what joining the ground raises."""
+    async with _database(settings) as database:
+        await database.act(lambda tx: jobs.retry_job(tx, job_id, None, reason))
+
+
+async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
+    """Delete a background job. Raises: Refused, and what joining the ground raises."""
+    async with _database(settings) as database:
+        await database.act(lambda tx: jobs.drop_job(tx, job_id, None, reason))
 
 
 async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:

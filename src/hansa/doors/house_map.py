@@ -67,7 +67,7 @@ def draw_map(program: Any) -> str:
             *_section("Tables", ("table", "owner", "migration"), _table_rows()),
             *_section("Events", ("event", "about", "emitted by", "folded by"), _event_rows()),
             *_section("Reactors", ("reactor", "reacts to"), _reactor_rows()),
-            *_section("Sweeps", ("sweep", "every"), _sweep_rows()),
+            *_section("Background jobs", ("job", "when"), _job_rows()),
             *_section("Rounds", ("round", "every"), _round_rows()),
             "",
         ]
@@ -207,9 +207,9 @@ def _round_rows() -> Iterator[Sequence[str]]:
         yield turn.name, f"{turn.every_seconds:g} s"
 
 
-def _sweep_rows() -> Iterator[Sequence[str]]:
-    for sweep in assembly.SWEEPS:
-        yield sweep.name, f"{sweep.every_seconds:g} s"
+def _job_rows() -> Iterator[Sequence[str]]:
+    for kind in assembly.JOBS:
+        yield kind.name, "when enqueued" if kind.every_seconds is None else f"{kind.every_seconds:g} s"
 
 
 def _section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -27,12 +27,12 @@ from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listening import Listeners, open_listeners
 from hansa.doors.opening import has_administrator, open_ground, open_runtime, require_signing_key
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
+from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.presence import Presence, presence_of_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, misspelt_settings
-from hansa.foundation.plumbing.sweeps import run_sweeps
 from hansa.rooms import journal
 
 DRAIN_SECONDS = 10
@@ -219,7 +219,7 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
-    tasks = [asyncio.create_task(run_sweeps(runtime.database, assembly.SWEEPS, runtime.jobs))]
+    tasks = [asyncio.create_task(run_jobs(runtime, assembly.JOBS))]
     tasks.append(asyncio.create_task(make_rounds(runtime, assembly.ROUNDS)))
     if runtime.settings.reactor_framework_enabled:
         tasks.append(

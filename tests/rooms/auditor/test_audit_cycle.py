@@ -10,9 +10,11 @@ import asyncpg
 import pytest
 from prometheus_client import REGISTRY
 
-from hansa.foundation.plumbing.sweeps import Sweep, run_sweeps
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import run_jobs, sweep
 from hansa.foundation.words.money import UNIT
 from hansa.rooms import auditor, journal
+from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -275,11 +277,18 @@ async def test_a_discrepancy_of_more_than_the_book_can_hold_is_a_breach_all_the_
 
 async def test_one_cycle_a_minute_whatever_the_number_of_processes(audited: Any) -> None:
     purses, _, _ = audited
-    database = purses.registry.database
-    sweep = Sweep("test audit", 0.01, auditor.audit_when_due, one_snapshot=True)
+    cycles = 0
+
+    async def audit(tx: Tx) -> None:
+        nonlocal cycles
+        await auditor.audit_when_due(tx)
+        cycles += 1
+
+    kind = sweep("test audit", 0.01, audit, one_snapshot=True)
     before = await rows(purses, "SELECT id FROM auditor_verdict")
-    task = asyncio.gather(run_sweeps(database, [sweep]), run_sweeps(database, [sweep]))
-    await asyncio.sleep(0.2)
+    runtime = purses.registry.runtime
+    task = asyncio.gather(run_jobs(runtime, [kind]), run_jobs(runtime, [kind]))
+    await until(lambda: cycles >= 3)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await rows(purses, "SELECT id FROM auditor_verdict") == before

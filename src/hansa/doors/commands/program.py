@@ -7,6 +7,7 @@ import typer
 from hansa import __version__
 from hansa.doors.commands import (
     administrators,
+    background_jobs,
     completion,
     database,
     demonstration,
@@ -56,6 +57,7 @@ for top_level in (serving, stopping, demonstration, supply, inspection, completi
 app.add_typer(registry_keys.bundle_app)
 app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
 app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
+app.add_typer(background_jobs.app, name="jobs", rich_help_panel=ADMINISTER)
 app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
 app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
 app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

@@ -14,7 +14,7 @@ import hansa
 from hansa.doors import assembly
 from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
-from hansa.doors.http import api_description, problems, status
+from hansa.doors.http import admin_jobs, api_description, problems, status
 from hansa.doors.http.bounded import ConnectionBounds
 from hansa.doors.http.budgets import Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
@@ -42,7 +42,7 @@ class ServiceRoutes:
 @cache
 def service_routes() -> ServiceRoutes:
     """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
-    api = [*assembly.API_ROUTERS, status.api_router]
+    api = [*assembly.API_ROUTERS, status.api_router, admin_jobs.router]
     root = [*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router]
     routes: list[BaseRoute] = [
         Route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False),

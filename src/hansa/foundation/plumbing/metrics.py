@@ -73,3 +73,24 @@ webhook_tries_total = Counter(
     "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]
 )
 letters_total = Counter("hansa_letters", "Letters to the mail server, by what became of a try.", ["outcome"])
+jobs_due = Gauge(
+    "hansa_jobs_due",
+    "Jobs that could run now, measured every 15 seconds.",
+    ["job"],
+    multiprocess_mode="mostrecent",
+)
+jobs_dead = Gauge(
+    "hansa_jobs_dead",
+    "Jobs that were given up, measured every 15 seconds.",
+    ["job"],
+    multiprocess_mode="mostrecent",
+)
+jobs_oldest_seconds = Gauge(
+    "hansa_jobs_oldest_seconds",
+    "How long the oldest due job has waited, measured every 15 seconds.",
+    ["job"],
+    multiprocess_mode="mostrecent",
+)
+jobs_running = Gauge("hansa_jobs_running", "Jobs being run.", ["job"], multiprocess_mode="livesum")
+jobs_failed_total = Counter("hansa_jobs_failed", "Attempts of jobs that failed.", ["job"])
+jobs_fenced_total = Counter("hansa_jobs_fenced", "Results refused because the lease was lost.", ["job"])

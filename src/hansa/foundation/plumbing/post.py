@@ -1,30 +1,40 @@
-"""Letters on their way to the mail server.
+"""The mail queue: each mail is a row, sent by a job of its own.
 
-- A letter is written in the transaction of the act that it tells of, so it is neither lost nor sent for nothing.
-- It is handed over in the background: at least once, again and again at growing intervals, until it is of no use.
-- What it says is sealed while it waits: it may hold a link that opens an account.
+- A mail is written in the transaction of its cause: it is neither lost nor sent for an act that was undone.
+- It is sent in the background, at least once, and retried at growing intervals until it is of no use.
+- Its content is sealed while it waits: it may hold a link that opens an account.
 """
 
 import asyncio
 import json
 from dataclasses import dataclass, field
 from datetime import timedelta
-from operator import itemgetter
+from uuid import uuid4
 
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import Waiting
+from hansa.foundation.plumbing.jobs import GiveUp, Job, LeasedKind, PutOff, Retries, enqueue
 from hansa.foundation.plumbing.metrics import letters_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 
-TAKEN_AT_ONCE = 5
-# Below the shortest interval: a letter under way is nobody else's.
-HAND_OVER_SECONDS = 30
-INTERVAL_MIN = timedelta(minutes=1)
-INTERVAL_MAX = timedelta(hours=1)
+SENT_AT_ONCE = 5
+SEND_SECONDS = 30
+RETRIES = Retries(attempts_max=None, pause_seconds=60, pause_max_seconds=3600)
 PURPOSE = "letter"
+KIND = "mail"
+
+_ADD = """
+INSERT INTO plumbing_letter (recipient, sealed_content, good_until, job_id, next_try_at)
+VALUES ($1, $2, now() + $3::interval, $4, 'infinity')
+"""
+
+# An older version that runs beside this one sends the mails that it wrote; what is due for it may be taken over.
+_WITHOUT_JOB = """
+SELECT id FROM plumbing_letter WHERE job_id IS NULL AND next_try_at <= now() FOR UPDATE SKIP LOCKED
+"""
 
 _log = structlog.get_logger()
 
@@ -40,35 +50,33 @@ class Letter:
 
 
 @dataclass(frozen=True)
-class _Due:
-    id: int
+class _Mail:
     recipient: str
     sealed_content: bytes
-    tries: int
     is_stale: bool
 
 
 async def write_letter(tx: Tx, seal: Seal, letter: Letter) -> None:
-    """Put the letter among those to be handed over."""
+    """Send the mail when `tx` has committed."""
     content = json.dumps({"subject": letter.subject, "text": letter.text})
-    await tx.execute(
-        "INSERT INTO plumbing_letter (recipient, sealed_content, good_until) VALUES ($1, $2, now() + $3::interval)",
-        letter.to,
-        seal.close(content.encode(), PURPOSE),
-        letter.good_for,
-    )
+    job_id = await enqueue(tx, KIND, uuid4().hex)
+    await tx.execute(_ADD, letter.to, seal.close(content.encode(), PURPOSE), letter.good_for, job_id)
 
 
 async def forget_letters(tx: Tx, recipient: str) -> None:
-    """Let nothing reach this address any more."""
+    """Delete the mail that waits for this address."""
+    await tx.execute(
+        "DELETE FROM plumbing_job WHERE id IN (SELECT job_id FROM plumbing_letter WHERE lower(recipient) = lower($1))",
+        recipient,
+    )
     await tx.execute("DELETE FROM plumbing_letter WHERE lower(recipient) = lower($1)", recipient)
 
 
 async def waiting_mail(tx: Tx) -> Waiting:
-    """The mail that the mail server has not taken yet."""
+    """The mail that the mail server has not accepted yet."""
     row = await tx.fetchrow(
         "SELECT count(*) AS count, extract(epoch FROM now() - min(written_at))::float8 AS oldest_seconds"
-        " FROM plumbing_letter"
+        " FROM plumbing_letter l LEFT JOIN plumbing_job j ON j.id = l.job_id WHERE j.state IS DISTINCT FROM 'dead'"
     )
     assert row is not None
     return Waiting(**row)
@@ -76,56 +84,59 @@ async def waiting_mail(tx: Tx) -> Waiting:
 
 async def forget_all_letters(tx: Tx) -> int:
     """Delete every e-mail that waits; returns how many there were."""
-    return int((await tx.execute("DELETE FROM plumbing_letter")).removeprefix("DELETE "))
+    deleted = await tx.execute("DELETE FROM plumbing_letter")
+    await tx.execute("DELETE FROM plumbing_job WHERE kind = $1", KIND)
+    return int(deleted.removeprefix("DELETE "))
 
 
-async def hand_over(runtime: Runtime) -> None:
-    """Hand the letters that are due to the mail server."""
-    while due := await runtime.database.act(_claim):
-        await asyncio.gather(*(_settle(runtime, letter) for letter in due))
+async def enqueue_letters_without_job(tx: Tx) -> None:
+    """Take over the mail that a process of an older version wrote."""
+    for row in await tx.fetch(_WITHOUT_JOB):
+        job_id = await enqueue(tx, KIND, uuid4().hex)
+        await tx.execute(
+            "UPDATE plumbing_letter SET job_id = $2, next_try_at = 'infinity' WHERE id = $1",
+            row["id"],
+            job_id,
+        )
 
 
-async def _claim(tx: Tx) -> list[_Due]:
-    """Letters that are due, and due again only after an interval; two processes never get the same."""
-    rows = await tx.fetch(
-        "UPDATE plumbing_letter SET tries = tries + 1, next_try_at = now() + least($2::interval * 2 ^ least(tries, 10), $3::interval)"
-        " WHERE id IN (SELECT id FROM plumbing_letter WHERE next_try_at <= now()"
-        " ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED)"
-        " RETURNING id, recipient, sealed_content, tries, good_until <= now() AS is_stale",
-        TAKEN_AT_ONCE,
-        INTERVAL_MIN,
-        INTERVAL_MAX,
+async def _send_mail(runtime: Runtime, job: Job) -> None:
+    mail = await runtime.database.look(lambda tx: _find(tx, job.id))
+    if mail is None:
+        return
+    if mail.is_stale:
+        _give_up(job, "the mail server did not take it in time")
+        return
+    try:
+        await _send(runtime, mail)
+    except BadSeal as trouble:
+        _give_up(job, str(trouble))
+        raise GiveUp(str(trouble)) from trouble
+    except Exception as trouble:
+        # Whatever the mail client raises is an attempt that failed.
+        letters_total.labels("put off").inc()
+        _log.warning("letter not taken", job=job.id, tries=job.attempts, trouble=_told(trouble))
+        raise PutOff(_told(trouble)) from trouble
+    letters_total.labels("sent").inc()
+
+
+async def _find(tx: Tx, job_id: int) -> _Mail | None:
+    row = await tx.fetchrow(
+        "SELECT recipient, sealed_content, good_until <= now() AS is_stale FROM plumbing_letter WHERE job_id = $1",
+        job_id,
     )
-    return [_Due(**row) for row in sorted(rows, key=itemgetter("id"))]
+    return None if row is None else _Mail(**row)
 
 
-async def _settle(runtime: Runtime, letter: _Due) -> None:
-    if letter.is_stale:
-        _give_up(letter, "the mail server did not take it in time")
-    else:
-        try:
-            await _send(runtime, letter)
-        except BadSeal as trouble:
-            _give_up(letter, str(trouble))
-        except Exception as trouble:  # noqa: BLE001
-            # Whatever the mail client raises is a try that failed: the mail waits for the next one.
-            letters_total.labels("put off").inc()
-            _log.warning("letter not taken", letter=letter.id, tries=letter.tries, trouble=_told(trouble))
-            return
-        else:
-            letters_total.labels("sent").inc()
-    await runtime.database.act(lambda tx: _forget(tx, letter.id))
+async def _send(runtime: Runtime, mail: _Mail) -> None:
+    content = json.loads(runtime.seal.open(mail.sealed_content, PURPOSE))
+    async with asyncio.timeout(SEND_SECONDS):
+        await runtime.mail.send(to=mail.recipient, subject=content["subject"], text=content["text"])
 
 
-async def _send(runtime: Runtime, letter: _Due) -> None:
-    content = json.loads(runtime.seal.open(letter.sealed_content, PURPOSE))
-    async with asyncio.timeout(HAND_OVER_SECONDS):
-        await runtime.mail.send(to=letter.recipient, subject=content["subject"], text=content["text"])
-
-
-def _give_up(letter: _Due, reason: str) -> None:
+def _give_up(job: Job, reason: str) -> None:
     letters_total.labels("given up").inc()
-    _log.error("letter given up", letter=letter.id, tries=letter.tries, reason=reason)
+    _log.error("letter given up", job=job.id, tries=job.attempts, reason=reason)
 
 
 def _told(trouble: Exception) -> str:
@@ -134,5 +145,5 @@ def _told(trouble: Exception) -> str:
     return f"{type(trouble).__name__} {code}" if isinstance(code, int) else type(trouble).__name__
 
 
-async def _forget(tx: Tx, letter_id: int) -> None:
-    await tx.execute("DELETE FROM plumbing_letter WHERE id = $1", letter_id)
+MAIL = LeasedKind(KIND, _send_mail, at_once=SENT_AT_ONCE, retries=RETRIES)
+"""The jobs that send mail; a mail that was sent, or has become useless, is deleted with its job."""

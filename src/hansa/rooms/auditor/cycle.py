@@ -8,6 +8,7 @@ import structlog
 from hansa.foundation.events import SupplyInvariantBreach
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.words.money import format_amount
 from hansa.rooms import journal, ledger
 
@@ -16,7 +17,7 @@ from .checkpoint import Advance, advance
 from .supply import SupplyVerdict, weigh
 
 CYCLE_SECONDS = 60
-# Several processes sweep; one whose turn comes this soon after a verdict has nothing to add.
+# A cycle that comes this soon after a verdict has nothing to add.
 RECENT_SECONDS = 50
 
 _log = structlog.get_logger()
@@ -35,12 +36,18 @@ class AuditVerdict:
 
 
 async def audit_when_due(tx: Tx) -> None:
-    """A cycle, unless another process has just done one; `tx` must be one snapshot."""
+    """A cycle, unless there was one a moment ago; `tx` must be one snapshot."""
     latest = await store.latest_verdict(tx, RECENT_SECONDS)
-    if latest is not None and latest.is_recent:
-        _show(latest.status, latest.delta)
-    elif await store.take_turn(tx):
+    is_recent = latest is not None and latest.is_recent
+    if not is_recent and await store.take_turn(tx):
         await audit(tx)
+
+
+async def show_last_audit(runtime: Runtime) -> None:
+    """Let the metrics of this process show the last verdict, whichever process audited."""
+    latest = await runtime.database.look(store.latest_verdict)
+    if latest is not None:
+        _show(latest.status, latest.delta)
 
 
 async def audit_from_zero(tx: Tx) -> AuditVerdict:

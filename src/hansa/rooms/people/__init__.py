@@ -9,7 +9,7 @@ from .deletion import carry_out_due as carry_out_due_deletions
 from .deletion import router as deletion_router
 from .ended import forget_ended
 from .invites import router as invites_router
-from .recovery import answer_forgotten_passwords, check_password_setter, leave_forgotten_unanswered
+from .recovery import FORGOTTEN_PASSWORDS, check_password_setter, leave_forgotten_unanswered
 from .routes import router
 from .store import names_of
 from .webhooks import (
@@ -23,11 +23,11 @@ from .webhooks import router as webhooks_router
 from .webhooks import send_due as send_webhooks
 
 __all__ = [
+    "FORGOTTEN_PASSWORDS",
     "Belongings",
     "Blocker",
     "WebhookEvent",
     "admit_administrator",
-    "answer_forgotten_passwords",
     "api_keys_router",
     "audit_log_router",
     "carry_out_due_deletions",

@@ -1,10 +1,11 @@
 """Forgotten passwords: a link is mailed to whoever has an account.
 
 The request writes down the address and looks nothing up, so that nobody learns from its answer, or from how long it
-takes, whether there is an account. A moment later the background does.
+takes, whether there is an account. A job looks it up when the request has ended.
 """
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
 from hansa.foundation.plumbing.post import write_letter
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.people import letters
@@ -14,12 +15,13 @@ from .grants import grant
 
 LINK_MINUTES = 60
 PAUSE_MINUTES = 5
-TAKEN_AT_ONCE = 20
+KIND = "forgotten password"
 
 
 async def note_forgotten(tx: Tx, email: str) -> None:
     """Whoever has this address, if anybody, has forgotten the password."""
-    await store.remember_forgotten(tx, email)
+    noted_id = await store.remember_forgotten(tx, email)
+    await enqueue(tx, KIND, str(noted_id), {"id": noted_id})
 
 
 async def leave_forgotten_unanswered(tx: Tx) -> None:
@@ -27,21 +29,18 @@ async def leave_forgotten_unanswered(tx: Tx) -> None:
     await store.forget_all(tx)
 
 
-async def answer_forgotten_passwords(runtime: Runtime) -> None:
-    """Write to the owners of the addresses that were noted."""
-    while await runtime.database.act(lambda tx: _answer_some(tx, runtime)):
-        pass
+async def _answer(tx: Tx, runtime: Runtime, job: Job) -> None:
+    """Write to the owner of the address that was noted, if it has one."""
+    email = await store.take_forgotten(tx, job.payload["id"])
+    person = None if email is None else await store.claim_reset_mail(tx, email, PAUSE_MINUTES)
+    if person is None:
+        return
+    token = await grant(tx, runtime.tokens, person.id, LINK_MINUTES * 60)
+    # Behind the # it stays in the browser: no server, proxy or log on the way sees it.
+    link = f"{runtime.settings.base_url}/set-password#token={token}"
+    letter = letters.new_password(to=person.email, name=person.name, link=link, minutes=LINK_MINUTES)
+    await write_letter(tx, runtime.seal, letter)
 
 
-async def _answer_some(tx: Tx, runtime: Runtime) -> int:
-    emails = await store.take_forgotten(tx, TAKEN_AT_ONCE)
-    # In one order, so that two processes that meet the same owners do not wait for each other in a circle.
-    for email in sorted({email.lower() for email in emails}):
-        person = await store.claim_reset_mail(tx, email, PAUSE_MINUTES)
-        if person is not None:
-            token = await grant(tx, runtime.tokens, person.id, LINK_MINUTES * 60)
-            # Behind the # it stays in the browser: no server, proxy or log on the way sees it.
-            link = f"{runtime.settings.base_url}/set-password#token={token}"
-            letter = letters.new_password(to=person.email, name=person.name, link=link, minutes=LINK_MINUTES)
-            await write_letter(tx, runtime.seal, letter)
-    return len(emails)
+FORGOTTEN_PASSWORDS = TransactionalKind(KIND, _answer)
+"""The jobs that answer forgotten passwords, one for each request."""

@@ -81,14 +81,18 @@ async def burn_grant(tx: Tx, grant_id: UUID) -> bool:
 
 async def forget_ended(tx: Tx) -> None:
     await tx.execute("DELETE FROM people_password_grant WHERE expires_at < now()")
+    await tx.execute("DELETE FROM people_forgotten_password WHERE asked_at < now() - interval '1 day'")
 
 
 async def burn_grants(tx: Tx, developer_id: int) -> None:
     await tx.execute("DELETE FROM people_password_grant WHERE developer_id = $1", developer_id)
 
 
-async def remember_forgotten(tx: Tx, email: str) -> None:
-    await tx.execute("INSERT INTO people_forgotten_password (email) VALUES ($1)", email)
+async def remember_forgotten(tx: Tx, email: str) -> int:
+    noted_id: int = await tx.fetchval(
+        "INSERT INTO people_forgotten_password (email) VALUES ($1) RETURNING id", email
+    )
+    return noted_id
 
 
 async def forget_all(tx: Tx) -> None:
@@ -96,14 +100,12 @@ async def forget_all(tx: Tx) -> None:
     await tx.execute("DELETE FROM people_forgotten_password")
 
 
-async def take_forgotten(tx: Tx, count: int) -> list[str]:
-    """Addresses that nobody else looks at."""
-    rows = await tx.fetch(
-        "DELETE FROM people_forgotten_password WHERE id IN (SELECT id FROM people_forgotten_password"
-        " ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING email",
-        count,
+async def take_forgotten(tx: Tx, noted_id: int) -> str | None:
+    """The address that was noted, deleted; None when it is answered already."""
+    email: str | None = await tx.fetchval(
+        "DELETE FROM people_forgotten_password WHERE id = $1 RETURNING email", noted_id
     )
-    return [row["email"] for row in rows]
+    return email
 
 
 async def claim_reset_mail(tx: Tx, email: str, pause_minutes: int) -> Person | None:

@@ -1,0 +1,71 @@
+"""`hansa jobs`: background work that waits, runs or was given up."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hansa.doors.commands.execution import require_short, run_act, settings_from
+from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.outcome import print_outcome
+
+if TYPE_CHECKING:
+    from hansa.foundation.plumbing.jobs import JobShown
+
+app = typer.Typer(help="Background work: mail and scheduled jobs.", no_args_is_help=True)
+
+State = Literal["waiting", "running", "dead"]
+JobId = Annotated[int, typer.Argument(help="The id that `hansa jobs list` shows.", min=1)]
+Reason = Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")]
+
+
+@app.command("list", epilog=examples("hansa jobs list --state dead", "hansa jobs list --kind mail --json"))
+def list_jobs(
+    kind: Annotated[str | None, typer.Option(help="Jobs of this kind alone.")] = None,
+    state: Annotated[State | None, typer.Option(help="Jobs in this state alone.")] = None,
+    limit: Annotated[int, typer.Option(help="How many are listed.", min=1, max=1000)] = 50,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List background jobs, the earliest due first."""
+    from hansa.doors import by_hand
+    from hansa.foundation.plumbing.jobs import JobsWanted
+
+    wanted = JobsWanted(kind, state, limit, offset=0)
+    found, total = run_act(by_hand.list_jobs(settings_from(data_dir=data_dir), wanted))
+    lines = [_line(job) for job in found]
+    if total > len(found):
+        lines.append(f"{total - len(found)} more; narrow with --kind and --state, or raise --limit")
+    shown = {"jobs": [_members(job) for job in found], "total": total}
+    print_outcome("\n".join(lines) or "no jobs", shown, as_json=as_json)
+
+
+@app.command("retry", epilog=examples('hansa jobs retry 42 --reason "the mail server is back"'))
+def retry_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Run a job now, with all its attempts before it again."""
+    from hansa.doors import by_hand
+
+    require_short(reason)
+    run_act(by_hand.retry_job(settings_from(data_dir=data_dir), job_id, reason or None))
+    print_outcome(f"job {job_id} is due now", {"id": job_id, "retried": True}, as_json=as_json)
+
+
+@app.command("drop", epilog=examples('hansa jobs drop 42 --reason "the address was mistyped"'))
+def drop_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Delete a job with what it was to send; work on a schedule cannot be dropped."""
+    from hansa.doors import by_hand
+
+    require_short(reason)
+    run_act(by_hand.drop_job(settings_from(data_dir=data_dir), job_id, reason or None))
+    print_outcome(f"job {job_id} is dropped", {"id": job_id, "dropped": True}, as_json=as_json)
+
+
+def _line(job: "JobShown") -> str:
+    error = f": {job.last_error}" if job.last_error else ""
+    due_at = job.due_at.isoformat(timespec="seconds")
+    return f"{job.id} {job.kind} {job.key}: {job.state}, due {due_at}, {job.attempts} attempts{error}"
+
+
+def _members(job: "JobShown") -> dict[str, object]:
+    return {
+        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in vars(job).items()
+    }

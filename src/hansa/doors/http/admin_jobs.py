@@ -1,0 +1,92 @@
+"""Background jobs over HTTP, for administrators of the platform."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.words.errors import Invalid, Unauthorized
+from hansa.foundation.words.paging import Page, Pagination
+
+BIGINT_MAX = 2**63 - 1
+
+router = APIRouter(prefix="/admin/jobs", tags=["administrators"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_platform")]
+JobId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+
+
+class JobsQuery(BaseModel):
+    """Which background jobs."""
+
+    kind: Annotated[str, Field(max_length=80)] | None = Field(default=None, description="Jobs of this kind.")
+    state: jobs.State | None = Field(default=None, description="Jobs in this state.")
+    limit: int = Field(default=50, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+
+
+class JobOut(BaseModel):
+    """A background job, without what it is to send."""
+
+    id: int
+    kind: str = Field(examples=["mail"])
+    key: str = Field(
+        description="Unique within the kind; `schedule` for scheduled work.",
+        examples=["8c3d2f0e5b7a4d1c9e6f0a1b2c3d4e5f"],
+    )
+    state: jobs.State
+    due_at: datetime = Field(description="When it runs, or runs again after a failed attempt.")
+    attempts: int = Field(description="Failed attempts in a row, and the present one while it runs.")
+    last_error: str | None = Field(
+        description="Why the last attempt failed.", examples=["SMTPConnectError 421"]
+    )
+    created_at: datetime
+    lease_until: datetime | None = Field(description="While it runs: when another process takes it over.")
+    dead_at: datetime | None = Field(description="When it was given up.")
+
+
+class JobsPage(Page[JobOut]):
+    """Background jobs, the earliest due first."""
+
+    @classmethod
+    def of(cls, found: list[jobs.JobShown], total: int, query: JobsQuery) -> "JobsPage":
+        return cls(
+            items=[JobOut(**vars(job)) for job in found],
+            pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
+        )
+
+
+@router.get("", responses=problems(Unauthorized, AreaMissing, Invalid))
+async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: Db) -> JobsPage:
+    """Background jobs that wait, run or were given up."""
+    wanted = jobs.JobsWanted(**query.model_dump())
+    found, total = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    return JobsPage.of(found, total, query)
+
+
+@router.post(
+    "/{job_id}/retry",
+    status_code=204,
+    responses=problems(Unauthorized, AreaMissing, jobs.JobUnknown, jobs.JobRunning, Invalid),
+)
+async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
+    """Run a job now, with all its attempts before it again."""
+    await db.act(lambda tx: jobs.retry_job(tx, job_id, administrator))
+
+
+@router.delete(
+    "/{job_id}",
+    status_code=204,
+    responses=problems(
+        Unauthorized, AreaMissing, jobs.JobUnknown, jobs.JobRunning, jobs.JobScheduled, Invalid
+    ),
+)
+async def drop_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
+    """Delete a job with what it was to send."""
+    await db.act(lambda tx: jobs.drop_job(tx, job_id, administrator))

@@ -1,0 +1,130 @@
+"""What administrators and the operator see of jobs, and do about them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from hansa.foundation.plumbing.admin_acts import record_admin_act, record_operator_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.words.errors import Conflict, NotFound
+
+from .kinds import SCHEDULE
+from .store import notify
+
+State = Literal["waiting", "running", "dead"]
+
+_STATE = "CASE WHEN state = 'dead' THEN 'dead' WHEN lease_until > now() THEN 'running' ELSE 'waiting' END"
+
+_WANTED = f"""
+FROM plumbing_job WHERE ($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {_STATE} = $2)
+"""
+
+_LIST = f"""
+SELECT id, kind, key, {_STATE} AS state, due_at, attempts, last_error, created_at, lease_until, dead_at
+{_WANTED} ORDER BY due_at, id LIMIT $3 OFFSET $4
+"""
+
+# A job that runs is left to its process: a row that is locked is under way in a transaction.
+_LOCK = f"SELECT kind, key, {_STATE} AS state FROM plumbing_job WHERE id = $1 FOR UPDATE SKIP LOCKED"  # noqa: S608
+
+_RETRY = """
+UPDATE plumbing_job SET state = 'waiting', dead_at = NULL, attempts = 0, due_at = now(), lease_until = NULL,
+  fencing_token = fencing_token + 1
+WHERE id = $1
+"""
+
+
+class JobUnknown(NotFound):
+    """There is no job of that id; it may have ended."""
+
+    sentence = "There is no job of that id; it may have ended."
+
+
+class JobRunning(Conflict):
+    """The job is running; it can be changed when its attempt has ended."""
+
+    code = "JOB_RUNNING"
+    sentence = "The job is running; try again when its attempt has ended."
+
+
+class JobScheduled(Conflict):
+    """The job runs on a schedule and cannot be dropped."""
+
+    code = "JOB_SCHEDULED"
+    sentence = "The job runs on a schedule and cannot be dropped."
+
+
+@dataclass(frozen=True)
+class JobsWanted:
+    """Which jobs, the earliest due first; what is None is not asked for."""
+
+    kind: str | None
+    state: State | None
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class JobShown:
+    """A job as operators see it: not its payload, which may hold personal data."""
+
+    id: int
+    kind: str
+    key: str
+    state: State
+    due_at: datetime
+    attempts: int
+    last_error: str | None
+    created_at: datetime
+    lease_until: datetime | None
+    dead_at: datetime | None
+
+
+async def list_jobs(tx: Tx, wanted: JobsWanted) -> tuple[list[JobShown], int]:
+    """A page of jobs, the earliest due first, and how many there are of these in all."""
+    rows = await tx.fetch(_LIST, wanted.kind, wanted.state, wanted.limit, wanted.offset)
+    total: int = await tx.fetchval(f"SELECT count(*) {_WANTED}", wanted.kind, wanted.state)
+    return [JobShown(**row) for row in rows], total
+
+
+async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
+    """Make a job due now, with all its attempts before it. Without an administrator it is recorded as an operator's act.
+
+    Raises: JobUnknown, JobRunning.
+    """
+    kind, _ = await _lock(tx, job_id)
+    await tx.execute(_RETRY, job_id)
+    await notify(tx)
+    await _record(tx, administrator, "job.retry", f"job:{job_id} {kind}", reason)
+
+
+async def drop_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
+    """Delete a job with what it was to send. Without an administrator it is recorded as an operator's act.
+
+    Raises: JobUnknown, JobRunning, JobScheduled.
+    """
+    kind, key = await _lock(tx, job_id)
+    if key == SCHEDULE:
+        raise JobScheduled
+    await tx.execute("DELETE FROM plumbing_job WHERE id = $1", job_id)
+    await _record(tx, administrator, "job.drop", f"job:{job_id} {kind}", reason)
+
+
+async def _lock(tx: Tx, job_id: int) -> tuple[str, str]:
+    """Kind and key of a job that does not run, locked."""
+    row = await tx.fetchrow(_LOCK, job_id)
+    if row is None and not await tx.fetchval("SELECT true FROM plumbing_job WHERE id = $1", job_id):
+        raise JobUnknown
+    if row is None or row["state"] == "running":
+        raise JobRunning
+    return row["kind"], row["key"]
+
+
+async def _record(
+    tx: Tx, administrator: Developer | None, act: str, subject: str, reason: str | None
+) -> None:
+    if administrator is None:
+        await record_operator_act(tx, act=act, subject=subject, reason=reason)
+    else:
+        await record_admin_act(tx, administrator, act=act, subject=subject, reason=reason)

@@ -1,0 +1,102 @@
+"""What a process can run: kinds of jobs, how often each is retried, and how work says that it failed."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+
+SCHEDULE = "schedule"
+"""The key of the one job of a scheduled kind."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job in the hands of this process. `attempts` counts the present one."""
+
+    id: int
+    kind: str
+    key: str
+    payload: dict[str, Any]
+    attempts: int
+    fencing_token: int
+
+
+class PutOff(Exception):
+    """The attempt failed in an expected way; the job is retried after its back-off. The reason is shown to operators."""
+
+
+class GiveUp(Exception):
+    """No attempt can succeed; the job is dead with this reason, which is shown to operators."""
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How a job that fails is retried: after a pause that doubles, give or take a tenth, up to a limit.
+
+    After `attempts_max` attempts it is dead; None: it is retried for ever.
+    """
+
+    attempts_max: int | None = 10
+    pause_seconds: float = 1.0
+    pause_max_seconds: float = 3600.0
+
+
+@dataclass(frozen=True)
+class LeasedKind:
+    """Jobs that go out on the network: run under a lease that is renewed, in no transaction of their own.
+
+    A job runs at least once; `work` must be harmless to repeat. With `every_seconds` the kind is scheduled.
+    """
+
+    name: str
+    work: Callable[[Runtime, Job], Awaitable[None]]
+    at_once: int = 1
+    lease_seconds: float = 30.0
+    retries: Retries = field(default_factory=Retries)
+    every_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class TransactionalKind:
+    """Jobs whose work is one transaction: the lock of the job's row is the lease, and work and result commit together.
+
+    They run one at a time in a process. With `one_snapshot` all statements see the same moment. An enqueue of the same
+    key waits while the job runs.
+    """
+
+    name: str
+    work: Callable[[Tx, Runtime, Job], Awaitable[None]]
+    one_snapshot: bool = False
+    retries: Retries = field(default_factory=Retries)
+    every_seconds: float | None = None
+    at_once: int = 1
+
+
+JobKind: TypeAlias = LeasedKind | TransactionalKind
+
+
+def sweep(
+    name: str, every_seconds: float, work: Callable[[Tx], Awaitable[object]], *, one_snapshot: bool = False
+) -> TransactionalKind:
+    """Scheduled work in one transaction, in one process at a time; it must be harmless to repeat."""
+
+    async def run(tx: Tx, _: Runtime, __: Job) -> None:
+        await work(tx)
+
+    return TransactionalKind(name, run, one_snapshot, _scheduled(every_seconds), every_seconds)
+
+
+def scheduled(name: str, every_seconds: float, work: Callable[[Runtime], Awaitable[object]]) -> LeasedKind:
+    """Scheduled work that opens its own transactions, in one process at a time; it must be harmless to repeat."""
+
+    async def run(runtime: Runtime, _: Job) -> None:
+        await work(runtime)
+
+    return LeasedKind(name, run, retries=_scheduled(every_seconds), every_seconds=every_seconds)
+
+
+def _scheduled(every_seconds: float) -> Retries:
+    """Scheduled work never dies, and is tried no more often after a failure than otherwise."""
+    return Retries(None, pause_seconds=every_seconds, pause_max_seconds=max(every_seconds, 300.0))

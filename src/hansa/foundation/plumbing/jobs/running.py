@@ -1,0 +1,120 @@
+"""Running one job: under a lease with renewal, or in one transaction; and writing what the attempt came to."""
+
+import asyncio
+from dataclasses import dataclass
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import jobs_failed_total, jobs_fenced_total
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.words.errors import Unavailable
+
+from . import store
+from .backoff import error_of, next_pause
+from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, TransactionalKind
+
+RENEWALS_PER_LEASE = 3
+
+_log = structlog.get_logger()
+
+
+@dataclass
+class _Attempt:
+    """One transaction of a transactional job; `job` is the one that it has locked."""
+
+    kind: TransactionalKind
+    runtime: Runtime
+    job: Job | None = None
+
+    async def run(self, tx: Tx) -> bool:
+        self.job = job = await store.lock(tx, self.kind.name)
+        if job is None:
+            return False
+        await self.kind.work(tx, self.runtime, job)
+        await store.finish(tx, job, self.kind.every_seconds)
+        return True
+
+
+async def run_in_transaction(runtime: Runtime, kind: TransactionalKind) -> bool:
+    """Run the next due job of the kind, if no other process has it; whether one was run."""
+    attempt = _Attempt(kind, runtime)
+    try:
+        was_run = await runtime.database.act(attempt.run, one_snapshot=kind.one_snapshot)
+    except Exception as trouble:
+        if attempt.job is None:
+            raise
+        await _note_failure(runtime, kind, attempt.job, trouble)
+        return True
+    if was_run:
+        runtime.jobs.succeeded(kind.name)
+    return was_run
+
+
+async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:
+    """Run a claimed job and write its result, unless the lease was lost. Cancelled, it gives the lease back.
+
+    Raises: Unavailable when the result cannot be written; the job comes back when its lease ends.
+    """
+    work = asyncio.ensure_future(kind.work(runtime, job))
+    renewing = asyncio.create_task(_keep_lease(runtime, kind, job, work))
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not _has_ended(renewing):
+            await runtime.database.act_at_once(lambda tx: store.release(tx, job))
+            raise
+        _refused(kind, job)
+    except Exception as trouble:  # noqa: BLE001
+        # Whatever the work raises is an attempt that failed: the job waits for the next one.
+        await _note_failure(runtime, kind, job, trouble)
+    else:
+        if await runtime.database.act(lambda tx: store.finish(tx, job, kind.every_seconds)):
+            runtime.jobs.succeeded(kind.name)
+        else:
+            _refused(kind, job)
+    finally:
+        renewing.cancel()
+
+
+async def _keep_lease(runtime: Runtime, kind: LeasedKind, job: Job, work: "asyncio.Future[None]") -> None:
+    """Renew the lease until it is lost; the work is then cancelled."""
+    while True:
+        await asyncio.sleep(kind.lease_seconds / RENEWALS_PER_LEASE)
+        try:
+            is_held = await runtime.database.act_at_once(lambda tx: store.renew(tx, job, kind.lease_seconds))
+        except Unavailable:
+            # The lease may last until the next try; a result that comes too late is refused.
+            continue
+        if not is_held:
+            work.cancel()
+            return
+
+
+def _has_ended(renewing: "asyncio.Task[None]") -> bool:
+    """Whether the lease was lost."""
+    return renewing.done() and not renewing.cancelled() and renewing.exception() is None
+
+
+async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exception) -> None:
+    error = error_of(trouble)
+    pause = next_pause(kind.retries, job.attempts, trouble)
+    jobs_failed_total.labels(kind.name).inc()
+    if not isinstance(trouble, PutOff | GiveUp):
+        runtime.jobs.failed(kind.name, trouble)
+    if pause is None:
+        state = await runtime.database.act(lambda tx: store.bury(tx, job, error))
+        if state == "dead":
+            _log.error("job dead", job=kind.name, id=job.id, attempts=job.attempts, reason=error)
+        is_accepted = state is not None
+    else:
+        seconds = pause
+        is_accepted = await runtime.database.act(lambda tx: store.put_off(tx, job, seconds, error))
+    if not is_accepted:
+        _refused(kind, job)
+
+
+def _refused(kind: JobKind, job: Job) -> None:
+    """Another process has taken the job, or an operator has dropped it; its result counts."""
+    jobs_fenced_total.labels(kind.name).inc()
+    _log.warning("job result refused: its lease was lost", job=kind.name, id=job.id)
