@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from hansa.doors.http.bounded import PIPELINED_MAX, ConnectionBounds
+from hansa.doors.http.connections import GatheredWrites
 from hansa.doors.http.deadlines import Deadlines
 from hansa.doors.http.per_address import BLOCKED_SECONDS, REFUSALS_MAX, REFUSALS_SECONDS, AddressCounts
 from hansa.doors.http.sockets import FRAGMENTS_MAX
@@ -380,6 +381,25 @@ async def test_a_message_of_endless_fragments_ends_its_socket(patient: Listening
     first, more = bytes([0x01, 0x80, 0, 0, 0, 0]), bytes([0x00, 0x80, 0, 0, 0, 0])
     await wire.send(first, more * 2 * FRAGMENTS_MAX)
     assert b"\x03\xf1a message has at most 64 fragments" in await wire.everything()
+
+
+class EndedTransport(asyncio.Transport):
+    """As the transports of the service's event loop are once their connection has ended."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def write(self, data: object) -> None:
+        raise RuntimeError("the handler is closed")
+
+    def close(self) -> None:
+        pass
+
+
+async def test_what_waits_for_a_connection_that_was_cut_off_is_dropped_without_an_error():
+    gathered = GatheredWrites(EndedTransport(), asyncio.get_running_loop())
+    gathered.write(b"an answer")
+    gathered.close()
 
 
 # Addresses.

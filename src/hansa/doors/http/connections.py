@@ -40,7 +40,9 @@ class GatheredWrites:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._transport.write(b"".join(self._waiting))
+            # The connection may have been cut off in the same step: its transport then takes nothing any more.
+            if not self._transport.is_closing():
+                self._transport.write(b"".join(self._waiting))
             self._waiting.clear()
 
     def __getattr__(self, name: str) -> Any:
