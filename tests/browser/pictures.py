@@ -76,7 +76,7 @@ async def open_page(page: Page, path: str) -> None:
     await page.goto("/catalogue?q=lingua")
     await page.locator(".agents h2 a").first.click()
     if "#" in path:
-        await page.get_by_role("button", name="Check the signature").click()
+        await page.get_by_role("button", name="Verify signature").click()
         await page.locator("[data-findings] dt").first.wait_for()
         await page.locator("#" + path.partition("#")[2]).evaluate(
             "it => it.scrollIntoView({block: 'center'})"

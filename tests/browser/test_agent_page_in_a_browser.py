@@ -13,7 +13,7 @@ async def test_the_browser_checks_the_signature_of_the_card_and_tells_who_signed
     agent = await registry.agent(**CARD)
     opened = await visit(f"/agents/{agent.did}")
     page = opened.page
-    await page.get_by_role("button", name="Check the signature").click()
+    await page.get_by_role("button", name="Verify signature").click()
     await expect(page.get_by_role("status")).to_have_text("Verified")
     findings = page.locator("[data-findings]")
     export = (await registry.get(f"/agents/{agent.did}/card-export")).json()
@@ -32,12 +32,12 @@ async def test_a_card_that_was_changed_on_its_way_is_not_verified(registry: Test
         await route.fulfill(response=answer, body=(await answer.text()).replace("1e-07", "2e-07"))
 
     await page.route("**/card-export", change)
-    await page.get_by_role("button", name="Check the signature").click()
+    await page.get_by_role("button", name="Verify signature").click()
     await expect(page.get_by_role("status")).to_have_text("Not verified")
     await expect(page.locator("[data-reason]")).to_contain_text("the card or the signature was changed")
     await expect(page.locator("[data-findings]")).to_be_hidden()
     await page.unroute("**/card-export")
-    await page.get_by_role("button", name="Check the signature").click()
+    await page.get_by_role("button", name="Verify signature").click()
     await expect(page.get_by_role("status")).to_have_text("Verified")
 
 
@@ -45,8 +45,8 @@ async def test_a_check_that_cannot_be_made_says_why(registry: TestRegistry, visi
     agent = await registry.agent(**CARD)
     page = (await visit(f"/agents/{agent.did}")).page
     await page.evaluate("Object.defineProperty(crypto, 'subtle', { value: undefined })")
-    await page.get_by_role("button", name="Check the signature").click()
-    await expect(page.locator("[data-reason]")).to_contain_text("only on pages that came over HTTPS")
+    await page.get_by_role("button", name="Verify signature").click()
+    await expect(page.locator("[data-reason]")).to_contain_text("only on pages loaded over HTTPS")
     await page.context.set_offline(offline=True)
-    await page.get_by_role("button", name="Check the signature").click()
-    await expect(page.locator("[data-reason]")).to_have_text("The registry cannot be reached just now.")
+    await page.get_by_role("button", name="Verify signature").click()
+    await expect(page.locator("[data-reason]")).to_have_text("The registry cannot be reached.")

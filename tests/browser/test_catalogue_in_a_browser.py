@@ -56,7 +56,7 @@ async def test_a_choice_keeps_what_was_typed_and_what_was_typed_keeps_the_choice
     assert page.url.endswith("/catalogue?q=lingua&tag=translation")
     await page.get_by_role("link", name="Paid 1").click()
     await expect(page).to_have_url(re.compile(r"q=lingua&pricing=paid&tag=translation$"))
-    await page.get_by_label("Chosen; each can be left again").get_by_role("link", name="Everything").click()
+    await page.get_by_label("Active filters").get_by_role("link", name="Clear all filters").click()
     await expect(names(page)).to_have_count(3)
     await expect(page.get_by_role("searchbox")).to_have_value("")
 
@@ -77,7 +77,7 @@ async def test_a_registry_that_does_not_answer_is_told_and_what_was_shown_stays(
     page = (await visit("/catalogue", viewport=DESK)).page
     await page.context.set_offline(offline=True)
     await page.get_by_role("searchbox").press_sequentially("babel")
-    await expect(page.get_by_role("alert")).to_contain_text("does not answer just now")
+    await expect(page.get_by_role("alert")).to_contain_text("does not respond")
     await expect(names(page)).to_have_count(3)
     await page.context.set_offline(offline=False)
     await page.get_by_role("searchbox").press("Backspace")

@@ -138,7 +138,7 @@ async def test_the_front_page_tells_of_a_breach(registry, visit):
 
 async def test_the_front_page_says_when_the_registry_does_not_answer_and_when_it_does_again(visit):
     page = (await front_page(visit)).page
-    trouble = page.get_by_text("the registry does not answer just now")
+    trouble = page.get_by_text("the registry does not respond")
     await expect(trouble).to_have_count(0)
     await page.context.set_offline(offline=True)
     await page.clock.run_for(REFRESHED)
@@ -214,10 +214,10 @@ async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(re
     assert await page.evaluate("location.hash") == ""
     for password, told in [
         ("My-PassWord-Is-1-Long", "The password holds a common word."),
-        ("Another-Horse-9-Stable", "The password is set. You can log in with it."),
+        ("Another-Horse-9-Stable", "The new password is set. You can log in with it."),
     ]:
         await page.get_by_label("New password").fill(password)
-        await page.get_by_role("button", name="Set the password").click()
+        await page.get_by_role("button", name="Set password").click()
         await expect(page.locator("[data-told]")).to_have_text(told)
     assert (await ada.try_login("Another-Horse-9-Stable")).status_code == 200
 
@@ -225,6 +225,6 @@ async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(re
 async def test_a_link_that_was_used_says_so(registry, visit):
     page = (await settled(visit, "/set-password#token=used")).page
     await page.get_by_label("New password").fill("Another-Horse-9-Stable")
-    await page.get_by_role("button", name="Set the password").click()
+    await page.get_by_role("button", name="Set password").click()
     await expect(page.locator("[data-told]")).to_contain_text("has been used or has expired")
     await expect(page.get_by_label("New password")).to_be_hidden()

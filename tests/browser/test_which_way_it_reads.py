@@ -102,7 +102,7 @@ async def test_a_card_reorders_nothing_around_its_words(text: str, registry: Tes
 async def test_what_was_signed_is_told_without_signs_that_turn(registry: TestRegistry, visit):
     agent = await registry.agent(name=f"safe{HIDDEN}", pricing={"base_rate": "1", "model": f"flat{HIDDEN}"})
     page = (await visit(f"/agents/{agent.did}")).page
-    await page.get_by_role("button", name="Check the signature").click()
+    await page.get_by_role("button", name="Verify signature").click()
     await expect(page.get_by_role("status")).to_have_text("Verified")
     await expect(page.locator("[data-findings]")).to_contain_text("safeexe.gnp")
     await require_readable(page)

@@ -44,7 +44,7 @@ async def test_an_agent_has_a_page_by_its_did_and_by_every_id_of_its_card(regist
             "ships",
             "2.5 <bdi>AVT</bdi>",
             "per request",
-            "Not called yet",
+            "Not checked yet",
         ):
             assert shown in text, (key, shown)
         assert f'rel="canonical" href="{registry.settings.base_url}/agents/{agent.did}"' in text
@@ -54,7 +54,7 @@ async def test_whom_nobody_knows_has_no_page(registry: TestRegistry):
     for key in ("did:hansa:nobody", "999", "x", HOSTILE.replace("/", ""), "did:" + "x" * 600):
         answer = await registry.http.get("/agents/" + key.replace("%", "%25"))
         assert (key, answer.status_code) == (key, 404)
-        assert "No such agent" in answer.text
+        assert "Agent not found" in answer.text
         assert "onload" not in ReadPage(answer.text).attributes
 
 
@@ -145,7 +145,7 @@ async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: Te
     assert "<bdi>safegnp.exe</bdi>" in text
     assert "[31mred[0m abc" in text
     assert 'href="javascript' not in text
-    assert "Stated in an unusual form" in text
+    assert "Not in a known format" in text
     page = AgentPage.of(replace(card, card_data=odd), registry.settings, is_exported=False)
     assert page.price.amount is None
 

@@ -65,21 +65,21 @@ async def test_the_catalogue_shows_who_an_agent_is_what_it_costs_and_what_the_re
     assert set(NAMES.findall(text)) == {"Lingua", "Babel", "Invoicer"}
     for shown in (
         "2.5 <bdi>AVT</bdi></strong> <bdi>per request</bdi>",
-        "Not called yet",
+        "Not checked yet",
         "3 agents",
         "This registry",
     ):
         assert shown in text
     for mark in ("Seasoned", "Verified", "With a bond"):
         assert f"<li>{mark}</li>" in text
-    assert re.search(r'liveness alive">Answered</span> <time datetime="[^"]+">[^<]+ UTC</time>', text)
+    assert re.search(r'liveness alive">Responded</span> <time datetime="[^"]+">[^<]+ UTC</time>', text)
 
 
 async def test_words_find_and_say_where_they_were_found(market):
     text = await catalogue_of(market, q="lingua")
     assert NAMES.findall(text) == ["Lingua"]
     assert "1 agent<" in text
-    assert re.search(r"Found in name[^<]*: <bdi>lingua</bdi>", text)
+    assert re.search(r"Matched in name[^<]*: <bdi>lingua</bdi>", text)
 
 
 async def test_every_choice_shows_its_count_and_leads_to_just_that(market):
@@ -93,10 +93,10 @@ async def test_every_choice_shows_its_count_and_leads_to_just_that(market):
         assert choice(found, label)[0] == "/catalogue"
     for label, names in [
         ("Verified", ["Babel"]),
-        ("Answered in the last 24 hours", ["Babel"]),
+        ("Responded in the last 24 hours", ["Babel"]),
         ("With a bond", ["Babel"]),
-        ("Encircled", []),
-        ("Settles in another unit", []),
+        ("Encirclement flare", []),
+        ("Other settlement currency", []),
     ]:
         found = (await market.http.get(choice(text, label)[0])).text
         assert (label, NAMES.findall(found)) == (label, names)
@@ -150,12 +150,12 @@ async def test_an_address_that_means_nothing_shows_everybody(market):
 
 
 async def test_where_nobody_matches_or_nobody_is_there_the_page_says_so(registry: TestRegistry):
-    assert "Nobody is listed yet." in await catalogue_of(registry)
+    assert "No agents are listed yet." in await catalogue_of(registry)
     await registry.agent()
     text = await catalogue_of(registry, q="nobody of that name")
-    assert "Nobody matches." in text
+    assert "No agents found." in text
     assert "0 agents" in text
-    assert "There is no such page" in await catalogue_of(registry, offset="20")
+    assert "This page does not exist" in await catalogue_of(registry, offset="20")
 
 
 async def test_every_listed_agent_is_on_exactly_one_page_of_the_catalogue(registry: TestRegistry):

@@ -125,10 +125,10 @@ def test_an_amount_is_shown_in_groups_of_three_up_to_its_point(amount, shown):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"genesis_grant_enabled": False}, "gives a new agent nothing"),
-        ({"genesis_grant_amount": "7"}, "is given 7 AVT"),
+        ({"genesis_grant_enabled": False}, "a new agent has no balance"),
+        ({"genesis_grant_amount": "7"}, "receives 7 AVT"),
         ({"beta_invite_required": True}, "INVITE_CODE="),
-        ({"email_verification_required": True}, "mails you a link"),
+        ({"email_verification_required": True}, "sends you an e-mail"),
         ({"public_base_url": "https://registry.example"}, "REGISTRY=https://registry.example/api/v1"),
     ],
 )

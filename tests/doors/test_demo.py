@@ -93,7 +93,7 @@ async def test_a_registry_with_agents_of_others_is_written_to_only_after_a_yes(s
         with pytest.raises(DemoFailed, match="nothing was written"):
             await demo(registry, options=Options(confirm=refuse))
         assert await developers(registry) == 4
-        assert "has 1 cards that no demo made" in questions[0]
+        assert "has 1 cards that are not from a demo" in questions[0]
         await demo(registry, options=Options(confirm=lambda _: True))
         assert await developers(registry) == 7
 

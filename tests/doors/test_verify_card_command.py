@@ -73,7 +73,7 @@ async def test_a_card_is_judged_behind_its_address_with_the_keys_of_its_host(reg
 
         said = await verify(f"http://{place}/api/v1/agents/nobody/card-export")
         assert (said.code, said.output) == (2, "")
-        assert said.complaint.strip().endswith("answers 404.")
+        assert said.complaint.strip().endswith("returned status 404.")
 
 
 async def test_a_card_in_a_file_is_judged_by_the_keys_that_are_given(files):
@@ -95,16 +95,16 @@ async def test_what_cannot_be_read_is_told_in_one_line(files, tmp_path):
         ((card,), "--keys https://REGISTRY/.well-known/registry-jwks.json"),
         ((tmp_path / "none.json", keys), "cannot be read"),
         ((card, f"--keys={tmp_path / 'none.json'}"), "cannot be read"),
-        ((card, f"--keys={card}"), "holds no usable keys"),
+        ((card, f"--keys={card}"), "contains no usable keys"),
         ((card, small_keys), "of small order"),
         (
             ("ftp://registry.example/card",),
             "URL must start with http:// or https://, got 'ftp://registry.example/card'",
         ),
         (("http://127.0.0.1:1/card",), "cannot connect to 127.0.0.1:1: connection refused"),
-        ((card, keys, "--at=yesterday"), "--at 'yesterday' is refused"),
-        ((card, keys, "--at=2026-01-01T00:00:00"), "is refused"),
-        (("http://registry.example.org/card",), "https only"),
+        ((card, keys, "--at=yesterday"), "--at 'yesterday' is invalid"),
+        ((card, keys, "--at=2026-01-01T00:00:00"), "is invalid"),
+        (("http://registry.example.org/card",), "https is required"),
         (("https://[::1/card",), "cannot be read"),
     ):
         said = await verify(*arguments)

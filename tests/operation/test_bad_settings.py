@@ -271,7 +271,7 @@ async def test_a_federation_port_that_is_taken_stops_the_start(tmp_path: Path):
     assert (ended.code, ended.output) == (1, "")
     [line] = ended.complaints
     assert line == (
-        f"hansa: HANSA_HOST='127.0.0.1', FEDERATION_PORT={port}: cannot listen there: address already in use"
+        f"hansa: HANSA_HOST='127.0.0.1', FEDERATION_PORT={port}: cannot bind: address already in use"
     )
 
 

@@ -49,8 +49,8 @@ async def test_without_a_terminal_nothing_is_written_into_a_registry_with_agents
     ended = await run("demo", inhabited.url, data_dir=inhabited.data_dir)
     assert ended.code == 2
     [line] = ended.complaints
-    assert "has 1 cards that no demo made" in line
-    assert "confirm with --yes" in line
+    assert "has 1 cards that are not from a demo" in line
+    assert "with --yes" in line
     async with httpx2.AsyncClient(base_url=inhabited.url, trust_env=False) as http:
         assert (await http.get("/api/v1/agent-cards/discover")).json()["total"] == 1
 

@@ -401,7 +401,7 @@ async def test_a_mistyped_data_directory_is_refused_and_not_made(tmp_path: Path,
     mistyped = tmp_path / "mistyped"
     arguments = command.replace("OUT", str(tmp_path / "out")).split()
     line = refused_in_one_line(await run(*arguments, data_dir=mistyped, HANSA_ADMIN_PASSWORD=PASSWORD))
-    assert line == f"no registry in {mistyped}; `hansa serve --data-dir {mistyped}` makes one"
+    assert line == f"no registry in {mistyped}; run `hansa serve --data-dir {mistyped}` to create one"
     assert not mistyped.exists()
 
 

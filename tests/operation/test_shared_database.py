@@ -133,7 +133,7 @@ async def test_a_schema_migrated_by_hand_is_not_migrated_again(operated: Launch,
     migrations, sql_files = first.output.splitlines()
     assert migrations.startswith("migrations applied: 0001, 0002, ")
     assert sql_files.startswith("SQL files applied: plumbing/")
-    assert again.output.splitlines() == ["the schema is current: nothing was applied"]
+    assert again.output.splitlines() == ["the schema is up to date: nothing was applied"]
     assert await _issued(empty_database) == [], "migrating issues nothing"
 
 
@@ -146,7 +146,7 @@ async def test_two_processes_that_migrate_at_once_apply_everything_once(
     )
     assert [one.code for one in ended] == [0, 0], ended
     current, applied = sorted((one.output.splitlines() for one in ended), key=len)
-    assert current == ["the schema is current: nothing was applied"]
+    assert current == ["the schema is up to date: nothing was applied"]
     assert [line.partition(" applied: ")[0] for line in applied] == ["migrations", "SQL files"]
 
 
@@ -158,7 +158,7 @@ async def test_a_command_makes_no_registry_in_an_empty_database(
     assert (ended.code, ended.output) == (1, "")
     [line] = ended.complaints
     assert line.startswith("hansa: no registry in the database at ")
-    assert line.endswith("; `hansa serve` makes one")
+    assert line.endswith("; run `hansa serve` to create one")
     connection = await asyncpg.connect(empty_database)
     assert await connection.fetchval("SELECT count(*) FROM pg_class WHERE relname = 'alembic_version'") == 0
     await connection.close()

@@ -117,7 +117,7 @@ async def test_a_port_in_use_is_refused_in_one_line_and_starts_nothing(
     second = await run("serve", f"--port={port}", data_dir=tmp_path / "second")
     assert second.code == 1
     assert second.complaints == [
-        f"hansa: HANSA_HOST='127.0.0.1', PORT={port}: cannot listen there: address already in use"
+        f"hansa: HANSA_HOST='127.0.0.1', PORT={port}: cannot bind: address already in use"
     ]
     assert not (tmp_path / "second").exists()
 
@@ -126,7 +126,7 @@ async def test_the_port_may_come_from_the_environment(running: RegistryProcess, 
     port = running.url.rpartition(":")[2]
     second = await run("serve", data_dir=tmp_path / "second", PORT=port)
     assert second.complaints == [
-        f"hansa: HANSA_HOST='127.0.0.1', PORT={port}: cannot listen there: address already in use"
+        f"hansa: HANSA_HOST='127.0.0.1', PORT={port}: cannot bind: address already in use"
     ]
 
 

@@ -100,7 +100,7 @@ async def test_the_doctor_finds_keys_that_others_can_read(stopped: RegistryProce
 async def test_stopping_a_stopped_registry_says_that_none_runs(stopped: RegistryProcess):
     ended = await command("stop", stopped)
     assert (ended.code, ended.output) == (1, "")
-    assert ended.complaints == [f"hansa: no registry runs in {stopped.data_dir}"]
+    assert ended.complaints == [f"hansa: no registry is running in {stopped.data_dir}"]
 
 
 @pytest.mark.parametrize("name", ["status", "doctor", "stop"])
@@ -109,7 +109,7 @@ async def test_where_no_registry_was_made_that_is_said(stopped: RegistryProcess,
     ended = await run(name, data_dir=nowhere)
     assert (ended.code, ended.output) == (1, "")
     assert ended.complaints == [
-        f"hansa: no registry in {nowhere}; `hansa serve --data-dir {nowhere}` makes one"
+        f"hansa: no registry in {nowhere}; run `hansa serve --data-dir {nowhere}` to create one"
     ]
     assert not nowhere.exists()
 

@@ -53,7 +53,7 @@ async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Man
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 identity = await recorded_identity(connection)
                 if identity is None or revision is None:
-                    raise BadBackup("there is no registry in the database; nothing was written")
+                    raise BadBackup("the database contains no registry; nothing was written")
                 position = Position(
                     taken_at=moment["taken_at"].isoformat(),
                     lsn=moment["lsn"],

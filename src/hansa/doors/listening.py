@@ -52,4 +52,4 @@ def _named(host: str, port: int, variable: str) -> socket.socket:
         return listen(host, port)
     except (OSError, UnicodeError) as trouble:
         reason = (getattr(trouble, "strerror", None) or "not a host name").lower()
-        raise CannotListen(f"HANSA_HOST={host!r}, {variable}={port}: cannot listen there: {reason}") from None
+        raise CannotListen(f"HANSA_HOST={host!r}, {variable}={port}: cannot bind: {reason}") from None

@@ -120,7 +120,9 @@ def require_data_directory(settings: Settings) -> None:
 async def _require_schema(dsn: str) -> None:
     await require_reachable(dsn, "DATABASE_URL")
     if not await has_schema(dsn):
-        raise Unavailable(f"no registry in the database at {address_of(dsn)}; `hansa serve` makes one")
+        raise Unavailable(
+            f"no registry in the database at {address_of(dsn)}; run `hansa serve` to create one"
+        )
 
 
 async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:

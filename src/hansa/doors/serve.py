@@ -86,9 +86,7 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
         workers=workers,
     )
     for name, meant in misspelt_settings().items():
-        _log.warning(
-            "a variable of the environment is no setting but close to one", variable=name, meant=meant
-        )
+        _log.warning("unknown environment variable, similar to a setting", variable=name, meant=meant)
     if not await has_administrator(dsn):
         command = f"hansa admin create --name NAME --email EMAIL --data-dir {settings.data_dir}"
         _log.info("no administrator exists; create one", command=command)
@@ -236,7 +234,7 @@ async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
 
 
 def _log_stop(stop: Callable[[], object]) -> None:
-    _log.info("stopping: requests under way are answered")
+    _log.info("stopping: finishing open requests")
     stop()
 
 
@@ -316,7 +314,7 @@ async def _stop_worker(worker: asyncio.subprocess.Process) -> None:
         async with asyncio.timeout(WORKER_STOP_SECONDS):
             await worker.wait()
     except TimeoutError:
-        _log.warning("worker did not stop in time and is killed", pid=worker.pid)
+        _log.warning("worker did not stop in time; killing it", pid=worker.pid)
         worker.kill()
         await worker.wait()
 

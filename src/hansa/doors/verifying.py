@@ -43,7 +43,7 @@ def judge_card(asked: CardToJudge) -> Verdict:
     try:
         keys = read_keys(read_json(read_source(place)))
     except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{place} holds no usable keys: {trouble}.") from None
+        raise CannotRead(f"{place} contains no usable keys: {trouble}.") from None
     return verify_card(text, keys, at=asked.at)
 
 
@@ -67,7 +67,7 @@ def read_source(source: str) -> bytes:
     try:
         parts = urlsplit(source)
         if parts.scheme != "https" and parts.hostname not in LOOPBACK:
-            raise CannotRead(f"{source} is refused: https only, except on this machine.")
+            raise CannotRead(f"{source} is refused: https is required, except for localhost.")
         return _read_address(source)
     except httpx2.ConnectError as trouble:
         raise CannotRead(
@@ -93,7 +93,7 @@ def _keys_beside(card: str, at: datetime | None) -> str:
     """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
     if not _is_address(card):
         raise CannotRead(
-            f"a card in a file does not say which registry to trust: give its keys with --keys https://REGISTRY{KEY_SET}"
+            f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}"
             f" (or https://REGISTRY{KEY_HISTORY} when its key is retired), or a file of them."
         )
     return urljoin(card, KEY_SET if at is None else KEY_HISTORY)
@@ -121,9 +121,11 @@ def _read_address(address: str) -> bytes:
         http.stream("GET", address, headers={"Cache-Control": "no-cache"}) as answer,
     ):
         if answer.status_code != httpx2.codes.OK:
-            raise CannotRead(f"{address} answers {answer.status_code}.")
+            raise CannotRead(f"{address} returned status {answer.status_code}.")
         for chunk in answer.iter_bytes():
             content += chunk
             if len(content) > READ_MAX_BYTES or monotonic() > deadline:
-                raise CannotRead(f"{address} is larger than {READ_MAX_BYTES} bytes, or too slow.")
+                raise CannotRead(
+                    f"{address} is larger than {READ_MAX_BYTES} bytes or the server is too slow."
+                )
     return bytes(content)

@@ -11,7 +11,7 @@ from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.foundation.words.areas import ADMIN_AREAS
 
-app = typer.Typer(help="The people who administer the registry.", no_args_is_help=True)
+app = typer.Typer(help="Manage administrators of the registry.", no_args_is_help=True)
 
 
 @app.command(
@@ -23,14 +23,14 @@ app = typer.Typer(help="The people who administer the registry.", no_args_is_hel
 )
 def create_administrator(
     name: Annotated[str, typer.Option(help="Display name.")],
-    email: Annotated[str, typer.Option(help="E-mail address; counts as verified.")],
-    areas: Annotated[str, typer.Option(help="The areas to administer, separated by commas.")] = ",".join(
+    email: Annotated[str, typer.Option(help="E-mail address; it is marked as verified.")],
+    areas: Annotated[str, typer.Option(help="Administration areas, separated by commas.")] = ",".join(
         ADMIN_AREAS
     ),
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a developer who administers the registry, also while it runs.
+    """Create an administrator; also works while the registry runs.
 
     The password comes from HANSA_ADMIN_PASSWORD, or is asked for.
     """
@@ -53,7 +53,7 @@ def _areas(text: str) -> list[str]:
     """The areas named, each once, in their usual order."""
     named = {word.strip() for word in text.split(",")}
     if not named <= set(ADMIN_AREAS):
-        fail(f"--areas {text!r} is refused: allowed are some of {', '.join(ADMIN_AREAS)}.", USAGE_ERROR)
+        fail(f"--areas {text!r} is invalid: allowed values are {', '.join(ADMIN_AREAS)}.", USAGE_ERROR)
     return [area for area in ADMIN_AREAS if area in named]
 
 
@@ -62,6 +62,8 @@ def _administrators_password() -> str:
     if given:
         return given
     if not sys.stdin.isatty():
-        fail("a password is needed: set HANSA_ADMIN_PASSWORD, or answer at a terminal.", USAGE_ERROR)
+        fail(
+            "a password is required: set HANSA_ADMIN_PASSWORD or run the command in a terminal.", USAGE_ERROR
+        )
     asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return asked

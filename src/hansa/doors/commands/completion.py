@@ -19,7 +19,7 @@ app = typer.Typer()
     ),
 )
 def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.")]) -> None:
-    """Print the completion script of a shell; no file is changed."""
+    """Print the completion script for a shell; no file is changed."""
     from typer._completion_shared import get_completion_script
 
     script = get_completion_script(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, shell=shell)

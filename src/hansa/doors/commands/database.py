@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-app = typer.Typer(help="The registry's database.", no_args_is_help=True)
+app = typer.Typer(help="Manage the database of the registry.", no_args_is_help=True)
 
 
 @app.command("url", epilog=examples('psql "$(hansa db url --data-dir /srv/hansa)"'))
@@ -34,7 +34,7 @@ def database_url(data_dir: DataDir = None) -> None:
 
 @app.command("migrate", epilog=examples("hansa db migrate --data-dir /srv/hansa"))
 def database_migrate(data_dir: DataDir = None) -> None:
-    """Bring the schema of a running database to this version; `serve` does it at every start.
+    """Migrate the schema of a running database to this version; `serve` also does this at every start.
 
     Prints the migrations and the SQL files (functions, triggers, views) that were applied.
     """
@@ -46,12 +46,12 @@ def database_migrate(data_dir: DataDir = None) -> None:
         if names:
             typer.echo(f"{kind} applied: {', '.join(names)}")
     if not applied.migrations and not applied.sql_files:
-        typer.echo("the schema is current: nothing was applied")
+        typer.echo("the schema is up to date: nothing was applied")
 
 
 @app.command("adopt", epilog=examples("REGISTRY_NAME=north hansa db adopt --data-dir /srv/hansa"))
 def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Record REGISTRY_NAME and the keys in DIR/keys as the registry's own, after a rename or a loss of keys.
+    """Record REGISTRY_NAME and the keys in DIR/keys as those of the registry, after a rename or a loss of keys.
 
     Stop the registry's processes first and start them with the same name and keys afterwards. What was signed or sealed
     with a lost key stays so: sessions end, and sealed secrets cannot be read.
@@ -60,7 +60,7 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
     changed = run_act(by_hand.adopt_database(settings_from(data_dir=data_dir)))
     print_outcome(
-        f"recorded: {', '.join(changed)}" if changed else "nothing differs",
+        f"recorded: {', '.join(changed)}" if changed else "no changes",
         {"changed": changed},
         as_json=as_json,
     )
@@ -76,12 +76,13 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 def database_backup(
     file: NewFile,
     without_keys: Annotated[
-        bool, typer.Option("--without-keys", help="Leave the keys out; keep them with `hansa keys export`.")
+        bool,
+        typer.Option("--without-keys", help="Do not include the keys; save them with `hansa keys export`."),
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the database to one file, also while the registry runs, and its keys, encrypted with a passphrase.
+    """Back up the database and the keys, encrypted with a passphrase, to one file; also works while the registry runs.
 
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for. A registry cannot be served without its keys.
     """
@@ -98,7 +99,7 @@ def database_backup(
         "has_keys": manifest.has_keys,
     }
     print_outcome(
-        f"{file}: all that was acknowledged before {position.taken_at} (LSN {position.lsn}, journal sequence"
+        f"{file}: all changes committed before {position.taken_at} (LSN {position.lsn}, journal sequence"
         f" {position.journal_sequence}), {'with' if manifest.has_keys else 'without'} keys",
         shown,
         as_json=as_json,
@@ -109,11 +110,11 @@ def database_backup(
     "restore", epilog=examples("hansa db restore /backups/registry-monday.hansa --data-dir /srv/restored")
 )
 def database_restore(
-    file: Annotated[Path, typer.Argument(help="A file that `hansa db backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="Backup file written by `hansa db backup`.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a registry of a backup, in an empty data directory; with DATABASE_URL, in that empty database.
+    """Restore a backup into an empty data directory; with DATABASE_URL, into that empty database.
 
     E-mails and webhooks that waited when the backup was taken are not sent: they may have been sent since. Never serve
     the copy beside the registry that it was taken of.

@@ -16,17 +16,20 @@ app = typer.Typer()
 )
 def demo(
     url: Annotated[
-        str | None, typer.Argument(help="A running registry; without one, a temporary one is started.")
+        str | None,
+        typer.Argument(help="Address of a running registry; by default a temporary one is started."),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Write into a registry that has agents of others, unasked.")
+        bool,
+        typer.Option("--yes", "-y", help="Do not ask before writing to a registry that has other agents."),
     ] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Afterwards end the agents and accounts that the demo made.")
+        bool,
+        typer.Option("--remove", help="At the end, delete the agents and accounts that the demo created."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON only.")] = False,
 ) -> None:
-    """Run the whole path against a registry; exit 0 only when the books add up."""
+    """Run a complete example against a registry; exit 0 only when all balances and the supply are correct."""
     import asyncio
     import json
 
@@ -47,5 +50,5 @@ def demo(
 
 def _confirm(question: str) -> bool:
     if not sys.stdin.isatty():
-        fail(f"{question} Answer at a terminal, or confirm with --yes.", USAGE_ERROR)
+        fail(f"{question} Confirm in a terminal or with --yes.", USAGE_ERROR)
     return typer.confirm(question, err=True)

@@ -15,10 +15,11 @@ app = typer.Typer()
 def house_map(
     context: typer.Context,
     write: Annotated[
-        Path | None, typer.Option(help="File to write; without one, the map is printed.", show_default=False)
+        Path | None,
+        typer.Option(help="File to write; by default the reference is printed.", show_default=False),
     ] = None,
 ) -> None:
-    """Generate docs/map.md: routes, commands, settings, tables, events and background work, as Markdown."""
+    """Generate the reference of routes, commands, settings, tables, events and background jobs (docs/map.md)."""
     from hansa.doors.house_map import draw_map
 
     drawn = draw_map(context.find_root().command)
@@ -33,9 +34,9 @@ def house_map(
 
 @app.command("events", rich_help_panel=DEVELOP, epilog=examples("hansa events --write docs/events"))
 def event_schemas(
-    write: Annotated[Path, typer.Option(help="Directory to write to; other schemas in it are removed.")],
+    write: Annotated[Path, typer.Option(help="Output directory; other schemas in it are removed.")],
 ) -> None:
-    """Generate the JSON Schema of every event type, one file each."""
+    """Generate a JSON Schema file for each event type."""
     from hansa.foundation.events import event_types
     from hansa.foundation.events.schemas import schema_file
 

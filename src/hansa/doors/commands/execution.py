@@ -69,7 +69,7 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
 def require_short(reason: str) -> None:
     """End the command when a reason is too long for the audit log."""
     if len(reason) > REASON_MAX_CHARACTERS:
-        fail(f"--reason is refused: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
+        fail(f"--reason is too long: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
 
 
 def data_directory(settings: "Settings") -> Path:

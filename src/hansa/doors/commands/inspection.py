@@ -17,7 +17,7 @@ app = typer.Typer()
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("hansa status", "hansa status --json"))
 def status(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Show whether the registry runs, where, on which database, and what waits; exit 1 unless it is ready."""
+    """Show processes, database, audit and queues of the registry; exit 1 if it is not ready."""
     from hansa.doors.diagnosis import gather_facts
 
     settings = settings_from(data_dir=data_dir)
@@ -29,7 +29,7 @@ def status(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("hansa doctor", "hansa doctor --json"))
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Check the registry and its machine, and say how to fix what is found; exit 1 when there is a problem."""
+    """Check the registry and its machine and suggest fixes; exit 1 if there is a problem."""
     from dataclasses import asdict
 
     from hansa.doors.diagnosis import check, gather_facts
@@ -96,6 +96,6 @@ def _lines(state: dict[str, Any]) -> list[str]:
         for job in state["failing_jobs"]
     ]
     for queue in state["queues"]:
-        age = f", the oldest for {queue['oldest_seconds']:.0f} s" if queue["oldest_seconds"] else ""
-        lines.append(f"queue           {queue['name']}: {queue['waiting']} wait{age}")
+        age = f", oldest {queue['oldest_seconds']:.0f} s" if queue["oldest_seconds"] else ""
+        lines.append(f"queue           {queue['name']}: {queue['waiting']} waiting{age}")
     return lines

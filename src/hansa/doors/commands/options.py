@@ -20,5 +20,5 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="The registry's data directory (HANSA_DATA_DIR).", show_default=False),
 ]
-NewFile = Annotated[Path, typer.Argument(help="File to write; it must not exist.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+NewFile = Annotated[Path, typer.Argument(help="Output file; it must not exist.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -15,6 +15,6 @@ def passphrase(*, confirm: bool = False) -> str:
     if given := os.environ.get(VARIABLE):
         return given
     if not sys.stdin.isatty():
-        fail(f"a passphrase is needed: set {VARIABLE}, or answer at a terminal.", USAGE_ERROR)
+        fail(f"a passphrase is required: set {VARIABLE} or run the command in a terminal.", USAGE_ERROR)
     asked: str = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
     return asked

@@ -16,7 +16,7 @@ from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, exam
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.doors.commands.passphrase import passphrase
 
-app = typer.Typer(help="The keys with which the registry signs.", no_args_is_help=True)
+app = typer.Typer(help="Manage the signing keys of the registry.", no_args_is_help=True)
 bundle_app = typer.Typer()
 
 
@@ -27,13 +27,15 @@ bundle_app = typer.Typer()
 def rotate_key(
     key_file: Annotated[
         Path | None,
-        typer.Option("--key", help="An Ed25519 private key in PEM to sign with; without one, it is made."),
+        typer.Option(
+            "--key", help="File with an Ed25519 private key (PEM); by default a new key is generated."
+        ),
     ] = None,
-    reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sign with another key from now on, also while the registry runs; the present one is retired."""
+    """Rotate the signing key; also works while the registry runs. The current key is retired."""
     from hansa.doors import by_hand
     from hansa.foundation.plumbing.keys import BadKey, private_key_in
 
@@ -62,7 +64,7 @@ def export_keys(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write all keys of DIR/keys to one file, encrypted with a passphrase, for another machine or a safe.
+    """Export all keys in DIR/keys to one file, encrypted with a passphrase.
 
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
@@ -82,11 +84,11 @@ def export_keys(
 
 @app.command("import", epilog=examples("hansa keys import registry-keys.json --data-dir /srv/hansa"))
 def import_keys(
-    file: Annotated[Path, typer.Argument(help="A file that `hansa keys export` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File written by `hansa keys export`.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the keys of a file into DIR/keys, so that this machine can join the registry; none is ever replaced.
+    """Import keys from a file into DIR/keys, so that this machine can join the registry; existing keys are not replaced.
 
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
@@ -97,13 +99,13 @@ def import_keys(
         keys = key_bundle.open_keys(key_bundle.read_bundle(file), passphrase())
         imported = key_bundle.install_keys(settings.data_dir, keys)
     shown = {"directory": str(settings.data_dir / "keys"), "imported": imported}
-    written = ", ".join(imported) or "every key was there already"
+    written = ", ".join(imported) or "all keys already exist"
     print_outcome(f"{settings.data_dir / 'keys'}: {written}", shown, as_json=as_json)
 
 
 @bundle_app.command(rich_help_panel=INSPECT, epilog=examples("hansa bundle > trust-bundle.pem"))
 def bundle(data_dir: DataDir = None) -> None:
-    """Print the certificates to trust in this registry's trust domain, in PEM."""
+    """Print the trust bundle of this registry: its CA certificates in PEM."""
     from hansa.doors import by_hand
 
     with failures_in_one_line():

@@ -9,18 +9,18 @@ from hansa.doors.commands.execution import require_short, run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import fail, print_outcome
 
-app = typer.Typer(help="The operator's own services, known by their certificates.", no_args_is_help=True)
+app = typer.Typer(help="Manage client certificates of the operator's services.", no_args_is_help=True)
 
 
 @app.command("enrol", epilog=examples("hansa service enrol auditor --out /etc/auditor --days 30"))
 def enrol_service(
     name: Annotated[str, typer.Argument(help="1 to 63 lower-case letters, digits and hyphens.")],
     out: Annotated[Path, typer.Option(help="Directory for NAME.pem, NAME-key.pem and bundle.pem.")],
-    days: Annotated[int, typer.Option(help="How long the certificate lasts.", min=1, max=365)] = 90,
+    days: Annotated[int, typer.Option(help="Validity of the certificate in days.", min=1, max=365)] = 90,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a service a certificate for mutual TLS, also while the registry runs; an older one lasts until its end."""
+    """Issue a mutual TLS certificate to a service; also works while the registry runs. Older ones stay valid."""
     from datetime import timedelta
 
     from hansa.doors import by_hand
@@ -44,7 +44,7 @@ def enrol_service(
 
 @app.command("list", epilog=examples("hansa service list --json"))
 def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the certificates of services, in force or not."""
+    """List all certificates of services, including expired and revoked ones."""
     from hansa.doors import by_hand
 
     found = run_act(by_hand.list_services(settings_from(data_dir=data_dir)))
@@ -60,19 +60,17 @@ def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         for one in found
     ]
     lines = ["{name}: {status}, issued {issued_at}, until {expires_at}".format(**one) for one in shown]
-    print_outcome(
-        "\n".join(lines) or "no service has a certificate", {"certificates": shown}, as_json=as_json
-    )
+    print_outcome("\n".join(lines) or "no certificates", {"certificates": shown}, as_json=as_json)
 
 
 @app.command("revoke", epilog=examples('hansa service revoke auditor --reason "machine retired"'))
 def revoke_service(
     name: Annotated[str, typer.Argument(help="The service.")],
-    reason: Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Revoke every certificate of a service; none is accepted from the next request on."""
+    """Revoke all certificates of a service; the next request with one of them is refused."""
     from hansa.doors import by_hand
 
     settings = settings_from(data_dir=data_dir)

@@ -27,13 +27,13 @@ def serve(
     port: Annotated[
         int | None,
         typer.Option(
-            help="Port to listen on (PORT); 0 picks a free one.", min=0, max=65535, show_default="8000"
+            help="Port to listen on (PORT); 0 selects a free port.", min=0, max=65535, show_default="8000"
         ),
     ] = None,
     data_dir: DataDir = None,
-    workers: Annotated[int, typer.Option(help="Serving processes.", min=1, max=64)] = 1,
+    workers: Annotated[int, typer.Option(help="Number of worker processes.", min=1, max=64)] = 1,
 ) -> None:
-    """Run the registry: HTTP API, console and background work."""
+    """Run the registry: HTTP API, web console and background jobs."""
     with failures_of_the_start():
         from hansa.foundation.plumbing.log import configure_logs
         from hansa.foundation.plumbing.settings import read_settings

@@ -17,24 +17,24 @@ app = typer.Typer()
 def stop(
     data_dir: DataDir = None,
     seconds: Annotated[
-        int, typer.Option("--wait", help="How many seconds to wait for its end.", min=1, max=3600)
+        int, typer.Option("--wait", help="Seconds to wait until it has stopped.", min=1, max=3600)
     ] = STOP_SECONDS,
     as_json: AsJson = False,
 ) -> None:
-    """Stop the registry that serves a data directory, and wait until it is gone; exit 1 when none runs."""
+    """Stop the registry of a data directory and wait until it has stopped; exit 1 if none is running."""
     from hansa.foundation.plumbing.presence import serving_processes, terminate
 
     directory = data_directory(settings_from(data_dir=data_dir))
     found = serving_processes(directory)
     if not found:
-        fail(f"no registry runs in {directory}")
+        fail(f"no registry is running in {directory}")
     for presence in found:
         try:
             gone = terminate(directory, presence, seconds=seconds)
         except PermissionError:
             fail(f"process {presence.pid} belongs to another account; stop it from that account or as root")
         if not gone:
-            fail(f"process {presence.pid} still runs after {seconds} s; wait longer with --wait")
+            fail(f"process {presence.pid} is still running after {seconds} s; use a longer --wait")
     pids = [presence.pid for presence in found]
     print_outcome(
         "\n".join(f"stopped {one.url} (process {one.pid})" for one in found),

@@ -20,11 +20,11 @@ app = typer.Typer()
 @app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa mint --amount 1000 --ref board-2026-07"))
 def mint(
     amount: Annotated[str, typer.Option(help="Units to issue, such as 1000 or 0.5.")],
-    ref: Annotated[str, typer.Option(help="What they are issued for; a reference is good for one issue.")],
+    ref: Annotated[str, typer.Option(help="Reference for this issue; each reference can be used once.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Issue units to the treasury, also while the registry runs."""
+    """Issue units to the treasury; also works while the registry runs."""
     from hansa.doors import by_hand
 
     _change_supply(by_hand.mint, "issued", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
@@ -33,11 +33,11 @@ def mint(
 @app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa burn --amount 1000 --ref board-2026-07"))
 def burn(
     amount: Annotated[str, typer.Option(help="Units to destroy, such as 1000 or 0.5.")],
-    ref: Annotated[str, typer.Option(help="What they are destroyed for; a reference is good for one burn.")],
+    ref: Annotated[str, typer.Option(help="Reference for this burn; each reference can be used once.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Destroy units of the treasury for good, also while the registry runs."""
+    """Destroy units of the treasury permanently; also works while the registry runs."""
     from hansa.doors import by_hand
 
     _change_supply(by_hand.burn, "destroyed", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
@@ -57,7 +57,7 @@ def _change_supply(
     try:
         asked = parse_positive(amount)
     except NotAnAmount as trouble:
-        fail(f"--amount {amount!r} is refused: {trouble}.")
+        fail(f"--amount {amount!r} is invalid: {trouble}.")
     changed = run_act(act(settings, asked, ref))
     shown = {
         "transaction_id": f"tx-{changed.tx_id}",

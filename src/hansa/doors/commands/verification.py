@@ -9,7 +9,7 @@ import typer
 from hansa.doors.commands.options import AsJson, examples
 from hansa.doors.commands.outcome import FAILED, USAGE_ERROR, fail, print_outcome
 
-app = typer.Typer(help="Verify what a registry signed; needs no server.", no_args_is_help=True)
+app = typer.Typer(help="Verify signatures of a registry; needs no server.", no_args_is_help=True)
 
 
 @app.command(
@@ -20,19 +20,20 @@ app = typer.Typer(help="Verify what a registry signed; needs no server.", no_arg
     ),
 )
 def verify_card(
-    source: Annotated[str, typer.Argument(help="An exported card: its address, or a file.")],
+    source: Annotated[str, typer.Argument(help="Exported card: URL or file.")],
     keys: Annotated[
         str | None,
         typer.Option(
-            help="The registry's keys: an address or a file. Required when the card is a file; else those of its host."
+            help="Keys of the registry: URL or file. Required if the card is a file; by default the keys of its host."
         ),
     ] = None,
     at: Annotated[
-        str | None, typer.Option(help="Judge as of this time (ISO 8601), by the registry's history of keys.")
+        str | None,
+        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Verify an exported card. Exit 0: the registry signed it; 1: it did not; 2: it cannot be read."""
+    """Verify an exported card. Exit 0: valid signature; 1: invalid; 2: the card or the keys cannot be read."""
     from hansa.doors import verifying
 
     try:
@@ -53,5 +54,5 @@ def _moment(text: str | None) -> datetime | None:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        fail(f"--at {text!r} is refused: allowed is a time such as 2026-01-31T12:00:00Z.", USAGE_ERROR)
+        fail(f"--at {text!r} is invalid: expected a time such as 2026-01-31T12:00:00Z.", USAGE_ERROR)
     return moment

@@ -19,9 +19,9 @@ class Step:
 def first_steps(settings: Settings) -> Iterator[Step]:
     """The steps as they go on a registry with these settings."""
     yield Step(
-        "Tell the shell where the registry is",
-        "The answers are kept in a directory of their own, because some carry secrets; `field` picks one "
-        "member out of an answer.",
+        "Set up the shell",
+        "The responses are stored in a new directory, because some contain secrets. `field` extracts one member "
+        "of a response.",
         f"""
 cd "$(mktemp -d)"
 REGISTRY={shlex.quote(settings.base_url + "/api/v1")}
@@ -32,12 +32,12 @@ field() {{ sed -n "s/.*\\"$1\\": *\\"\\([^\\"]*\\)\\".*/\\1/p"; }}
     if settings.email_verification_required:
         yield Step(
             "Verify the address",
-            "This registry mails you a link. Follow it, then go on here.",
+            "This registry sends you an e-mail with a link. Open the link, then continue here.",
         )
     yield Step(
         "Log in",
-        "The developer token acts for you: accounts, agents, keys. "
-        f"It lasts {settings.access_token_expire_minutes} minutes.",
+        "The developer token authenticates you: it manages your account, agents and keys. "
+        f"It is valid for {settings.access_token_expire_minutes} minutes.",
         """
 curl -sSw '\\n' "$REGISTRY/auth/login" \\
   --data-urlencode "username=$EMAIL" --data-urlencode "password=$PASSWORD" | tee login.json
@@ -45,19 +45,19 @@ DEVELOPER_TOKEN=$(field access_token < login.json)
 """,
     )
     yield Step(
-        "Ask for a bootstrap token",
-        f"It creates one agent, works once and lasts {settings.bootstrap_token_lifetime} seconds.",
+        "Request a bootstrap token",
+        f"It creates one agent, can be used once and is valid for {settings.bootstrap_token_lifetime} seconds.",
         _bootstrap(),
     )
     yield Step(
-        "Create an agent that pays",
-        "The answer holds the agent's permanent identity (its DID), its client secret and its private key. Both "
-        f"secrets are shown this once. {_grant(settings)}",
+        "Create the paying agent",
+        "The response contains the agent's permanent identity (its DID), its client secret and its private key. "
+        f"Both secrets are shown only once. {_grant(settings)}",
         _creation(settings, "payer", "Reader", "Buys translations of what it reads.", "reading"),
     )
     yield Step(
-        "Create an agent that is paid",
-        "Every agent needs a bootstrap token of its own.",
+        "Create the paid agent",
+        "Each agent needs its own bootstrap token.",
         _bootstrap()
         + _creation(
             settings, "payee", "Translator", "Translates between English and Low German.", "translation"
@@ -65,12 +65,12 @@ DEVELOPER_TOKEN=$(field access_token < login.json)
     )
     yield Step(
         "Get an agent token",
-        "It acts for one agent: transfers, balances, payments. The other agent gets one the same way.",
+        "It authenticates one agent: for transfers, balances and payments. The second agent gets its own token.",
         _agent_token("payer") + _agent_token("payee").lstrip("\n"),
     )
     yield Step(
         "Discover an agent",
-        "Anyone may ask; a new card is found at once, in another process of the registry within a second. Each result names the DID to pay; its card says where to call it.",
+        "The search is public. A new card is found immediately, or within one second in another process of the registry. Each result contains the DID to pay; the card contains the address to call.",
         """
 curl -sSw '\\n' "$REGISTRY/discover?query=translator"
 PAYEE=$(field agent_did < payee.json)
@@ -78,8 +78,8 @@ PAYEE=$(field agent_did < payee.json)
     )
     yield Step(
         "Transfer",
-        "The payee receives the amount whole; the payer pays a fee on top. Amounts are strings. Send it again with "
-        "the same key: the answer is the same and nothing moves twice.",
+        "The payee receives the full amount; the payer pays a fee in addition. Amounts are strings. The request is "
+        "idempotent: with the same key it returns the same response and transfers nothing twice.",
         """
 curl -sSw '\\n' "$REGISTRY/teg/transfer" \\
   -H "Authorization: Bearer $PAYER_TOKEN" \\
@@ -90,7 +90,7 @@ END
     )
     yield Step(
         "Read both balances",
-        "Each agent reads its own.",
+        "Each agent can read only its own balance.",
         """
 curl -sSw '\\n' "$REGISTRY/teg/balance" -H "Authorization: Bearer $PAYER_TOKEN"
 curl -sSw '\\n' "$REGISTRY/teg/balance" -H "Authorization: Bearer $PAYEE_TOKEN"
@@ -98,8 +98,8 @@ curl -sSw '\\n' "$REGISTRY/teg/balance" -H "Authorization: Bearer $PAYEE_TOKEN"
     )
     yield Step(
         "Check the supply",
-        "Recomputed from the log at the moment you ask: what was issued and not destroyed is what circulates, and "
-        "delta is exactly 0.",
+        "Recomputed from the event log on every request: issued minus destroyed units equal the units in circulation, "
+        "and delta is exactly 0.",
         """
 curl -sSw '\\n' "$REGISTRY/public/supply-invariant"
 """,
@@ -107,12 +107,12 @@ curl -sSw '\\n' "$REGISTRY/public/supply-invariant"
 
 
 def _registration(settings: Settings) -> Step:
-    invitation = "INVITE_CODE='the code you were given'\n" if settings.beta_invite_required else ""
+    invitation = "INVITE_CODE='your invitation code'\n" if settings.beta_invite_required else ""
     member = ', "invite_code": "$INVITE_CODE"' if settings.beta_invite_required else ""
     return Step(
         "Register",
-        "Put in your own name and address; those of the example are new each time, because no two accounts share them. "
-        "The three recovery keys in the answer are shown this once.",
+        "Enter your own name and e-mail address; the example generates new ones, because both must be unique. "
+        "The three recovery keys in the response are shown only once.",
         f"""
 NAME="Ada $(od -An -N4 -tx4 /dev/urandom | tr -d ' ')"
 EMAIL="$(echo "$NAME" | tr 'A ' 'a-')@example.org"
@@ -140,8 +140,8 @@ BOOTSTRAP_TOKEN=$(field bootstrap_token < bootstrap.json)
 def _grant(settings: Settings) -> str:
     if settings.genesis_grant_enabled:
         unit = settings.settlement_currency
-        return f"A developer's first agent is given {settings.genesis_grant_amount} {unit}."
-    return "This registry gives a new agent nothing: until someone pays it, its transfers are refused."
+        return f"The first agent of a developer receives {settings.genesis_grant_amount} {unit}."
+    return "On this registry a new agent has no balance: its transfers are refused until it is paid."
 
 
 def _creation(settings: Settings, file: str, name: str, description: str, skill: str) -> str:

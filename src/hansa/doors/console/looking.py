@@ -22,17 +22,17 @@ SORTS = {
     "relevance": "Best match",
     "newest": "Newest",
     "reputation": "Reputation",
-    "proven": "Most jobs",
-    "price_low": "Price, low first",
-    "price_high": "Price, high first",
+    "proven": "Most verified jobs",
+    "price_low": "Price: low to high",
+    "price_high": "Price: high to low",
 }
 ONLY = {
     "verified_only": "Verified",
-    "active_24h": "Answered in the last 24 hours",
-    "answerable_only": "Can be called",
+    "active_24h": "Responded in the last 24 hours",
+    "answerable_only": "Callable",
     "bonded_only": "With a bond",
-    "encircled_only": "Encircled",
-    "foreign_only": "Settles in another unit",
+    "encircled_only": "Encirclement flare",
+    "foreign_only": "Other settlement currency",
 }
 PRICINGS = {"free": "Free", "paid": "Paid"}
 HERE = "This registry"

@@ -81,10 +81,10 @@ async def _carry_out(visitor: Visitor, tally: Tally, order: Order) -> None:
         tally.refused += 1
         return
     if answer.status_code != OK:
-        raise DemoFailed(f"a transfer answered {answer.status_code}: {answer.text[:300]}")
+        raise DemoFailed(f"a transfer returned {answer.status_code}: {answer.text[:300]}")
     tally.count(order, Decimal(answer.json()["fee_amount"]))
     if order.number % REPEATED_EVERY == 0:
         again = await visitor.send("/api/v1/teg/transfer", body, headers)
         if again.text != answer.text or again.headers.get("Idempotent-Replayed") != "true":
-            raise DemoFailed("a repeated transfer did not return the first answer")
+            raise DemoFailed("a repeated transfer did not return the first response")
         tally.repeated += 1

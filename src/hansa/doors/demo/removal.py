@@ -31,7 +31,7 @@ async def remove(
     for developer in leaving:
         await visitor.ask("POST", "/api/v1/account/request-deletion", headers=developer.headers)
     balance = await visitor.balance(kept)
-    screen.line(f"ended {len(ended)} agents; the deletion of {len(leaving)} accounts is requested")
+    screen.line(f"ended {len(ended)} agents; requested the deletion of {len(leaving)} accounts")
     screen.line(f"{kept.did} stays unlisted: it holds {balance} units, which a client cannot destroy")
     return {
         "agents": [agent.did for agent in ended],
@@ -50,5 +50,5 @@ async def _empty(visitor: Visitor, payer: DemoAgent, payee: DemoAgent) -> None:
         headers = {**payer.headers, "Idempotency-Key": str(uuid4())}
         answer = await visitor.send("/api/v1/teg/transfer", body, headers)
         if answer.status_code != OK:
-            raise DemoFailed(f"a transfer answered {answer.status_code}: {answer.text[:300]}")
+            raise DemoFailed(f"a transfer returned {answer.status_code}: {answer.text[:300]}")
     raise DemoFailed(f"{payer.did} still holds units after {TRANSFERS_MAX} transfers")

@@ -99,7 +99,7 @@ class _Demo:
         report = await self._verdict(agents, tally)
         _show(report, config["settlement_currency"], self._screen.console)
         if self._options.removes:
-            self._screen.step("remove what the demo made")
+            self._screen.step("remove the demo data")
             report["removed"] = await remove(self._visitor, self._screen, agents, developers)
         return report
 
@@ -119,9 +119,11 @@ class _Demo:
         if self._options.confirm is None:
             return
         others = await agents_of_others(self._visitor)
-        question = f"{url} has {others} cards that no demo made. Create 3 developers and 5 agents in it?"
+        question = (
+            f"{url} has {others} cards that are not from a demo. Create 3 developers and 5 agents in it?"
+        )
         if others and not self._options.confirm(question):
-            raise DemoFailed("nothing was written: the confirmation was refused")
+            raise DemoFailed("cancelled; nothing was written")
 
     async def _register(self, name: str) -> DemoDeveloper:
         email = f"{name.lower()}-{self._run}@example.com"
@@ -160,7 +162,7 @@ class _Demo:
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
         balances = {agent.did: Decimal(await self._visitor.balance(agent)) for agent in agents}
         if balances != tally.balances:
-            raise DemoFailed("the balances are not what the answers to the transfers said")
+            raise DemoFailed("the balances do not match the responses to the transfers")
         supply: dict[str, Any] = {}
 
         async def is_sound() -> bool:
@@ -217,7 +219,7 @@ def _show(report: dict[str, Any], unit: str, console: Console) -> None:
     console.print(table)
     supply = report["supply"]
     console.print(
-        f"{report['transfers']} transfers, {report['repeated']} of them sent twice and counted once, "
+        f"{report['transfers']} transfers, {report['repeated']} of them sent twice and executed once, "
         f"{report['refused']} refused: insufficient funds, {report['fees']} {unit} in fees"
     )
     console.print(

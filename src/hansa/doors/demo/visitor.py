@@ -60,7 +60,7 @@ class Visitor:
         """The answer. Raises: DemoFailed on any other status."""
         answer = await self._request(method, path, **request)
         if answer.status_code != expect:
-            raise DemoFailed(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
+            raise DemoFailed(f"{method} {path} returned {answer.status_code}: {answer.text[:300]}")
         return answer
 
     async def send(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> httpx2.Response:

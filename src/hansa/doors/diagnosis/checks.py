@@ -82,7 +82,7 @@ def _jobs(facts: Facts) -> Iterator[Finding]:
             "problem",
             "background",
             f"{job['name']} failed {job['failures']} times since {job['since']}: {job['error']}",
-            "remove the cause; the log of the process has the whole error",
+            "fix the cause; the full error is in the log of the process",
         )
 
 
@@ -90,9 +90,9 @@ def _database(facts: Facts) -> Iterator[Finding]:
     database = facts.database
     if database.version is None:
         is_stopped = database.kind == "embedded" and not facts.processes
-        fix = "" if is_stopped else "start the database, or correct DATABASE_URL"
+        fix = "" if is_stopped else "start the database or correct DATABASE_URL"
         yield Finding(
-            "note" if is_stopped else "problem", "database", f"not reached: {database.trouble}", fix
+            "note" if is_stopped else "problem", "database", f"not reachable: {database.trouble}", fix
         )
         return
     if database.version_number < POSTGRES_MIN:
@@ -117,7 +117,9 @@ def _database(facts: Facts) -> Iterator[Finding]:
 def _schema(facts: Facts) -> Iterator[Finding]:
     present, newest = facts.database.schema, facts.newest_schema
     if present is None:
-        yield Finding("problem", "schema", "the database holds no registry", "hansa serve makes one")
+        yield Finding(
+            "problem", "schema", "the database contains no registry", "run hansa serve to create one"
+        )
     elif present < newest:
         yield Finding(
             "warning",
@@ -129,11 +131,11 @@ def _schema(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "problem",
             "schema",
-            f"the schema is {present}, newer than {newest} of this version",
+            f"the schema is {present}, newer than {newest}, which this version needs",
             "install the version of hansa that wrote it",
         )
     else:
-        yield Finding("ok", "schema", f"the schema is {present}, that of this version")
+        yield Finding("ok", "schema", f"the schema is {present}, as required by this version")
 
 
 def _queues(facts: Facts) -> Iterator[Finding]:
@@ -143,18 +145,18 @@ def _queues(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 "queue",
-                f"{queue.name}: {queue.given_up} events were given up",
-                "look at GET /api/v1/admin/reactors, and repeat them there once the cause is removed",
+                f"{queue.name}: {queue.given_up} events failed permanently",
+                "see GET /api/v1/admin/reactors; after fixing the cause, retry them there",
             )
         elif queue.failures or age > QUEUE_WARNING_SECONDS:
             yield Finding(
                 "warning",
                 "queue",
-                f"{queue.name}: {queue.waiting} wait, the oldest {age:.0f} s, {queue.failures} failures",
+                f"{queue.name}: {queue.waiting} waiting, oldest {age:.0f} s, {queue.failures} failures",
                 "read the log of the process for the cause",
             )
         else:
-            yield Finding("ok", "queue", f"{queue.name}: {queue.waiting} wait")
+            yield Finding("ok", "queue", f"{queue.name}: {queue.waiting} waiting")
 
 
 def _audit(facts: Facts) -> Iterator[Finding]:
@@ -177,7 +179,7 @@ def _audit(facts: Facts) -> Iterator[Finding]:
             "read the log of the process: the audit runs every minute",
         )
     else:
-        when = f"last audit at {cycle['checked_at']}" if cycle else "the first audit is still to come"
+        when = f"last audit at {cycle['checked_at']}" if cycle else "no audit has run yet"
         yield Finding("ok", "audit", f"the supply invariant is OK, {when}")
 
 
@@ -186,7 +188,7 @@ def _disk(facts: Facts) -> Iterator[Finding]:
     shown = f"{free / (1 << 30):.1f} GiB free for {facts.data_dir}"
     if free < DISK_WARNING_BYTES:
         severity: Severity = "problem" if free < DISK_PROBLEM_BYTES else "warning"
-        yield Finding(severity, "disk", shown, "make room, or move the data directory to a larger disk")
+        yield Finding(severity, "disk", shown, "free disk space, or move the data directory to a larger disk")
     else:
         yield Finding("ok", "disk", shown)
 
@@ -210,7 +212,7 @@ def _permissions(facts: Facts) -> Iterator[Finding]:
             f"chmod go-w {facts.data_dir}",
         )
     elif not open_ones:
-        yield Finding("ok", "permissions", "keys and data are closed to other accounts")
+        yield Finding("ok", "permissions", "keys and data are not accessible to other accounts")
 
 
 def _clock(facts: Facts) -> Iterator[Finding]:

@@ -83,7 +83,7 @@ async def _ask(url: str) -> Answers:
             readiness = await http.get("/readyz")
             supply = await http.get("/api/v1/public/supply-invariant")
     except httpx2.HTTPError as failure:
-        return Answers(ready=False, trouble=f"{url} does not answer: {type(failure).__name__}", audit=None)
+        return Answers(ready=False, trouble=f"{url} does not respond: {type(failure).__name__}", audit=None)
     reason = None if readiness.is_success else _detail(readiness)
     failing = readiness.json()["failing_jobs"] if readiness.is_success else []
     return Answers(readiness.is_success, reason, supply.json() if supply.is_success else None, failing)
@@ -93,7 +93,7 @@ def _detail(answer: httpx2.Response) -> str:
     try:
         return str(answer.json().get("detail", answer.status_code))
     except ValueError:
-        return f"/readyz answered {answer.status_code}"
+        return f"/readyz returned {answer.status_code}"
 
 
 async def _look_at_database(settings: Settings) -> DatabaseFacts:

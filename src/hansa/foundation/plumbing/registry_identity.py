@@ -95,7 +95,7 @@ async def require_adoptable(tx: Tx, trust_domain: str) -> RegistryIdentity:
     """
     recorded = await recorded_identity(tx)
     if recorded is None:
-        raise DatabaseOfAnother("There is no registry in this database; `hansa serve` makes one.")
+        raise DatabaseOfAnother("There is no registry in this database; run `hansa serve` to create one.")
     if recorded.trust_domain != trust_domain:
         raise DatabaseOfAnother(
             f"The trust domain of a registry cannot change: it is {recorded.trust_domain}, and TRUST_DOMAIN is"

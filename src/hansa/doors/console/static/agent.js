@@ -11,9 +11,9 @@ async function text(path) {
   try {
     answer = await fetch(path, { headers: { Accept: "application/json" }, redirect: "error" });
   } catch {
-    throw new NotVerified("The registry cannot be reached just now.");
+    throw new NotVerified("The registry cannot be reached.");
   }
-  if (!answer.ok) throw new NotVerified(`The registry hands out no ${path} (${answer.status}).`);
+  if (!answer.ok) throw new NotVerified(`The registry did not return ${path} (status ${answer.status}).`);
   return answer.text();
 }
 
@@ -41,20 +41,20 @@ function price(card) {
   const pricing = card.get("pricing");
   const rate = pricing instanceof Map ? pricing.get("base_rate") : undefined;
   if (rate instanceof Numeral) return rate.text;
-  return typeof rate === "string" ? rate : "not stated in a pricing block";
+  return typeof rate === "string" ? rate : "not in the card";
 }
 
 async function check() {
   try {
     const [card, keys] = await Promise.all([text(panel.dataset.signed), text(panel.dataset.keys)]);
     const found = await verified(card, keys);
-    tell("good", "Verified", "Checked by your browser: the card is as this registry signed it.", [
+    tell("good", "Verified", "Verified by your browser: the card has not changed since this registry signed it.", [
       ["Signed by", found.keyId.split("#")[0]],
       ["Key", found.keyId],
       ["Signed at", found.signedAt.toISOString()],
       ["Profile", PROFILE],
-      ["Name that was signed", String(found.card.get("name"))],
-      ["Price that was signed", price(found.card)],
+      ["Signed name", String(found.card.get("name"))],
+      ["Signed price", price(found.card)],
     ]);
   } catch (trouble) {
     if (!(trouble instanceof NotVerified)) throw trouble;

@@ -47,7 +47,7 @@ async function show(address, isBack = false) {
     trouble.hidden = true;
   } catch {
     if (signal.aborted) return;
-    trouble.textContent = "The registry does not answer just now; what is shown may be old.";
+    trouble.textContent = "The registry does not respond. The results shown may be out of date.";
     trouble.hidden = false;
   }
   place.removeAttribute("aria-busy");

@@ -79,7 +79,7 @@ function showEvents(recent) {
   const rows = recent.events.map(eventRow);
   if (rows.length === 0) {
     const row = document.createElement("tr");
-    const none = cell("Nothing has happened yet.", "faint");
+    const none = cell("No events yet.", "faint");
     none.colSpan = COLUMNS;
     row.append(none);
     rows.push(row);
@@ -98,7 +98,7 @@ async function refresh() {
     showEvents(recent);
     write(trouble, "");
   } catch {
-    write(trouble, " · the registry does not answer just now");
+    write(trouble, " · the registry does not respond");
   }
 }
 

@@ -4,7 +4,7 @@
 const form = document.querySelector("[data-set-password]");
 const told = document.querySelector("[data-told]");
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
-const LINK_DEAD = "This link has been used or has expired. Ask for another one.";
+const LINK_DEAD = "This link has been used or has expired. Request a new one.";
 
 function end(sentence) {
   form.hidden = true;
@@ -23,11 +23,11 @@ async function send(event) {
       body: JSON.stringify({ new_password: form.elements.new_password.value }),
     });
     const said = await answer.json();
-    if (answer.ok) end("The password is set. You can log in with it.");
+    if (answer.ok) end("The new password is set. You can log in with it.");
     else if (answer.status === 401) end(LINK_DEAD);
     else told.textContent = said.detail;
   } catch {
-    told.textContent = "The registry cannot be reached just now. Try again.";
+    told.textContent = "The registry cannot be reached. Try again.";
   } finally {
     button.disabled = false;
   }
@@ -39,5 +39,5 @@ if (token) {
   form.hidden = false;
   form.addEventListener("submit", send);
 } else {
-  end("This page is opened by the link of a mail that sets a new password.");
+  end("Open this page with the link from the password e-mail.");
 }

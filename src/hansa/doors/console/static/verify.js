@@ -23,40 +23,40 @@ export async function verified(cardText, keysText) {
   const payload = new TextEncoder().encode(attempt(() => canonical(signed), "The signed card"));
   const message = new TextEncoder().encode(`${protectedPart}.${base64url(payload)}`);
   if (!(await isBy(key, signature, message))) {
-    throw new NotVerified("The signature does not belong to this card: the card or the signature was changed.");
+    throw new NotVerified("The signature does not match this card: the card or the signature was changed.");
   }
   return { card: signed, keyId: header.get("kid"), signedAt };
 }
 
 function registrySignature(card) {
   const listed = card.get("signatures");
-  if (!Array.isArray(listed) || listed.length === 0) throw new NotVerified("The card carries no signature.");
-  if (listed.length > SIGNATURES_MAX) throw new NotVerified("The card carries too many signatures.");
+  if (!Array.isArray(listed) || listed.length === 0) throw new NotVerified("The card has no signature.");
+  if (listed.length > SIGNATURES_MAX) throw new NotVerified("The card has too many signatures.");
   const ours = listed.map(readSignature).filter(({ header }) => header.get("canon") === PROFILE);
-  if (ours.length !== 1) throw new NotVerified(`The card carries ${ours.length} signatures of ${PROFILE}, not one.`);
-  if (ours[0].header.get("typ") !== "JOSE") throw new NotVerified("The signature is not of the type JOSE.");
+  if (ours.length !== 1) throw new NotVerified(`The card has ${ours.length} signatures with the profile ${PROFILE}, expected one.`);
+  if (ours[0].header.get("typ") !== "JOSE") throw new NotVerified("The type of the signature is not JOSE.");
   return ours[0];
 }
 
 function readSignature(entry) {
   const [protectedPart, signaturePart] = entry instanceof Map ? [entry.get("protected"), entry.get("signature")] : [];
   if (typeof protectedPart !== "string" || typeof signaturePart !== "string") {
-    throw new NotVerified("A signature of the card is not of the usual form.");
+    throw new NotVerified("A signature of the card has an invalid format.");
   }
-  const header = readObject(utf8(bytes(protectedPart)), "The head of a signature");
-  if (header.get("alg") !== "EdDSA") throw new NotVerified("A signature is not of the kind EdDSA.");
-  if (header.has("crit") || header.has("b64")) throw new NotVerified("A signature asks for rules unknown here.");
+  const header = readObject(utf8(bytes(protectedPart)), "The header of a signature");
+  if (header.get("alg") !== "EdDSA") throw new NotVerified("The algorithm of a signature is not EdDSA.");
+  if (header.has("crit") || header.has("b64")) throw new NotVerified("A signature requires unsupported extensions.");
   const signature = bytes(signaturePart);
-  if (signature.length !== SIGNATURE_BYTES) throw new NotVerified("A signature is not of the right length.");
+  if (signature.length !== SIGNATURE_BYTES) throw new NotVerified("A signature has the wrong length.");
   return { header, signature, protectedPart };
 }
 
 function timeOf(header) {
   const told = header.get("iat");
   const seconds = told instanceof Numeral && told.isWhole ? Number(told.text) : -1;
-  if (seconds < 0 || seconds > SIGNED_AT_MAX) throw new NotVerified("The signature does not say when it was made.");
+  if (seconds < 0 || seconds > SIGNED_AT_MAX) throw new NotVerified("The signature has no valid time (iat).");
   if (seconds * 1000 > Date.now() + SKEW_MILLISECONDS) {
-    throw new NotVerified("The signature says it was made later than this device believes it is.");
+    throw new NotVerified("The time of the signature is in the future. Check the clock of this device.");
   }
   return new Date(seconds * 1000);
 }
@@ -65,7 +65,7 @@ function publicKey(keys, keyId) {
   const listed = keys.get("keys");
   const key = (Array.isArray(listed) ? listed : []).find((one) => one instanceof Map && one.get("kid") === keyId);
   if (typeof keyId !== "string" || !key) {
-    throw new NotVerified("The registry does not publish the key that the signature names.");
+    throw new NotVerified("The registry does not publish the key that the signature refers to.");
   }
   const isEd25519 = key.get("kty") === "OKP" && key.get("crv") === "Ed25519" && typeof key.get("x") === "string";
   const point = isEd25519 ? bytes(key.get("x")) : new Uint8Array();
@@ -75,13 +75,13 @@ function publicKey(keys, keyId) {
 
 async function isBy(point, signature, message) {
   if (!globalThis.crypto?.subtle) {
-    throw new NotVerified("A browser checks signatures only on pages that came over HTTPS or from this machine.");
+    throw new NotVerified("Browsers verify signatures only on pages loaded over HTTPS or from localhost.");
   }
   let key;
   try {
     key = await crypto.subtle.importKey("raw", point, { name: "Ed25519" }, false, ["verify"]);
   } catch {
-    throw new NotVerified("This browser cannot check Ed25519 signatures.");
+    throw new NotVerified("This browser does not support Ed25519 signatures.");
   }
   return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
 }
@@ -105,7 +105,7 @@ function utf8(octets) {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
   } catch {
-    throw new NotVerified("The head of a signature is not UTF-8.");
+    throw new NotVerified("The header of a signature is not UTF-8.");
   }
 }
 

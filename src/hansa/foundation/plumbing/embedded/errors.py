@@ -19,4 +19,4 @@ class NoRegistry(EmbeddedPostgresFailed):
     """No registry was ever started in this data directory."""
 
     def __init__(self, data_dir: Path) -> None:
-        super().__init__(f"no registry in {data_dir}; `hansa serve --data-dir {data_dir}` makes one")
+        super().__init__(f"no registry in {data_dir}; run `hansa serve --data-dir {data_dir}` to create one")
