@@ -70,6 +70,11 @@ class Storm:
             await self._patiently(lambda operation=operation: self._send_again(operation))
 
     async def close(self) -> None:
+        """End; clients that were not calmed, because a test failed, are cancelled."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._http.aclose()
 
     @property

@@ -90,21 +90,23 @@ async def storm_while_one_dies(url: str, machines: list[RegistryProcess], path: 
     """What clients were told while machines died in turn, with what stayed unanswered asked for again."""
     history = History(path)
     storm = Storm(url, history, SEED, clients=CLIENTS, agents=CLIENTS)
-    await storm.gather()
-    storm.rage()
-    for number in range(ROUNDS):
-        victim = machines[number % 2]
+    try:
+        await storm.gather()
+        storm.rage()
+        for number in range(ROUNDS):
+            victim = machines[number % 2]
+            await go_on(path)
+            victim.tell(signal.SIGKILL)
+            # With one machine gone clients go on; then it comes back.
+            await go_on(path)
+            await victim.kill()
+            await victim.start()
         await go_on(path)
-        victim.tell(signal.SIGKILL)
-        # With one machine gone clients go on; then it comes back.
-        await go_on(path)
-        await victim.kill()
-        await victim.start()
-    await go_on(path)
-    await storm.calm()
-    await storm.settle([one for one in read_history(path) if one.outcome is Outcome.UNKNOWN])
-    await storm.close()
-    history.close()
+        await storm.calm()
+        await storm.settle([one for one in read_history(path) if one.outcome is Outcome.UNKNOWN])
+    finally:
+        await storm.close()
+        history.close()
     return read_history(path)
 
 
