@@ -159,6 +159,18 @@ async def test_a_hold_for_an_unknown_payee_is_refused(holding: Holding):
         await holding.act(lambda tx: ledger.open_hold(tx, order, holding.book))
 
 
+async def test_a_hold_without_a_payee_is_captured_only_for_a_named_one(holding: Holding):
+    order = ledger.HoldOrder(holding.payer.did, parse_amount("10"), ledger.NewHold(OWNER, "1"))
+    hold_id = (await holding.act(lambda tx: ledger.open_hold(tx, order, holding.book))).hold_id
+    with pytest.raises(errors.AccountUnknown):
+        await holding.capture(hold_id, "1")
+    taken = ledger.Capture(hold_id, final=True)
+    await holding.act(
+        lambda tx: ledger.capture_hold(tx, taken, parse_amount("1"), holding.book, payee=holding.payee.did)
+    )
+    assert (await holding.holds(holding.payee))[0] == "101"
+
+
 async def test_a_hold_expires_once_it_is_due_and_is_then_not_captured(holding: Holding):
     hold_id = await holding.open("10")
     with pytest.raises(errors.HoldNotDue):

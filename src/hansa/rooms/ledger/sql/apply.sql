@@ -68,7 +68,8 @@ DECLARE
   collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[]; given_holds bigint[];
   -- Of the order at hand.
-  own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint; sent numeric; most_held bigint;
+  own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
+  sent numeric; most_held bigint;
   p int; q int; h int; k int; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
   named jsonb; recorded bigint; expected bigint; undecided text[];
 BEGIN
@@ -251,7 +252,7 @@ BEGIN
         NULL;
       ELSIF p IS NULL AND debits[i] IS NOT NULL THEN
         refusal := 'debit_unknown';
-      ELSIF q IS NULL AND credits[i] IS NOT NULL THEN
+      ELSIF q IS NULL AND (credits[i] IS NOT NULL OR own ? 'capture') THEN
         refusal := 'credit_unknown';
       ELSIF is_payee_unknown THEN
         refusal := 'payee_unknown';
