@@ -31,7 +31,7 @@ class _DeveloperEnforcement(Event, frozen=True):
 
 
 class DeveloperSuspended(_DeveloperEnforcement, frozen=True):
-    """A developer may create no agents, and none of `agents` may act; each of them is told of by itself as well."""
+    """A developer may create no agents, and none of `agents` may act; each of them has an event of its own as well."""
 
 
 class DeveloperReinstated(_DeveloperEnforcement, frozen=True):

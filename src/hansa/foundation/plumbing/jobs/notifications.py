@@ -39,7 +39,7 @@ async def _listen(dsn: str, wake: asyncio.Event, health: JobHealth) -> None:
     try:
         connection.add_termination_listener(lambda _: ended.set())
         await connection.add_listener(NOTIFICATIONS, lambda *_: wake.set())
-        # What was enqueued before this listened was notified to nobody.
+        # Jobs enqueued before this connection listened sent no notification to it.
         wake.set()
         health.succeeded(LISTENING)
         await ended.wait()
