@@ -29,7 +29,7 @@ openapi-tools: .venv/.test ## install the OpenAPI validators and the client gene
 	@$(BIN)/python -m tests.openapi.tools
 
 test: browser openapi-tools ## every test, on the embedded database
-	$(PYTEST) $(IN_PARALLEL) tests
+	$(PYTEST) $(IN_PARALLEL) --timeout 600 tests
 
 test-deep: browser openapi-tools ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests

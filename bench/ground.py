@@ -13,7 +13,7 @@ from hansa.doors.opening import open_ground, open_runtime
 from hansa.foundation.plumbing.embedded.binaries import installed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.foundation.words.money import UNIT
+from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor, ledger
 
 HOLDING_UNITS = 1000

@@ -18,7 +18,7 @@ from bench.ground import (
 )
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.money import UNIT, Minor
+from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import ledger
 from hansa.rooms.transfers.schemas import TransferOut
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
-from hansa.foundation.words.visible_text import seen
+from hansa.foundation.values.visible_text import seen
 from hansa.rooms import catalogue
 from tests.registry import TestRegistry, card_of
 

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from hansa.doors import assembly
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger, people
 from tests.registry import (
     PASSWORD,

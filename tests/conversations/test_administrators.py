@@ -9,8 +9,8 @@ import pytest
 
 from hansa.doors.http.app import build_app
 from hansa.foundation.plumbing.caller import Developer, admin_holding
-from hansa.foundation.words.areas import ADMIN_AREAS
-from hansa.foundation.words.errors import MemberInvalid
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.errors import MemberInvalid
 from hansa.rooms import people
 from hansa.rooms.people.errors import PasswordRefused
 from tests.registry import PASSWORD, TestDeveloper

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hansa.foundation.words.errors import HostRefused
+from hansa.foundation.values.errors import HostRefused
 from hansa.rooms.catalogue import HumanReadableIdTaken, publish_card
 from hansa.rooms.catalogue.cursor import ChangesCursor, ListingCursor, encode
 from hansa.rooms.catalogue.rules import BIGINT_MAX

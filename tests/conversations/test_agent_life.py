@@ -6,7 +6,7 @@ from datetime import datetime
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from hansa.foundation.words.jwk import jwk_of, thumbprint
+from hansa.foundation.values.jwk import jwk_of, thumbprint
 from hansa.rooms import agents
 from tests.registry import at_once, card_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
-from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
+from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from tests.registry import at_once
 
 

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from hansa.doors.http.app import build_app
-from hansa.foundation.words.scopes import SCOPES
+from hansa.foundation.values.scopes import SCOPES
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry, at_once
 

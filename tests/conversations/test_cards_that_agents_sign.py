@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.signatures.a2a_profile import a2a_signature
 from tests.registry import card_of
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.words.areas import ADMIN_AREAS
-from hansa.foundation.words.canonical import digest
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.canonical import digest
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry, card_of

@@ -9,7 +9,7 @@ from hansa.doors.by_hand import adopt_database, mint
 from hansa.doors.opening import open_ground
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.plumbing.settings import Settings, read_settings
-from hansa.foundation.words.money import units
+from hansa.foundation.values.money import units
 from tests.registry import DatabaseFarm, open_registry
 
 KEYS = ["agent-token", "developer-token", "identity-authority", "password-set-token", "sealing-key"]

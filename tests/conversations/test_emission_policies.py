@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.events import AgentOnboarded, event_types
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
 from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses

@@ -11,7 +11,7 @@ import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.proto_utils import validate_proto_required_fields
 
-from hansa.foundation.words.visible_text import seen
+from hansa.foundation.values.visible_text import seen
 from hansa.rooms.catalogue import agent_json_ld
 from hansa.rooms.catalogue.front_doors import crawling, descriptions
 from hansa.rooms.catalogue.reading import card_of_agent

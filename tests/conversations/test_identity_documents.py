@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from hansa.foundation.words.jwk import public_key_of
+from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import agents
 from tests.registry import card_of
 

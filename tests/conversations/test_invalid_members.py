@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.registry import TestRegistry
 
 WRONG: dict[str, tuple[str, Any, str]] = {

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import httpx2
 import pytest
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.registry import PASSWORD, StartRegistry, TestDeveloper, TestRegistry, at_once
 
 INVITES = "/admin/invite-codes"

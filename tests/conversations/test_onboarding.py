@@ -8,8 +8,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from hansa.foundation.words.jwk import jwk_of
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.money import parse_amount
 from hansa.rooms import agents, ledger
 from tests.registry import at_once, card_of
 from tests.rooms.catalogue.pulls.agent_host import PULL_STATUS, pull_cards

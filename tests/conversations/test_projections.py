@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.journal.projection import snapshot
 from hansa.rooms.journal.projection.fold import projected_balances

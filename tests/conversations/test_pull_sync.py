@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from hansa.foundation.words.canonical import canonical_json
+from hansa.foundation.values.canonical import canonical_json
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
     PULL_EVENTS,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms import standing
+from hansa.rooms import enforcement
 from tests.registry import TestDeveloper, TestRegistry
 from tests.rooms.journal.reactors.reacting import reacting
 
-NAME = standing.BLOCKLIST.name
+NAME = enforcement.BLOCKLIST.name
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def mend(registry: TestRegistry) -> None:
 
 
 async def until_set_aside(admin: TestDeveloper, count: int) -> dict[str, Any]:
-    async with reacting(admin.registry.database, standing.BLOCKLIST):
+    async with reacting(admin.registry.database, enforcement.BLOCKLIST):
         while (found := await reactor(admin))["set_aside_count"] < count:
             pass
     return found
@@ -83,7 +83,7 @@ async def test_what_a_reactor_gave_up_on_is_shown_and_taken_up_again_once_it_is_
     assert (await retry(admin)).json() == {"reacted": 0, "failed": 0}
     assert (await reactor(admin))["set_aside_count"] == 0
     for did in dids:
-        assert await registry.database.look(lambda tx, did=did: standing.is_blocklisted(tx, did))
+        assert await registry.database.look(lambda tx, did=did: enforcement.is_blocklisted(tx, did))
 
 
 async def test_a_reactor_that_is_not_there_is_not_found(registry: TestRegistry, admin: TestDeveloper):

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.doors.by_hand import adopt_database
 from hansa.doors.opening import open_ground, require_signing_key
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
-from hansa.foundation.words.jwk import public_key_of
+from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import federation
 from tests.registry import open_registry
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.rooms import agents, standing
+from hansa.rooms import agents, enforcement
 from hansa.rooms.journal.store import COLUMNS, stored
 from tests.registry import at_once, open_registry
 
@@ -349,7 +349,7 @@ async def test_the_owners_webhooks_are_told_that_a_payment_waits(registry, owner
         )
     )
     (event,) = stored(events)
-    await registry.database.act(lambda tx: standing.OWNERS_TOLD.react(tx, event))
+    await registry.database.act(lambda tx: enforcement.OWNERS_TOLD.react(tx, event))
     told = await registry.database.read(
         lambda tx: tx.fetchval(
             "SELECT payload::text FROM people_webhook_delivery WHERE webhook_id = $1", hook["id"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.values.money import parse_amount
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, open_registry
 from tests.rooms.ledger.staking.stakers import ROLES, Stakers, open_stakers, refused
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from structlog.testing import capture_logs
 
-from hansa.foundation.words.money import UNIT, units
+from hansa.foundation.values.money import UNIT, units
 from hansa.rooms import auditor
 from hansa.rooms.ledger.history import balance_then
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once

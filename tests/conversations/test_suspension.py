@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hansa.doors.serve import in_the_background
-from hansa.rooms import standing
+from hansa.rooms.enforcement import BLOCKLIST
+from hansa.rooms.enforcement import is_blocklisted as in_blocklist
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
 from tests.rooms.journal.feed.listening import ear
 
@@ -568,7 +569,7 @@ async def test_an_agent_created_while_its_developer_is_suspended_does_not_escape
 
 
 async def is_blocklisted(registry: TestRegistry, agent: TestAgent) -> bool:
-    return await registry.database.look(lambda tx: standing.is_blocklisted(tx, agent.did))
+    return await registry.database.look(lambda tx: in_blocklist(tx, agent.did))
 
 
 async def until_blocklisted(registry: TestRegistry, agent: TestAgent, wanted: bool) -> None:
@@ -606,7 +607,7 @@ async def test_the_blocklist_goes_by_what_stands_however_often_and_late_it_is_to
             self.data = {"did": did}
 
     for row_ in [*rows, *rows]:
-        await registry.database.act(lambda tx, did=row_["did"]: standing.BLOCKLIST.react(tx, Told(did)))
+        await registry.database.act(lambda tx, did=row_["did"]: BLOCKLIST.react(tx, Told(did)))
     assert (await is_blocklisted(registry, agent), await is_blocklisted(registry, other)) == (False, True)
 
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hansa.doors.serve import in_the_background
-from hansa.foundation.words.errors import Unavailable
-from hansa.rooms import agents, journal, standing
+from hansa.foundation.values.errors import Unavailable
+from hansa.rooms import agents, enforcement, journal
 from hansa.rooms.journal.store import COLUMNS, stored
 from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
@@ -311,12 +311,12 @@ async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(re
     event = await registry.database.look(newest_onboarding)
 
     async def react_and_fail(tx) -> None:
-        await standing.OWNERS_TOLD.react(tx, event)
+        await enforcement.OWNERS_TOLD.react(tx, event)
         raise ConnectionError
 
     with pytest.raises(Unavailable):
         await registry.database.act(react_and_fail)
-    await registry.database.act(lambda tx: standing.OWNERS_TOLD.react(tx, event))
+    await registry.database.act(lambda tx: enforcement.OWNERS_TOLD.react(tx, event))
     assert [shown["event_type"] for shown in await hooked.deliveries()] == ["agent.onboarded"]
 
 

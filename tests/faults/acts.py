@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.words.errors import Conflict, Forbidden, Refused
-from hansa.foundation.words.jwk import jwk_of
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.errors import Conflict, Forbidden, Refused
+from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 from tests.faults.traffic import request_of

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, tell
 from tests.faults.failing import Plan, Way, put_under_plan

@@ -7,7 +7,7 @@ from contextlib import suppress
 import asyncpg
 import pytest
 
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.catalogue.pulls.store import LEASE_SECONDS
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier

@@ -7,7 +7,7 @@ from contextlib import suppress
 import asyncpg
 import pytest
 
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.people import WebhookEvent, enqueue_webhook
 from hansa.rooms.people.webhooks.sending import send_due
 from hansa.rooms.people.webhooks.store import LEASE_SECONDS

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.write_probe import WriteProbe
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from tests.faults.small_disk import SmallDisk, small_disk
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, free_port, readiness

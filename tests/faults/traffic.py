@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Refused, Unavailable
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 from hansa.rooms.ledger.statement import store as statement

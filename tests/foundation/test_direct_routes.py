@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from hansa.doors.http import problems
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers
-from hansa.foundation.words.errors import Forbidden
+from hansa.foundation.values.errors import Forbidden
 from tests.registry import TestRegistry
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from hansa.foundation.plumbing.migrate import Migrated, migrate
 from hansa.foundation.plumbing.sql_files import SqlFile, SqlFileRefused, in_order, read_sql_files
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from tests.registry import DatabaseFarm
 
 # What is created by a migration and replaced at run time: a number of this database in the form of a function.

@@ -4,8 +4,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from hansa.foundation.words.errors import HostRefused
-from hansa.foundation.words.web_address import (
+from hansa.foundation.values.errors import HostRefused
+from hansa.foundation.values.web_address import (
     is_odd_port,
     is_public_host,
     is_public_ip,

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
-from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.values.jwk import jwk_of
 from tests.hostile.refusals import fault_of
 from tests.registry import TestRegistry
 

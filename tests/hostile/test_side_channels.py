@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import httpx2
 import pytest
 
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import login, passwords, sessions
 from hansa.rooms.people.recovery import new_password
 from tests.conversations.person import WRONG_PASSWORD, person

@@ -12,9 +12,9 @@ import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.jobs import enqueue
-from hansa.foundation.words.areas import ADMIN_AREAS
-from hansa.foundation.words.jwk import jwk_of
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 

@@ -9,9 +9,9 @@ from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationErro
 from pydantic.fields import FieldInfo
 
 from hansa.doors.house_map import empty_house, entrances
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.request_body import RequestBody
 
-TEACHING = "An optional member takes null: derive these from hansa.foundation.words.request_body.RequestBody"
+TEACHING = "An optional member takes null: derive these from hansa.foundation.values.request_body.RequestBody"
 
 
 def models_in(hint: Any) -> Iterator[type[BaseModel]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 

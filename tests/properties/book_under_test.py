@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import asyncpg
 
 from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.transfers.schemas import TransferIn, TransferOut

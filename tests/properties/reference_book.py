@@ -14,7 +14,7 @@ from hansa.foundation.events import Entry, LedgerBalanceChanged, TokensTransferr
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.words.money import Minor, format_amount, share
+from hansa.foundation.values.money import Minor, format_amount, share
 from hansa.rooms import journal, ledger
 from hansa.rooms.ledger import rules
 from hansa.rooms.ledger.rules import FeePolicy

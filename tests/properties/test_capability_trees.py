@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.words.errors import Forbidden, Refused
-from hansa.foundation.words.money import Minor
-from hansa.foundation.words.roles import permissions_of
+from hansa.foundation.values.errors import Forbidden, Refused
+from hansa.foundation.values.money import Minor
+from hansa.foundation.values.roles import permissions_of
 from hansa.rooms.agents.capabilities.give_up import revoke
 from hansa.rooms.agents.capabilities.issue import ForWhom, attenuate, issue
 from hansa.rooms.agents.capabilities.rules import Narrowing, Terms, Use, narrowed

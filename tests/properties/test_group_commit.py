@@ -10,8 +10,8 @@ from typing import Any
 from scale import by_tier, printed_seed
 
 from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import Minor, share
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from tests.properties.batches import tell_batch

@@ -9,8 +9,8 @@ import pytest
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import Minor, format_amount, parse_amount, units
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor, format_amount, parse_amount, units
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.ledger.errors import ReferenceUsed, TreasuryInsufficient

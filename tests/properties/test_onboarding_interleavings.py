@@ -11,7 +11,7 @@ import pytest
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.values.money import parse_amount
 from hansa.rooms import agents, ledger
 from hansa.rooms.agents.bootstrap import issue_bootstrap_token
 from hansa.rooms.agents.credentials import NewIdentity, new_identity, own_or_new_key

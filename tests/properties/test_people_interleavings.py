@@ -10,7 +10,7 @@ import pytest
 from hansa.doors import assembly, leaving
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.values.errors import Refused
 from hansa.rooms import people
 from hansa.rooms.agents.bootstrap import IssuedToken, issue_bootstrap_token
 from hansa.rooms.agents.credentials import new_identity

@@ -10,9 +10,9 @@ import pytest
 from hansa.foundation.plumbing.caller import Agent, Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.money import format_amount, parse_amount
-from hansa.foundation.words.roles import permissions_of
-from hansa.foundation.words.secrets import fingerprint, new_name
+from hansa.foundation.values.money import format_amount, parse_amount
+from hansa.foundation.values.roles import permissions_of
+from hansa.foundation.values.secrets import fingerprint, new_name
 from hansa.rooms import agents, ledger
 from hansa.rooms.agents.authz.roles import NewAuthz, replace_authz
 from hansa.rooms.agents.capabilities.give_up import revoke

@@ -9,12 +9,12 @@ import pytest
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import format_amount, parse_amount
+from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.standing.developers import reinstate_developer, suspend_developer
-from hansa.rooms.standing.reinstate import reinstate_agents
-from hansa.rooms.standing.revoke import revoke_agents
-from hansa.rooms.standing.suspend import suspend_agents
+from hansa.rooms.enforcement.developers import reinstate_developer, suspend_developer
+from hansa.rooms.enforcement.reinstate import reinstate_agents
+from hansa.rooms.enforcement.revoke import revoke_agents
+from hansa.rooms.enforcement.suspend import suspend_agents
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import people
 from tests.recorded.recorder import Caller, RecordedAgent, Recorder
 from tests.registry import PASSWORD, card_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.values.errors import Refused
 from tests.recorded.placeholders import Placeholders
 from tests.registry import TestRegistry
 

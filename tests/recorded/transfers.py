@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from tests.recorded.parties import Parties
 from tests.recorded.recorder import Caller, RecordedAgent, Recorder

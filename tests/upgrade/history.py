@@ -6,7 +6,7 @@ from typing import Any
 
 import pyotp
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor, ledger
 from tests.conversations.person import App, Person, person
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of

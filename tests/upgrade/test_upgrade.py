@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.plumbing.migrate import newest_schema, present_schema
-from hansa.foundation.words.money import Minor, units
+from hansa.foundation.values.money import Minor, units
 from hansa.rooms import agents, auditor, ledger, people
 from tests.operation.own_database import own_database
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, open_registry, text_of

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.words.canonical import canonical_json as of_the_registry
-from hansa.foundation.words.jwk import NotAKey as RefusedByTheRegistry
-from hansa.foundation.words.jwk import public_key_of as key_of_the_registry
+from hansa.foundation.values.canonical import canonical_json as of_the_registry
+from hansa.foundation.values.jwk import NotAKey as RefusedByTheRegistry
+from hansa.foundation.values.jwk import public_key_of as key_of_the_registry
 from hansa_verify import NotAKey, canonical_json, public_key_of, read_json, read_keys, verify_card
 from tests.properties.scale import by_tier, printed_seed
 

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from hansa.doors.http.problems import answered
 from hansa.foundation.plumbing.database import Database
-from hansa.foundation.words.errors import Refused, Unauthorized
+from hansa.foundation.values.errors import Refused, Unauthorized
 from hansa.rooms import agents
 
 LOOK_SECONDS = 0.25

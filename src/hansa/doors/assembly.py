@@ -8,7 +8,17 @@ from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.jobs import JobKind, forget_dead_jobs, scheduled, sweep
 from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import agents, auditor, catalogue, federation, journal, ledger, people, standing, transfers
+from hansa.rooms import (
+    agents,
+    auditor,
+    catalogue,
+    enforcement,
+    federation,
+    journal,
+    ledger,
+    people,
+    transfers,
+)
 
 API_ROUTERS: tuple[APIRouter, ...] = (
     # Matched in this order: the hot routes first.
@@ -33,7 +43,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     federation.admin_router,
     catalogue.resource_discovery_router,
     ledger.router,
-    standing.router,
+    enforcement.router,
     journal.router,
     journal.feed_router,
     auditor.router,
@@ -73,7 +83,7 @@ OWNERSHIP = catalogue.Ownership(
 
 OWNED_AMONG = agents.owned_among
 
-REACTORS: tuple[journal.Reactor, ...] = (standing.BLOCKLIST, standing.OWNERS_TOLD)
+REACTORS: tuple[journal.Reactor, ...] = (enforcement.BLOCKLIST, enforcement.OWNERS_TOLD)
 
 BELONGINGS = people.Belongings(blockers=leaving.blockers, end=leaving.end)
 

@@ -24,8 +24,8 @@ from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.registry_identity import own_identity, replace_identity, require_adoptable
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.errors import Unavailable
-from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import federation, ledger, people
 
 

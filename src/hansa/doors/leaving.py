@@ -1,8 +1,8 @@
 """A developer who leaves: what they own in other rooms, agents with what their accounts hold, and what they may not do."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import format_amount
-from hansa.rooms import agents, catalogue, ledger, people, standing
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import agents, catalogue, enforcement, ledger, people
 
 
 async def blockers(tx: Tx, developer_id: int) -> list[people.Blocker]:
@@ -25,7 +25,7 @@ async def end(tx: Tx, developer_id: int) -> None:
 
 async def may_create_nothing(tx: Tx, developer_id: int) -> bool:
     """Whether the account is closed or suspended; neither begins before this transaction ends."""
-    return await people.is_account_closed(tx, developer_id) or await standing.is_developer_suspended(
+    return await people.is_account_closed(tx, developer_id) or await enforcement.is_developer_suspended(
         tx, developer_id
     )
 

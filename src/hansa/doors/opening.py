@@ -31,8 +31,8 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
-from hansa.foundation.words.errors import Unavailable
-from hansa.foundation.words.money import units
+from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.money import units
 from hansa.rooms import catalogue, federation, journal, ledger, people
 
 JOIN_SECONDS = 30.0

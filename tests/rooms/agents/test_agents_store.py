@@ -5,7 +5,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms.agents import store
 from hansa.rooms.agents.keys import store as keys_store
 

@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.words.jwk import NotAKey, jwk_of, public_key_of, thumbprint
+from hansa.foundation.values.jwk import NotAKey, jwk_of, public_key_of, thumbprint
 
 P = 2**255 - 19
 D = -121665 * pow(121666, -1, P) % P

@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import run_jobs, sweep
-from hansa.foundation.words.money import UNIT
+from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor, journal
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestAgent

@@ -1,7 +1,7 @@
 import pytest
 
-from hansa.foundation.words.errors import HostRefused
-from hansa.foundation.words.web_address import is_http_url
+from hansa.foundation.values.errors import HostRefused
+from hansa.foundation.values.web_address import is_http_url
 from hansa.rooms.catalogue.hosts import host_address
 
 

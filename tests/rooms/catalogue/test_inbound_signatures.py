@@ -8,8 +8,8 @@ from json import dumps
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.words.canonical import canonical_json
-from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.values.canonical import canonical_json
+from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.signatures import AgentKey, InboundVerdict, SignaturePolicy, judge_inbound
 from hansa.rooms.catalogue.signatures.a2a_profile import a2a_signature
 from tests.registry import card_of

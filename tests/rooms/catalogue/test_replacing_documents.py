@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.words.canonical import digest
+from hansa.foundation.values.canonical import digest
 from hansa.rooms.catalogue import (
     CardInvalid,
     CardRevoked,

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hansa.foundation.words.money import parse_positive
+from hansa.foundation.values.money import parse_positive
 from hansa.rooms import ledger
 from tests.properties.proof import prove_book, prove_supply
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, open_registry

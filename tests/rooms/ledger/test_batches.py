@@ -8,8 +8,8 @@ import pytest
 
 from hansa.foundation.plumbing.database import Database, Lane
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
-from hansa.foundation.words.errors import Unavailable
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import batch
 from tests.registry import TestRegistry

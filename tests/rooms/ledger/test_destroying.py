@@ -5,7 +5,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from hansa.foundation.words.money import Minor, units
+from hansa.foundation.values.money import Minor, units
 from hansa.rooms import ledger
 from hansa.rooms.ledger.errors import AccountUnknown, ReferenceInvalid, ReferenceUsed, TreasuryInsufficient
 from tests.properties.proof import prove_book

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.words.money import UNIT, Minor
+from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms.ledger import rules
 from tests.properties import reference_book as reference
 from tests.registry import TestAgent, TestRegistry

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from tests.registry import TestRegistry
 

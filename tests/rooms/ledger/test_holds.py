@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor, format_amount, parse_amount
+from hansa.foundation.values.money import Minor, format_amount, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import errors
 from tests.properties.proof import prove_book

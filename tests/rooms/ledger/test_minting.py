@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hansa.foundation.words.money import Minor, units
+from hansa.foundation.values.money import Minor, units
 from hansa.rooms.ledger.errors import MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted
 from tests.rooms.ledger.treasury import destroy, mint, treasury_holds
 

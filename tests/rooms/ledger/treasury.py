@@ -1,6 +1,6 @@
 """What the operator does to the supply, as tests ask for it: whole minor units, out of and into the treasury."""
 
-from hansa.foundation.words.money import Minor, units
+from hansa.foundation.values.money import Minor, units
 from hansa.rooms import ledger
 from tests.registry import TestRegistry
 

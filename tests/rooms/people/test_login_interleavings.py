@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms.people import half_login, login, recovery_keys, sessions, store, two_factor
 from hansa.rooms.people.recovery import new_password
 from hansa.rooms.people.sessions import Client, OpenSession

@@ -9,7 +9,7 @@ import typer
 from hansa.doors.commands.execution import run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 
 app = typer.Typer(help="Manage administrators of the registry.", no_args_is_help=True)
 

@@ -46,7 +46,7 @@ def failures_in_one_line() -> Iterator[None]:
     """An expected failure in this block ends the command with one line."""
     from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
     from hansa.foundation.plumbing.keys import BadKey
-    from hansa.foundation.words.errors import Refused
+    from hansa.foundation.values.errors import Refused
 
     try:
         yield

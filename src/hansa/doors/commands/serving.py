@@ -50,7 +50,7 @@ def serve(
 def failures_of_the_start() -> Iterator[None]:
     """An expected failure in this block ends `serve` with one line, in the form of the log."""
     from hansa.foundation.plumbing.log import is_json_asked_for, print_failure
-    from hansa.foundation.words.errors import Refused
+    from hansa.foundation.values.errors import Refused
 
     try:
         yield

@@ -11,7 +11,7 @@ from hansa.doors.commands.outcome import fail, print_outcome
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.settings import Settings
-    from hansa.foundation.words.money import Minor
+    from hansa.foundation.values.money import Minor
     from hansa.rooms import ledger
 
 app = typer.Typer()
@@ -52,7 +52,7 @@ def _change_supply(
     *,
     as_json: bool,
 ) -> None:
-    from hansa.foundation.words.money import NotAnAmount, format_amount, parse_positive
+    from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
 
     try:
         asked = parse_positive(amount)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hansa.foundation.words.web_address import dialled
+from hansa.foundation.values.web_address import dialled
 
 JSON_RPC, HTTP_JSON = "JSONRPC", "HTTP+JSON"
 CALLED_BY_CURL = (JSON_RPC, HTTP_JSON)

@@ -10,8 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hansa.foundation.words.visible_text import legible
-from hansa.foundation.words.web_address import dialled
+from hansa.foundation.values.visible_text import legible
+from hansa.foundation.values.web_address import dialled
 
 
 def theirs(text: Any) -> Markup:

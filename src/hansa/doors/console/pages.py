@@ -18,8 +18,8 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import every_refusal
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import auditor
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)

@@ -17,7 +17,7 @@ from starlette.types import Scope
 import hansa
 from hansa.doors.console.owners_words import link, theirs
 from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.words.visible_text import apart
+from hansa.foundation.values.visible_text import apart
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.migrate import newest_schema, present_schema
 from hansa.foundation.plumbing.presence import Presence, serving_processes
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.errors import Refused, Unavailable
+from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, journal, people
 
 ANSWER_SECONDS = 10.0

@@ -11,8 +11,8 @@ from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
-from hansa.foundation.words.errors import Invalid, Unauthorized
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.errors import Invalid, Unauthorized
+from hansa.foundation.values.paging import Page, Pagination
 
 BIGINT_MAX = 2**63 - 1
 

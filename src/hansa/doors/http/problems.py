@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from hansa.foundation.plumbing.invalid_member import InvalidMember
 from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.words.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
+from hansa.foundation.values.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
 
 TAGS = {
     400: "bad_request",

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.write_probe import WriteProbe
-from hansa.foundation.words.errors import TooManyRequests, Unavailable
+from hansa.foundation.values.errors import TooManyRequests, Unavailable
 
 root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
 api_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])

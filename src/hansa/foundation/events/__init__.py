@@ -17,6 +17,12 @@ from hansa.foundation.events.agents import (
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event, event_json, event_types
 from hansa.foundation.events.catalogue import AgentCardPulled
+from hansa.foundation.events.enforcement import (
+    AgentReinstated,
+    AgentSuspended,
+    DeveloperReinstated,
+    DeveloperSuspended,
+)
 from hansa.foundation.events.federation import (
     FederationLicenseIssued,
     FederationLicenseReinstated,
@@ -41,12 +47,6 @@ from hansa.foundation.events.ledger import (
     TokensUnstaked,
     TransactionFeeCollected,
     ledger_key,
-)
-from hansa.foundation.events.standing import (
-    AgentReinstated,
-    AgentSuspended,
-    DeveloperReinstated,
-    DeveloperSuspended,
 )
 from hansa.foundation.events.taxonomy import ALWAYS_RECORDED_LATER, NOT_EMITTED_YET
 

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope
 
 from hansa.foundation.plumbing.judging import judges_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.words.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
+from hansa.foundation.values.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
 
 BODY_MAX_BYTES = 1 << 20
 CARD_BODY_MAX_BYTES = 2 << 20

@@ -29,9 +29,9 @@ from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
-from hansa.foundation.words.areas import ADMIN_AREAS
-from hansa.foundation.words.errors import Forbidden, Unauthorized
-from hansa.foundation.words.scopes import EVERY_SCOPE, SCOPES, allows
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.errors import Forbidden, Unauthorized
+from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES, allows
 
 # What the session of a developer is called that shows an API key: followed by the key's id.
 API_KEY_SESSION = "api-key:"

@@ -16,7 +16,7 @@ from cryptography.utils import CryptographyDeprecationWarning
 from fastapi import Request
 
 from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 
 RFC_9440_HEADER = "Client-Cert"
 NGINX_HEADER = "X-SSL-Client-Cert"

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from hansa.foundation.words.errors import Invalid, Unavailable
+from hansa.foundation.values.errors import Invalid, Unavailable
 
 Tx: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Result = TypeVar("Result")

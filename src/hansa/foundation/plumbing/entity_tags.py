@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.values.errors import Refused
 
 HEX_DIGITS = 32
 STATE_ENDS = "."

@@ -15,8 +15,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.words.canonical import digest
-from hansa.foundation.words.errors import Invalid
+from hansa.foundation.values.canonical import digest
+from hansa.foundation.values.errors import Invalid
 
 WINDOW_HOURS = 24
 KEY_PATTERN = r"^[\x21-\x7e]{1,255}$"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import structlog
 
 from hansa.foundation.plumbing.metrics import job_failing, job_failures_total
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0

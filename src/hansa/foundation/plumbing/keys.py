@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from hansa.foundation.plumbing.settings import SECRET
-from hansa.foundation.words.secrets import new_hex
+from hansa.foundation.values.secrets import new_hex
 
 VARIABLE_PREFIX = "HANSA_KEY_"
 

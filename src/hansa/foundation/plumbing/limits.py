@@ -20,7 +20,7 @@ from fastapi.requests import HTTPConnection
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.judging import judged_once
 from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.words.errors import TooManyRequests
+from hansa.foundation.values.errors import TooManyRequests
 
 WINDOW_SECONDS = 60
 BLOCKS_PER_WINDOW = 60

@@ -22,7 +22,7 @@ from hansa.foundation.plumbing.sql_files import (
     are_current,
     read_sql_files,
 )
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.values.errors import Refused
 
 # An operation whose problem documents have a shape of their own names it under this key (`openapi_extra`).
 PROBLEM_SHAPE = "x-problem-shape"

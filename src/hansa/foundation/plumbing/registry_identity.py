@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.keys import BadKey, Keyring, private_key_in, secr
 from hansa.foundation.plumbing.seal import KEY_NAME as SEALING
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenKind
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 _RECORD = """
 INSERT INTO plumbing_registry (registry_name, trust_domain) VALUES ($1, $2) ON CONFLICT DO NOTHING

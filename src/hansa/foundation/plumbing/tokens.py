@@ -19,7 +19,7 @@ from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import OKPKey
 
 from hansa.foundation.plumbing.keys import Keyring, private_pem
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 
 # RFC 9864 prefers the name Ed25519 for what every client of this protocol knows as EdDSA.
 warnings.filterwarnings("ignore", message="EdDSA is deprecated", category=SecurityWarning)

@@ -8,7 +8,7 @@ import asyncio
 from time import monotonic
 
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 GOOD_SECONDS = 2.0
 

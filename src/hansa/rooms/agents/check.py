@@ -12,8 +12,8 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import TokenKind
-from hansa.foundation.words.errors import Unauthorized
-from hansa.foundation.words.roles import permissions_of
+from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.roles import permissions_of
 
 from . import rules, store
 

@@ -7,8 +7,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.keys import private_pem
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.did import mint_did
-from hansa.foundation.words.secrets import new_hex, new_name
+from hansa.foundation.values.did import mint_did
+from hansa.foundation.values.secrets import new_hex, new_name
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What the agents room refuses."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
+from hansa.foundation.values.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
 
 
 class DeveloperUnverified(Forbidden):

@@ -6,7 +6,7 @@ An owed grant keeps the amount of the day on which it was claimed. Only active a
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 
 from . import rules, store

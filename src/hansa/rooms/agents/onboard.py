@@ -6,7 +6,7 @@ from typing import Any
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, journal, ledger
 
 from . import rules, store

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import DeveloperSuspended
+from hansa.foundation.values.errors import DeveloperSuspended
 
 IsSuspended: TypeAlias = Callable[[Tx, int], Awaitable[bool]]
 """Whether the developer of that id is suspended; while it says no, nobody suspends them before the transaction ends."""

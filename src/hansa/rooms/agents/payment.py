@@ -10,7 +10,7 @@ from uuid import UUID
 from hansa.foundation.plumbing.caller import Agent, require_permission
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .capabilities import Chain, Use, found_for_use, held_for_use, judge, lent, spend, within_mode
 from .spending import Clearance, Spending, clear_spending, preview_spending

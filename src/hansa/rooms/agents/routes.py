@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
-from hansa.foundation.words.errors import (
+from hansa.foundation.values.errors import (
     DeveloperSuspended,
     HostRefused,
     Invalid,
@@ -24,7 +24,7 @@ from hansa.foundation.words.errors import (
     Unauthorized,
     Unavailable,
 )
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms import catalogue, ledger
 
 from . import rules

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .errors import (
     AgentRevoked,

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
-from hansa.foundation.words.jwk import public_key_of
+from hansa.foundation.values.jwk import public_key_of
 
 from .check import KnownAgent
 from .credentials import NewIdentity

@@ -3,7 +3,7 @@
 from hansa.foundation.events import AgentSecretRotated
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import journal
 
 from . import rules, store

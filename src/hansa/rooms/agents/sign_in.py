@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
 

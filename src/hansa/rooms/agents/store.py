@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .rules import BootstrapToken, Credentials, OwnedAgent, Standing
 

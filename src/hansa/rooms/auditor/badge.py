@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.money import format_amount
 
 from . import rules
 from .watch import SupplyWatch

@@ -9,7 +9,7 @@ from hansa.foundation.events import SupplyInvariantBreach
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal, ledger
 
 from . import rules, store

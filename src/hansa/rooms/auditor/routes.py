@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, P
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 
 from .badge import SupplyBadge, draw
 from .cycle import audit_from_zero

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.money import format_amount
 
 from .badge import SupplyBadge
 from .supply import SupplyVerdict

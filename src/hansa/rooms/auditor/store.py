@@ -13,7 +13,7 @@ from datetime import datetime
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 
 from .rules import Compared

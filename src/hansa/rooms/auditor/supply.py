@@ -5,7 +5,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import supply_delta
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 
 from . import store

@@ -1,6 +1,6 @@
 """Why the catalogue refuses."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
+from hansa.foundation.values.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
 
 
 class CardUnknown(NotFound):

@@ -7,8 +7,8 @@ Plain http is accepted as well; whether the registry calls it is the operator's 
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from hansa.foundation.words.errors import HostRefused
-from hansa.foundation.words.web_address import is_host, read_web_address, why_closed
+from hansa.foundation.values.errors import HostRefused
+from hansa.foundation.values.web_address import is_host, read_web_address, why_closed
 
 
 def host_address(host: str, allowed: Collection[str] = ()) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hansa.foundation.words.web_address import is_http_url
+from hansa.foundation.values.web_address import is_http_url
 
 CARD_MAX_BYTES = 512 * 1024
 VALUES_MAX = 20_000

@@ -8,7 +8,7 @@
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.canonical import digest
+from hansa.foundation.values.canonical import digest
 
 from .errors import CardRevoked, CardUnknown, HumanReadableIdTaken
 from .form import require_card

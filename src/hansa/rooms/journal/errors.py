@@ -1,6 +1,6 @@
 """Why the journal refuses."""
 
-from hansa.foundation.words.errors import Invalid, Unavailable
+from hansa.foundation.values.errors import Invalid, Unavailable
 
 
 class EmissionUndecided(Unavailable):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import ZERO, Minor
+from hansa.foundation.values.money import ZERO, Minor
 
 from . import fold_store
 from .fold_store import RECORDED_TRANSACTIONS, Move

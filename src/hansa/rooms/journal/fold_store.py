@@ -12,7 +12,7 @@ from decimal import Decimal
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import UNIT
+from hansa.foundation.values.money import UNIT
 
 # A whole history takes longer than a request may.
 FOLD_SECONDS = 900

@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
 from .counting import EventCounts
 from .emission import router as emission_router

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.paging import Page, Pagination
 
 from . import taking_part
 from .counting import Counts

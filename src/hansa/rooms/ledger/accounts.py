@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from . import store
 from .errors import AccountUnknown

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.database import Database, Lane, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
-from hansa.foundation.words.canonical import digest
-from hansa.foundation.words.errors import Refused, Unavailable
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.canonical import digest
+from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.values.money import Minor
 
 from . import orders, rules
 from .book import Book

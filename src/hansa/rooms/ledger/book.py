@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.did import SystemAccount, system_did
+from hansa.foundation.values.did import SystemAccount, system_did
 
 
 @dataclass(frozen=True)

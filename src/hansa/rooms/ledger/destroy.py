@@ -5,7 +5,7 @@ Whoever destroys holds the treasury's lock, so that what is destroyed is still t
 
 from hansa.foundation.events import TokensDestroyed
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 
 from . import orders, rules, store

@@ -9,8 +9,8 @@ import msgspec
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.metrics import postings_total
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 
 from . import rules, store

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from hansa.foundation.words.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, Refused
+from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, Refused
 
 
 class InsufficientBalance(Refused):

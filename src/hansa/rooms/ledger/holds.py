@@ -16,7 +16,7 @@ import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from . import holds_store as store
 from . import orders, rules

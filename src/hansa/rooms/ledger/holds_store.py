@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 _HOLDS = """
 SELECT h.id, h.owner_kind, h.owner_id, payer.did AS payer, payee.did AS payee, h.amount, h.fee_held, h.captured,

@@ -5,7 +5,7 @@ Whoever issues holds the treasury's lock while the supply is summed, so that no 
 
 from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 
 from . import orders, rules, store

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 LIQUID, STAKED, ESCROW, TRANSIT = 1, 2, 3, 4
 DEBIT, CREDIT, NOBODY = 1, 2, 0

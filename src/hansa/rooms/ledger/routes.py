@@ -8,8 +8,8 @@ from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Forbidden, Unauthorized, Unavailable
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.errors import Forbidden, Unauthorized, Unavailable
+from hansa.foundation.values.money import format_amount
 
 from .accounts import balance_of
 from .history import AsOf, MomentInvalid, balance_then

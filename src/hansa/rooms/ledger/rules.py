@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import msgspec
 
-from hansa.foundation.words.did import is_system_did
-from hansa.foundation.words.money import SUPPLY_MAX_UNITS, Minor, format_amount, units
+from hansa.foundation.values.did import is_system_did
+from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, format_amount, units
 
 from .errors import (
     AccountSuspended,

@@ -11,7 +11,7 @@ import asyncpg
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .book import Book
 from .rules import Account, FeePolicy

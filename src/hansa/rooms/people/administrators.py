@@ -10,7 +10,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import MemberInvalid
+from hansa.foundation.values.errors import MemberInvalid
 
 from . import register, rules, store
 from .schemas import RegistrationIn

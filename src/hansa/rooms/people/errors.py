@@ -1,6 +1,6 @@
 """What this room refuses, beyond malformed requests."""
 
-from hansa.foundation.words.errors import (
+from hansa.foundation.values.errors import (
     BadRequest,
     Conflict,
     Forbidden,

@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.limits import Limit, admit
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 
 from . import passwords, store
 from .errors import WrongPassword

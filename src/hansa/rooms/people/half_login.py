@@ -4,7 +4,7 @@ It is good for five minutes, for one login, and for five tries.
 """
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import store
 

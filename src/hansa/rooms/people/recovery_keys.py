@@ -1,7 +1,7 @@
 """Recovery keys: what proves who somebody is when the password or the second factor is lost. Each works once."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import store
 

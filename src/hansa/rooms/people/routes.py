@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenDesk
-from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.paging import Page, Pagination
 
 from . import half_login, login, profile, recovery, register, sessions, two_factor, verify_email
 from .errors import (

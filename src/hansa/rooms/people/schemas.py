@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.request_body import RequestBody
 
 from . import rules
 

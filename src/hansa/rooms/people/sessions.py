@@ -11,8 +11,8 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import client_address
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import Claims, TokenDesk, TokenKind
-from hansa.foundation.words.errors import Unauthorized
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import store
 from .errors import SessionUnknown

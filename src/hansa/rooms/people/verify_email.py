@@ -6,7 +6,7 @@ A link is good for a day. Visited again, it says that the address is verified al
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.post import write_letter
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import letters, store
 from .errors import VerificationLinkInvalid

@@ -22,7 +22,7 @@ from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.errors import (
+from hansa.foundation.values.errors import (
     Forbidden,
     Invalid,
     MemberInvalid,

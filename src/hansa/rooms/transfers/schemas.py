@@ -6,9 +6,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.money import PositiveAmount, format_amount, parse_positive
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
+from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 

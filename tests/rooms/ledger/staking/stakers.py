@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from hansa.foundation.words.money import Minor, parse_positive
+from hansa.foundation.values.money import Minor, parse_positive
 from hansa.rooms import ledger
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.foundation.words.money import parse_amount
+from hansa.foundation.values.money import parse_amount
 from tests.registry import DatabaseFarm, at_once
 from tests.rooms.ledger.staking.stakers import Stakers, open_stakers
 

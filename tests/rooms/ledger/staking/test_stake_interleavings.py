@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import staking
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order

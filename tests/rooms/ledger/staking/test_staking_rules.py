@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms.ledger.staking import errors, rules
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.words.secrets import new_name
+from hansa.foundation.values.secrets import new_name
 from hansa.rooms.people.webhooks import store, subscribing
 from hansa.rooms.people.webhooks.records import Errand
 from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent

@@ -7,7 +7,7 @@ from hashlib import sha256
 import asyncpg
 
 from hansa.foundation.plumbing.database import OUT_OF_REACH
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 from .archive import PIECE_BYTES, Table, Writer
 

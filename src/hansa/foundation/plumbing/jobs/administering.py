@@ -7,7 +7,7 @@ from typing import Literal
 from hansa.foundation.plumbing.admin_acts import record_admin_act, record_operator_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import Conflict, NotFound
+from hansa.foundation.values.errors import Conflict, NotFound
 
 from .kinds import SCHEDULE
 from .store import notify

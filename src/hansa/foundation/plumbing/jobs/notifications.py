@@ -10,7 +10,7 @@ import asyncpg
 
 from hansa.foundation.plumbing.database import ACQUIRE_SECONDS, OUT_OF_REACH, SERVER_SETTINGS
 from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 from .store import NOTIFICATIONS
 

@@ -8,7 +8,7 @@ import structlog
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import jobs_failed_total, jobs_fenced_total
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 from . import store
 from .backoff import error_of, next_pause

@@ -17,7 +17,7 @@ import structlog
 
 from hansa.foundation.plumbing.metrics import jobs_dead, jobs_due, jobs_oldest_seconds, jobs_running
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 from . import store
 from .kinds import SCHEDULE, JobKind, TransactionalKind

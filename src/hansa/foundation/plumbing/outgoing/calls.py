@@ -20,7 +20,7 @@ import httpx2
 
 import hansa
 from hansa.foundation.plumbing import metrics
-from hansa.foundation.words.web_address import WebAddress, read_web_address, why_closed
+from hansa.foundation.values.web_address import WebAddress, read_web_address, why_closed
 
 from .dialling import GuardedBackend, Lookup
 from .errors import (

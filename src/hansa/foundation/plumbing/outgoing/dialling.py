@@ -13,7 +13,7 @@ from time import monotonic
 
 import httpcore2
 
-from hansa.foundation.words.web_address import is_odd_port, is_public_host, is_public_ip, place
+from hansa.foundation.values.web_address import is_odd_port, is_public_host, is_public_ip, place
 
 from .errors import AddressRefused, HostUnreachable, NameUnknown
 

@@ -1,6 +1,6 @@
 """How a call to another host can fail. `reason` is a stable word that may be stored and shown."""
 
-from hansa.foundation.words.web_address import Closed
+from hansa.foundation.values.web_address import Closed
 
 
 class OutgoingTrouble(Exception):

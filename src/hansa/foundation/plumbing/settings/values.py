@@ -10,15 +10,15 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from hansa.foundation.words.did import RESERVED_NAMESPACES
-from hansa.foundation.words.money import (
+from hansa.foundation.values.did import RESERVED_NAMESPACES
+from hansa.foundation.values.money import (
     AMOUNT_MAX_UNITS,
     DECIMALS,
     SUPPLY_MAX_UNITS,
     NotAnAmount,
     parse_amount,
 )
-from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE
+from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
 SECRET_SHORT_BELOW = 32

@@ -10,8 +10,8 @@ from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown, NotTheOwner
 
 from .act import LIFETIME, act_as

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms.agents.errors import AgentRevokedForGood
 from hansa.rooms.agents.rules import require_own, require_owner
 from hansa.rooms.agents.spending import SpendPolicy, policy_of, put_policy

@@ -8,8 +8,8 @@ from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.errors import Invalid, Unauthorized
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentRevokedForGood, AgentUnknown, NotTheOwner
 
 from .roles import authz_of, grant_role, replace_authz

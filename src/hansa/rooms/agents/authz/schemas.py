@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, Field
 
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
-from hansa.foundation.words.money import format_amount
-from hansa.foundation.words.roles import PERMISSIONS_OF_ROLE, permissions_of
+from hansa.foundation.values.money import format_amount
+from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE, permissions_of
 from hansa.rooms.agents.spending import SpendPolicyIn, SpendPolicyOut
 
 from .roles import Authz, NewAuthz

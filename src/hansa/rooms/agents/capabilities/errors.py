@@ -1,6 +1,6 @@
 """Why a capability refuses."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden, NotFound
+from hansa.foundation.values.errors import Conflict, Forbidden, NotFound
 
 
 class CapabilityAbsent(NotFound):

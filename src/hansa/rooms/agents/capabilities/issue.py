@@ -6,7 +6,7 @@ from uuid import UUID
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store
 from .errors import HolderUnknown

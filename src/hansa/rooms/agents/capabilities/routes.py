@@ -21,8 +21,8 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import Forbidden, Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentUnknown
 
 from . import errors

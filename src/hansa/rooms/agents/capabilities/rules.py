@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from hansa.foundation.words.money import Minor, format_amount
-from hansa.foundation.words.roles import permissions_of
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.foundation.values.roles import permissions_of
 
 from .errors import (
     CapabilityBudgetSpent,

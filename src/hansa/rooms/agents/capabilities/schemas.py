@@ -7,16 +7,16 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.money import (
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.money import (
     ZERO,
     Minor,
     PositiveAmountOrNumber,
     format_amount,
     parse_positive,
 )
-from hansa.foundation.words.request_body import RequestBody
-from hansa.foundation.words.roles import PERMISSIONS
+from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.roles import PERMISSIONS
 
 from .give_up import Revoked
 from .issue import ForWhom, IssuedCapability

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .rules import Capability, Chain, Terms
 

@@ -10,8 +10,8 @@ import structlog
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE, Settings
-from hansa.foundation.words.errors import Forbidden
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.errors import Forbidden
+from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
 from .errors import CapabilityAbsent, CapabilityUnknown

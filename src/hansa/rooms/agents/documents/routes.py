@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Invalid, TooManyRequests
+from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms.agents.errors import AgentUnknown
 
 from .reading import describe, resolve, resolve_bound

@@ -1,6 +1,6 @@
 """Why a key is refused."""
 
-from hansa.foundation.words.errors import Conflict
+from hansa.foundation.values.errors import Conflict
 
 
 class KeyHeldBefore(Conflict):

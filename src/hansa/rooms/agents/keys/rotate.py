@@ -2,7 +2,7 @@
 
 from hansa.foundation.events import AgentKeyRotated
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.jwk import thumbprint
+from hansa.foundation.values.jwk import thumbprint
 from hansa.rooms import journal
 
 from . import store

@@ -9,8 +9,8 @@ from hansa.foundation.plumbing.caller import CurrentAgent, Public
 from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
-from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.credentials import own_or_new_key
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown
 

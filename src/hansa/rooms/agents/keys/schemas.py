@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from hansa.foundation.words.jwk import jwk_of, public_key_of, thumbprint
+from hansa.foundation.values.jwk import jwk_of, public_key_of, thumbprint
 
 from .records import HeldKey
 

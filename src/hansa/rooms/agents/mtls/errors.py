@@ -1,6 +1,6 @@
 """Why an agent gets no workload identity."""
 
-from hansa.foundation.words.errors import Forbidden, Unavailable
+from hansa.foundation.values.errors import Forbidden, Unavailable
 
 
 class IdentityIssuerMissing(Unavailable):

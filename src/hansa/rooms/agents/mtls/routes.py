@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMiss
 from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
-from hansa.foundation.words.errors import TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended
 
 from .enrol import disable_mtls, enable_mtls, ended_identities, enrolment_of

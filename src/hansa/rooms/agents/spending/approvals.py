@@ -6,7 +6,7 @@ from uuid import UUID
 from hansa.foundation.events import SpendApprovalRequested
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_own
 from hansa.rooms.agents.store import find_standing

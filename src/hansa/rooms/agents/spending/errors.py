@@ -1,6 +1,6 @@
 """Why a spend policy or an approval refuses."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden, NotFound
+from hansa.foundation.values.errors import Conflict, Forbidden, NotFound
 
 
 class OverPaymentLimit(Forbidden):

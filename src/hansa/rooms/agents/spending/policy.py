@@ -1,7 +1,7 @@
 """The policy an owner bounds an agent's payments with, and the payments that are judged by it."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import ZERO, Minor
+from hansa.foundation.values.money import ZERO, Minor
 
 from . import rules, store
 from .rules import Clearance, Spending, SpendPolicy

@@ -9,9 +9,9 @@ from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, ScopeMissing, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.errors import Forbidden, Invalid, Unauthorized
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.errors import AgentUnknown
 
 from .approvals import approvals_of, decide, own_approvals

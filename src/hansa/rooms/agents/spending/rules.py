@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.values.money import Minor, format_amount
 
 from .errors import (
     ApprovalForAnother,

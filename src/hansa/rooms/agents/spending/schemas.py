@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
-from hansa.foundation.words.money import Amount, format_amount, parse_amount
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.money import Amount, format_amount, parse_amount
 
 from .rules import Approval, SpendPolicy
 

@@ -1,6 +1,6 @@
 """Why the front doors refuse."""
 
-from hansa.foundation.words.errors import NotFound
+from hansa.foundation.values.errors import NotFound
 
 
 class SitemapPageUnknown(NotFound):

@@ -8,8 +8,8 @@ Content-Security-Policy without inline scripts lets it stand and nothing in it r
 import re
 from typing import Any
 
-from hansa.foundation.words.visible_text import legible, seen
-from hansa.foundation.words.web_address import dialled
+from hansa.foundation.values.visible_text import legible, seen
+from hansa.foundation.values.web_address import dialled
 from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price
 from hansa.rooms.catalogue.records import Card
 

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import DeveloperSuspended
+from hansa.foundation.values.errors import DeveloperSuspended
 from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours
 from hansa.rooms.catalogue.signatures import AgentKeys
 

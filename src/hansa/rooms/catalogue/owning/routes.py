@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.caller import Developer, developer_holding
 from hansa.foundation.plumbing.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config
-from hansa.foundation.words.errors import DeveloperSuspended, Unauthorized
+from hansa.foundation.values.errors import DeveloperSuspended, Unauthorized
 from hansa.rooms.catalogue.errors import (
     AgentNotActive,
     AgentNotHere,

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, StrictBool
 
-from hansa.foundation.words.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
 
 from .create import NewCardAsked
 from .edit import CardEdit

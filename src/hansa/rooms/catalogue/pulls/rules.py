@@ -9,8 +9,8 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
-from hansa.foundation.words.canonical import digest
-from hansa.foundation.words.web_address import read_web_address, why_closed
+from hansa.foundation.values.canonical import digest
+from hansa.foundation.values.web_address import read_web_address, why_closed
 
 from .records import Addresses, Interface, Unserved
 

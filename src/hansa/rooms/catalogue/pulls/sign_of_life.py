@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
-from hansa.foundation.words.web_address import read_web_address
+from hansa.foundation.values.web_address import read_web_address
 
 from .records import Interface, Sign
 

@@ -15,7 +15,7 @@ import structlog
 
 from hansa.foundation.plumbing.metrics import card_visits_total
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 from . import store
 from .records import Errand, Visit

@@ -1,6 +1,6 @@
 """Why a search is refused."""
 
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 
 
 class SearchNotReady(Unavailable):

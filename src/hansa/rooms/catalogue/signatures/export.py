@@ -11,8 +11,8 @@ from collections import OrderedDict
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.canonical import canonical_json
-from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.values.canonical import canonical_json
+from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.catalogue.reading import card_of_agent
 from hansa.rooms.catalogue.records import Card

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.words.errors import TooManyRequests
+from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.federation import KeyDoesNotOpen
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hansa.foundation.words.canonical import canonical_json
-from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.values.canonical import canonical_json
+from hansa.foundation.values.jwk import jwk_of
 from hansa_verify import CARD_PROFILE, BadEntry, DetachedSignature, read_entry
 
 from .a2a_profile import A2A_PROFILE, is_a2a_signed

@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import Invalid
+from hansa.foundation.values.errors import Invalid
 
 from .agent_keys import AgentKeys
 from .records import SignaturePolicy

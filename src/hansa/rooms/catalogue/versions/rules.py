@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hansa.foundation.words.canonical import canonical_json
+from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.catalogue.form import PLATFORM_MEMBERS, is_platform_extension
 
 

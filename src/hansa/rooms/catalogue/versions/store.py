@@ -8,7 +8,7 @@ import json
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.canonical import digest
+from hansa.foundation.values.canonical import digest
 from hansa.rooms.catalogue.rules import Findable
 
 from .records import CardVersion, Source, StandingDocument

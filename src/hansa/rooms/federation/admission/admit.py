@@ -13,8 +13,8 @@ from hansa.foundation.events import (
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.errors import Refused
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import journal
 
 from . import store

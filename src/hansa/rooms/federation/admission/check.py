@@ -4,8 +4,8 @@ import re
 
 from hansa.foundation.plumbing.caller import LicenceSuspended
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unauthorized
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.secrets import fingerprint
 
 from . import store
 

@@ -1,6 +1,6 @@
 """Why a registry is not admitted, and why its licence is not changed."""
 
-from hansa.foundation.words.errors import Conflict, Invalid, NotFound
+from hansa.foundation.values.errors import Conflict, Invalid, NotFound
 
 
 class LicenceUnknown(NotFound):

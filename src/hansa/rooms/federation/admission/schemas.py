@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictInt
 
-from hansa.foundation.words.did import RESERVED_NAMESPACES
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.did import RESERVED_NAMESPACES
+from hansa.foundation.values.paging import Page, Pagination
 
 from .records import IssuedLicence, Licence, Status
 

@@ -1,6 +1,6 @@
 """Why the charter refuses."""
 
-from hansa.foundation.words.errors import Conflict, Unavailable
+from hansa.foundation.values.errors import Conflict, Unavailable
 
 
 class KeyDoesNotOpen(Unavailable):

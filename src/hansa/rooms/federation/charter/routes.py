@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, Sco
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.words.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
 from .reading import all_keys, published_keys
 from .rotate import rotate_as_administrator

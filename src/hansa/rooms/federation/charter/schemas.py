@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from hansa.foundation.words.jwk import jwk_of
+from hansa.foundation.values.jwk import jwk_of
 
 from .records import RegistryKey
 

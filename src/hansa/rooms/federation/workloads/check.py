@@ -5,7 +5,7 @@ from cryptography.x509 import Certificate
 
 from hansa.foundation.plumbing.authority import NotRecognised
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 
 from . import store
 

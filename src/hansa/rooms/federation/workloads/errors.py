@@ -1,6 +1,6 @@
 """Why a service gets or loses no certificate."""
 
-from hansa.foundation.words.errors import BadRequest, NotFound
+from hansa.foundation.values.errors import BadRequest, NotFound
 
 
 class ServiceNameRefused(BadRequest):

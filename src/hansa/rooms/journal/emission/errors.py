@@ -1,6 +1,6 @@
 """Why a policy is not changed."""
 
-from hansa.foundation.words.errors import Conflict
+from hansa.foundation.values.errors import Conflict
 
 
 class EmissionRequired(Conflict):

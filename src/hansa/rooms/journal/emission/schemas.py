@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StrictBool, model_validator
 
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.request_body import RequestBody
 
 from .rules import Policy
 

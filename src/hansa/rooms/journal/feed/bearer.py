@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.caller import API_KEY_SESSION, Agent, Developer, 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import Claims, TokenDesk, TokenKind
-from hansa.foundation.words.errors import Unauthorized
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store
 from .errors import TicketInvalid

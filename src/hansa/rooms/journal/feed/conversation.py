@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import WebSocket, WebSocketDisconnect
 
 from hansa.foundation.plumbing.bodies import parse_json
-from hansa.foundation.words.errors import Forbidden, Refused, Unauthorized, Unavailable
+from hansa.foundation.values.errors import Forbidden, Refused, Unauthorized, Unavailable
 
 from . import rules
 from .bearer import Bearer

@@ -1,6 +1,6 @@
 """Why the feed refuses. On an open socket a refusal is a message, and the socket stays."""
 
-from hansa.foundation.words.errors import Forbidden, Invalid, PayloadTooLarge, Unauthorized
+from hansa.foundation.values.errors import Forbidden, Invalid, PayloadTooLarge, Unauthorized
 
 
 class OriginRefused(Forbidden):

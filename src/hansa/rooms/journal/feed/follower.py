@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from hansa.foundation.plumbing.database import OUT_OF_REACH
 from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.listening import Connection, listening
 from hansa.rooms.journal.store import StoredEvent
 

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.lines import Line
 from hansa.foundation.plumbing.metrics import feed_events_total, feed_sockets
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.ledger_readings import LedgerReadings
 from hansa.rooms.journal.store import StoredEvent
 

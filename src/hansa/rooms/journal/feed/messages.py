@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.plumbing.lines import text_frame
-from hansa.foundation.words.errors import Refused
+from hansa.foundation.values.errors import Refused
 from hansa.rooms.journal.audience import seen_by
 from hansa.rooms.journal.parties import parties_of
 from hansa.rooms.journal.schemas import EventRecord

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.limits import Limit, client_address, limited
 from hansa.foundation.plumbing.lines import LINE
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Tokens, runtime_of
-from hansa.foundation.words.errors import Forbidden, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Forbidden, TooManyRequests, Unauthorized
 
 from . import rules
 from .bearer import TICKET_SECONDS, bearer_of, issue_ticket

@@ -1,6 +1,6 @@
 """Why no baseline is written."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden
+from hansa.foundation.values.errors import Conflict, Forbidden
 
 
 class SnapshotsDisabled(Forbidden):

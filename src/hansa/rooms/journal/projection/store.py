@@ -11,7 +11,7 @@ from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import first_position, present_snapshot
-from hansa.foundation.words.money import UNIT, Minor
+from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms.journal.ledger_readings import Held
 
 # A fold may read much of the log; nobody waits for it but whoever asked.

@@ -1,6 +1,6 @@
 """What is refused about reactors."""
 
-from hansa.foundation.words.errors import NotFound
+from hansa.foundation.values.errors import NotFound
 
 
 class ReactorUnknown(NotFound):

@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.metrics import (
     reactions_set_aside_total,
     reactions_total,
 )
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.listening import listening
 from hansa.rooms.journal.store import StoredEvent
 

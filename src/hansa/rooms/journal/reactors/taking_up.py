@@ -7,7 +7,7 @@ from functools import partial
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.reading_store import Place
 
 from . import store

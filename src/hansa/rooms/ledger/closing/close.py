@@ -1,7 +1,7 @@
 """Close an account, so that no unit reaches it any more."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.money import format_amount
 from hansa.rooms.ledger.accounts import balance_of
 
 from . import store

@@ -1,6 +1,6 @@
 """Why an account is not closed."""
 
-from hansa.foundation.words.errors import Conflict
+from hansa.foundation.values.errors import Conflict
 
 
 class AccountHoldsUnits(Conflict):

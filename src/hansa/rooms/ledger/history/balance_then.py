@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import ZERO, Minor
+from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import journal
 from hansa.rooms.ledger.errors import AccountUnknown
 

@@ -1,6 +1,6 @@
 """Why the past is not shown."""
 
-from hansa.foundation.words.errors import Invalid
+from hansa.foundation.values.errors import Invalid
 
 
 class MomentInvalid(Invalid):

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 from hansa.rooms import journal
 
 NEWEST = 2**63 - 1

@@ -1,6 +1,6 @@
 """Why staking is refused."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden, Invalid, NotFound
+from hansa.foundation.values.errors import Conflict, Forbidden, Invalid, NotFound
 
 
 class StakingDisabled(Forbidden):

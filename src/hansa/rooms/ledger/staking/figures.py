@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.words.money import Minor, parse_amount
+from hansa.foundation.values.money import Minor, parse_amount
 
 
 @dataclass(frozen=True)

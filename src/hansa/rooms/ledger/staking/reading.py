@@ -1,7 +1,7 @@
 """What an agent reads of its own stakes, and everyone of all."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import ZERO, Minor
+from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms.ledger.errors import AccountUnknown
 
 from . import rules, store

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hansa.foundation.events import RewardsDistributed
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import ZERO, Minor, format_amount
+from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms import journal
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.book import Book

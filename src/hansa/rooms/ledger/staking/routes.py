@@ -12,8 +12,8 @@ from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress,
 from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, InsufficientBalance
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms.ledger.errors import InsufficientBalance
 
 from .errors import (

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field, model_validator
 
-from hansa.foundation.words.money import PositiveAmountOrNumber, format_amount, parse_positive
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.money import PositiveAmountOrNumber, format_amount, parse_positive
+from hansa.foundation.values.request_body import RequestBody
 
 from .figures import Everyone, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy

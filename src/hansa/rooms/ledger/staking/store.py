@@ -8,7 +8,7 @@ Locks of positions end by `statement_timestamp()`: read after the account's lock
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .figures import Everyone, HistoryLine, Holdings, StakeGap, Totals
 from .rules import Draw, Position

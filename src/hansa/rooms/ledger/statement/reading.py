@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor, format_amount
+from hansa.foundation.values.money import Minor, format_amount
 
 from . import store
 from .records import Line, Wanted

@@ -10,8 +10,8 @@ from hansa.foundation.plumbing.caller import CurrentAgent, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.words.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
-from hansa.foundation.words.money import format_amount
+from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.money import format_amount
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.rules import FeePolicy
 

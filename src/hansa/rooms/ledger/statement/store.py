@@ -1,7 +1,7 @@
 """SQL of statements: readings along the postings of one account, newest first, by its primary key."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.money import Minor
+from hansa.foundation.values.money import Minor
 
 from .records import Line, Wanted
 

@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.words.errors import Unauthorized
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.secrets import fingerprint
 
 from . import store
 

@@ -1,6 +1,6 @@
 """What is refused to whoever makes or revokes API keys."""
 
-from hansa.foundation.words.errors import Conflict, Forbidden, NotFound
+from hansa.foundation.values.errors import Conflict, Forbidden, NotFound
 
 
 class ScopeBroader(Forbidden):

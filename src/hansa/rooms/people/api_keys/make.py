@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store
 from .check import KEY_PREFIX

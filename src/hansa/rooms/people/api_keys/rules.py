@@ -6,7 +6,7 @@
 
 from collections.abc import Collection, Sequence
 
-from hansa.foundation.words.scopes import EVERY_SCOPE, SCOPES, allows
+from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES, allows
 
 from .errors import ScopeBroader
 

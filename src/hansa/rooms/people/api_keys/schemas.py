@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field, StrictInt
 
-from hansa.foundation.words.paging import Page, Pagination
-from hansa.foundation.words.scopes import SCOPES
+from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.scopes import SCOPES
 
 from .make import MadeKey
 from .records import ApiKey

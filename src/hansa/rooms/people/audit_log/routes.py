@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
-from hansa.foundation.words.errors import Invalid, Unauthorized
+from hansa.foundation.values.errors import Invalid, Unauthorized
 
 from .reading import read_audit_log
 from .schemas import AuditLogPage, AuditLogQuery

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from hansa.foundation.plumbing.admin_acts import ActsWanted, AdminAct
-from hansa.foundation.words.paging import Page, Pagination
+from hansa.foundation.values.paging import Page, Pagination
 
 BIGINT_MAX = 2**63 - 1
 

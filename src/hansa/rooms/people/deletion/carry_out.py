@@ -8,7 +8,7 @@ import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.post import forget_letters
-from hansa.foundation.words.errors import Conflict
+from hansa.foundation.values.errors import Conflict
 from hansa.rooms.people import store as people_store
 
 from . import store

@@ -1,6 +1,6 @@
 """What is refused to whoever wants an account deleted, or kept after all."""
 
-from hansa.foundation.words.errors import Conflict
+from hansa.foundation.values.errors import Conflict
 
 
 class DeletionBlocked(Conflict):

@@ -1,6 +1,6 @@
 """What is refused to whoever makes, revokes or shows an invitation."""
 
-from hansa.foundation.words.errors import BadRequest, Forbidden, NotFound
+from hansa.foundation.values.errors import BadRequest, Forbidden, NotFound
 
 
 class AreaOverreach(Forbidden):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
 from .errors import InviteCodeUnknown

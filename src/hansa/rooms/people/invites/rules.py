@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 
 from .errors import AreaOverreach
 

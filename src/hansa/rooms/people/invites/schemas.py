@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt, model_validator
 
-from hansa.foundation.words.areas import ADMIN_AREAS
-from hansa.foundation.words.paging import Page, Pagination
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.request_body import RequestBody
 
 from .invite import invite_name
 from .records import Invite, MadeInvite

@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.caller import PasswordSetter
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 
 from . import store
 

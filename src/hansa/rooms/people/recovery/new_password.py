@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.caller import Developer, PasswordSetter
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.tokens import TokenDesk
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import letters, recovery_keys, sessions
 from hansa.rooms.people.errors import RecoveryRefused, WrongPassword
 

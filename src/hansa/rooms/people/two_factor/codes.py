@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.words.secrets import fingerprint
+from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
 from .errors import CodesPaused

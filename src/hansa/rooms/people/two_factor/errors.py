@@ -1,6 +1,6 @@
 """Why two-factor management refuses."""
 
-from hansa.foundation.words.errors import Conflict, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Conflict, TooManyRequests, Unauthorized
 
 
 class CodeWrong(Unauthorized):

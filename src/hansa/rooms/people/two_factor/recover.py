@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.words.errors import Unauthorized
+from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import half_login, recovery_keys
 
 from .setup import turn_off_without_code

@@ -11,7 +11,7 @@ import pyotp
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.words.secrets import fingerprint, new_hex
+from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms.people import letters
 
 from . import codes, rules, store

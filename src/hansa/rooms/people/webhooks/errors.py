@@ -1,6 +1,6 @@
 """Why the webhooks refuse."""
 
-from hansa.foundation.words.errors import Conflict, NotFound
+from hansa.foundation.values.errors import Conflict, NotFound
 
 from .rules import WEBHOOKS_MAX
 

@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import Limit, admit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.words.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
 
 from . import reading, subscribing, telling
 from .errors import DeliveryUnknown, TooManyWebhooks, WebhookStopped, WebhookUnknown

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
-from hansa.foundation.words.paging import Page, Pagination
-from hansa.foundation.words.request_body import RequestBody
-from hansa.foundation.words.web_address import URL_MAX_CHARACTERS
+from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.web_address import URL_MAX_CHARACTERS
 
 from . import rules
 from .records import Delivery, Webhook

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.metrics import webhook_tries_total
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.words.errors import Unavailable
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.people.letters import notify
 
 from . import rules, store

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.words.secrets import new_name
-from hansa.foundation.words.web_address import require_callable
+from hansa.foundation.values.secrets import new_name
+from hansa.foundation.values.web_address import require_callable
 
 from . import rules, store
 from .errors import TooManyWebhooks, WebhookUnknown

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.words.secrets import new_name
+from hansa.foundation.values.secrets import new_name
 
 from . import store
 from .errors import DeliveryUnknown, WebhookStopped

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.request_body import RequestBody
 
 BASE_CONTEXT = "https://agenticresourcediscovery.org/context/v1"
 PAGE_MAX = 100

@@ -1,6 +1,6 @@
 """What the room refuses."""
 
-from hansa.foundation.words.errors import NotFound
+from hansa.foundation.values.errors import NotFound
 
 
 class DeveloperUnknown(NotFound):

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from hansa.foundation.words.areas import ADMIN_AREAS
+from hansa.foundation.values.areas import ADMIN_AREAS
 
 EVERY_SCOPE = "*"
 

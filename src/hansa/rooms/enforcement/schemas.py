@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
-from hansa.foundation.words.paging import Page, Pagination
-from hansa.foundation.words.request_body import RequestBody
+from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.request_body import RequestBody
 
 from . import rules
 from .owned import OwnedAgents

@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Literal
 from urllib.parse import SplitResult, quote, urlsplit
 
-from hansa.foundation.words.errors import HostRefused
+from hansa.foundation.values.errors import HostRefused
 
 URL_MAX_CHARACTERS = 2048
 HOST_MAX_CHARACTERS = 253

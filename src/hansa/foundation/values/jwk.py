@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from hansa.foundation.words.canonical import canonical_json
+from hansa.foundation.values.canonical import canonical_json
 
 KEY_BYTES = 32
 
