@@ -40,14 +40,14 @@ async def spoil(registry: TestRegistry) -> None:
     """Let the blocklist take nobody in."""
     await registry.database.act(
         lambda tx: tx.execute(
-            "ALTER TABLE standing_blocklist ADD CONSTRAINT nobody CHECK (did = '') NOT VALID"
+            "ALTER TABLE enforcement_blocklist ADD CONSTRAINT nobody CHECK (did = '') NOT VALID"
         )
     )
 
 
 async def mend(registry: TestRegistry) -> None:
     await registry.database.act(
-        lambda tx: tx.execute("ALTER TABLE standing_blocklist DROP CONSTRAINT nobody")
+        lambda tx: tx.execute("ALTER TABLE enforcement_blocklist DROP CONSTRAINT nobody")
     )
 
 

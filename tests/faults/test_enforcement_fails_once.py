@@ -20,10 +20,10 @@ WITHIN_SECONDS = 30
 
 _PARTS = """
 SELECT a.status, c.status AS card, l.status AS account, m.status AS identity, s.withheld_since IS NOT NULL AS withheld,
-  (SELECT count(*) FROM standing_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing,
+  (SELECT count(*) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing,
   (SELECT count(*) FROM journal_event WHERE aggregate_id = a.did) AS events
 FROM agents_agent a JOIN catalogue_card c USING (did) JOIN ledger_account l USING (did)
-JOIN agents_mtls m ON m.agent_id = a.id LEFT JOIN standing_agent s USING (did) WHERE did = $1
+JOIN agents_mtls m ON m.agent_id = a.id LEFT JOIN enforcement_agent s USING (did) WHERE did = $1
 """
 
 _ENROL = """

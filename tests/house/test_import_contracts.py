@@ -18,7 +18,7 @@ CONTRACT_IDS = [
 
 ROOMS = (
     "auditor",
-    "standing",
+    "enforcement",
     "transfers",
     "agents",
     "people",

@@ -29,9 +29,9 @@ WHY = "For a test."
 # One row for each agent: what each part of the registry says of it.
 _PARTS = """
 SELECT a.status, c.status AS card, l.status AS account, s.withheld_since IS NOT NULL AS withheld,
-  (SELECT array_agg(soft) FROM standing_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing
+  (SELECT array_agg(soft) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing
 FROM agents_agent a JOIN catalogue_card c USING (did) JOIN ledger_account l USING (did)
-LEFT JOIN standing_agent s USING (did) WHERE did = $1
+LEFT JOIN enforcement_agent s USING (did) WHERE did = $1
 """
 
 

@@ -42,6 +42,7 @@ CALLERS = {
 }
 
 _TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
+_RENAMED_TABLE = re.compile(r"ALTER TABLE (\w+) RENAME TO (\w+)")
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,14 @@ def empty_house(directory: Path) -> FastAPI:
 
 
 def tables() -> dict[str, str]:
-    """Every table and the migration that makes it."""
-    return {
-        table: migration.name
-        for migration in sorted(migrations_directory().glob("[0-9]*.py"))
-        for table in _TABLE.findall(migration.read_text())
-    }
+    """Every table, by its present name, and the migration that creates it."""
+    made: dict[str, str] = {}
+    for migration in sorted(migrations_directory().glob("[0-9]*.py")):
+        content = migration.read_text()
+        made |= dict.fromkeys(_TABLE.findall(content), migration.name)
+        for old, new in _RENAMED_TABLE.findall(content):
+            made[new] = made.pop(old)
+    return made
 
 
 def _callers(dependant: Dependant) -> Iterator[str]:

@@ -31,7 +31,7 @@ LAYERS = (
     {"federation"},
     {"catalogue"},
     {"agents", "people"},
-    {"standing", "transfers"},
+    {"enforcement", "transfers"},
     {"auditor"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""

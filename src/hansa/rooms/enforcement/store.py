@@ -1,6 +1,6 @@
 """Every SQL statement of the room.
 
-Each act locks the rows of its agents in standing_agent, in the order of their DIDs, before it looks at anything: of two
+Each act locks the rows of its agents in enforcement_agent, in the order of their DIDs, before it looks at anything: of two
 acts on one agent the second sees what the first has done. A developer is locked by an advisory lock, exclusively while
 suspended or reinstated, shared while one of its agents is being created.
 """
@@ -13,18 +13,18 @@ from hansa.foundation.plumbing.database import Tx
 
 from .rules import DeveloperSuspension, Ground, Suspension
 
-_MAKE_ROWS = "INSERT INTO standing_agent (did) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
+_MAKE_ROWS = "INSERT INTO enforcement_agent (did) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
 
-_LOCK = "SELECT did, withheld_since FROM standing_agent WHERE did = ANY($1) ORDER BY did FOR UPDATE"
+_LOCK = "SELECT did, withheld_since FROM enforcement_agent WHERE did = ANY($1) ORDER BY did FOR UPDATE"
 
 _STANDING = """
-SELECT did, ground, soft, reason, suspended_by, suspended_at FROM standing_suspension
+SELECT did, ground, soft, reason, suspended_by, suspended_at FROM enforcement_suspension
 WHERE did = ANY($1) AND lifted_at IS NULL ORDER BY id
 """
 
 # A soft one becomes hard, with the reason given for that; otherwise the first stands as it is.
 _OPEN = """
-INSERT INTO standing_suspension AS s (did, ground, soft, reason, suspended_by)
+INSERT INTO enforcement_suspension AS s (did, ground, soft, reason, suspended_by)
 SELECT did, $2, $3, $4, $5 FROM unnest($1::text[]) did
 ON CONFLICT (did, ground) WHERE lifted_at IS NULL DO UPDATE
 SET soft = false, reason = EXCLUDED.reason, suspended_by = EXCLUDED.suspended_by
@@ -32,12 +32,12 @@ WHERE s.soft AND NOT EXCLUDED.soft
 """
 
 _LIFT = """
-UPDATE standing_suspension SET lifted_by = $2, lifted_at = now()
+UPDATE enforcement_suspension SET lifted_by = $2, lifted_at = now()
 WHERE did = ANY($1) AND lifted_at IS NULL
 """
 
 _WITHHOLD = """
-UPDATE standing_agent SET withheld_since = now() WHERE did = ANY($1) AND withheld_since IS NULL RETURNING did
+UPDATE enforcement_agent SET withheld_since = now() WHERE did = ANY($1) AND withheld_since IS NULL RETURNING did
 """
 
 _LOCK_DEVELOPER = "SELECT pg_advisory_xact_lock(hashtextextended('standing: developer ' || $1::bigint, 1))"
@@ -47,29 +47,29 @@ _SHARE_DEVELOPER = (
 )
 
 _OPEN_DEVELOPER = """
-INSERT INTO standing_developer_suspension (developer_id, reason, suspended_by) VALUES ($1, $2, $3)
+INSERT INTO enforcement_developer_suspension (developer_id, reason, suspended_by) VALUES ($1, $2, $3)
 ON CONFLICT (developer_id) WHERE lifted_at IS NULL DO NOTHING RETURNING 1
 """
 
 _LIFT_DEVELOPER = """
-UPDATE standing_developer_suspension SET lifted_by = $2, lifted_at = now()
+UPDATE enforcement_developer_suspension SET lifted_by = $2, lifted_at = now()
 WHERE developer_id = $1 AND lifted_at IS NULL RETURNING 1
 """
 
 _DEVELOPER = """
-SELECT reason, suspended_by, suspended_at FROM standing_developer_suspension
+SELECT reason, suspended_by, suspended_at FROM enforcement_developer_suspension
 WHERE developer_id = $1 AND lifted_at IS NULL
 """
 
 _BLOCK = """
-INSERT INTO standing_blocklist (did, since)
-SELECT did, withheld_since FROM standing_agent WHERE did = $1 AND withheld_since IS NOT NULL
+INSERT INTO enforcement_blocklist (did, since)
+SELECT did, withheld_since FROM enforcement_agent WHERE did = $1 AND withheld_since IS NOT NULL
 ON CONFLICT (did) DO UPDATE SET since = EXCLUDED.since
 """
 
 _UNBLOCK = """
-DELETE FROM standing_blocklist b WHERE did = $1
-  AND NOT EXISTS (SELECT FROM standing_agent a WHERE a.did = b.did AND a.withheld_since IS NOT NULL)
+DELETE FROM enforcement_blocklist b WHERE did = $1
+  AND NOT EXISTS (SELECT FROM enforcement_agent a WHERE a.did = b.did AND a.withheld_since IS NOT NULL)
 """
 
 
@@ -113,7 +113,7 @@ async def withhold(tx: Tx, dids: Sequence[str]) -> set[str]:
 
 async def withhold_no_more(tx: Tx, dids: Sequence[str]) -> None:
     """Note that nothing is withheld of the locked agents."""
-    await tx.execute("UPDATE standing_agent SET withheld_since = NULL WHERE did = ANY($1)", list(dids))
+    await tx.execute("UPDATE enforcement_agent SET withheld_since = NULL WHERE did = ANY($1)", list(dids))
 
 
 async def lock_developer(tx: Tx, developer_id: int) -> None:
@@ -150,5 +150,5 @@ async def follow_on_the_blocklist(tx: Tx, did: str) -> None:
 
 async def is_blocked(tx: Tx, did: str) -> bool:
     """Whether the agent is on the blocklist."""
-    blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM standing_blocklist WHERE did = $1)", did)
+    blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM enforcement_blocklist WHERE did = $1)", did)
     return blocked
