@@ -4,9 +4,8 @@ import time
 
 from bench.figures import Figures
 from bench.ground import bench_runtime, grow_history, seed_agents, temporary_directory
-from hansa.doors.assembly import LEDGER_READINGS
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.journal import taking_part
+from hansa.rooms.journal import LEDGER_READINGS, taking_part
 
 ACCOUNTS = 1000
 TRANSFERS = 200_000
@@ -31,10 +30,10 @@ async def run(*, full: bool) -> Figures:
 
 
 async def _milliseconds(runtime: Runtime, did: str, sort_order: taking_part.SortOrder) -> float:
-    frame = runtime.settings.trust_domain
+    frame, readings = runtime.settings.trust_domain, LEDGER_READINGS.of(runtime)
     wanted = taking_part.Wanted(did, frame, limit=PAGE, sort_order=sort_order)
     started = time.perf_counter()
-    page = await runtime.database.read(lambda tx: taking_part.events_taking_part(tx, wanted, LEDGER_READINGS))
-    await runtime.database.read(lambda tx: taking_part.count_taking_part(tx, did, frame, LEDGER_READINGS))
+    page = await runtime.database.read(lambda tx: taking_part.events_taking_part(tx, wanted, readings))
+    await runtime.database.read(lambda tx: taking_part.count_taking_part(tx, did, frame, readings))
     assert len(page.events) == PAGE
     return 1000 * (time.perf_counter() - started)

@@ -1,15 +1,17 @@
 """Finding cards by what they say: an index beside the database, fed from it, and the searches that read it."""
 
-from .answers import Answers
+from .answers import SEARCH_ANSWERS, Answers
 from .discover import discover
 from .errors import SearchNotReady
 from .routes import Search, router
-from .searcher import Searcher
+from .searcher import SEARCHER, Searcher
 from .wanted import LOCAL_ORIGIN, Discovery, Facets, FoundCard, Wanted, Why
 from .writes import CardWrites
 
 __all__ = [
     "LOCAL_ORIGIN",
+    "SEARCHER",
+    "SEARCH_ANSWERS",
     "Answers",
     "CardWrites",
     "Discovery",
