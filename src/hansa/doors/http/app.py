@@ -19,8 +19,8 @@ from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
+from hansa.doors.http.route_index import Switchboard
 from hansa.doors.http.status import WRITE_PROBE
-from hansa.doors.http.switchboard import Switchboard
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.runtime import Runtime

@@ -12,9 +12,9 @@ from fastapi import APIRouter
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobKind
+from hansa.foundation.plumbing.periodic_tasks import Round
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room
-from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Slots
 from hansa.foundation.plumbing.settings import Settings
 

@@ -1,6 +1,6 @@
 """The foundation's own part: the checks of callers that rooms fill, the limits of requests, and its jobs."""
 
-from hansa.foundation.plumbing import idempotency, limits, post
+from hansa.foundation.plumbing import idempotency, limits, mail_queue
 from hansa.foundation.plumbing.caller import (
     AGENT_CHECK,
     DEVELOPER_CHECK,
@@ -16,11 +16,11 @@ from hansa.foundation.plumbing.room import Room
 PLUMBING = Room(
     name="plumbing",
     jobs=(
-        post.MAIL,
+        mail_queue.MAIL,
         sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
         sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
         sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
-        sweep("mail: enqueue what an older version wrote", 60, post.enqueue_letters_without_job),
+        sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_letters_without_job),
     ),
     offers=(
         DEVELOPER_CHECK,

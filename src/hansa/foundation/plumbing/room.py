@@ -10,8 +10,8 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobKind
+from hansa.foundation.plumbing.periodic_tasks import Round
 from hansa.foundation.plumbing.reactors import Reactor
-from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Filling, Runtime, Slot
 
 Metric: TypeAlias = Counter | Gauge | Histogram

@@ -2,8 +2,8 @@
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
+from hansa.foundation.plumbing.periodic_tasks import Round
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.rounds import Round
 
 from .cycle import CYCLE_SECONDS, audit_when_due, show_last_audit
 from .routes import router

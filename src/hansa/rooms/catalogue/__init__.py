@@ -3,13 +3,13 @@
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
-from .front_doors import agent_json_ld
 from .listing import Filters, list_cards
 from .marks import standing_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import LOCK_AGENT
 from .pages import PageWanted
 from .payment import is_paid, rate_of, stated_price
+from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
 from .pulls import note_heartbeat
 from .reading import card_of, card_of_agent, name_of_agent, names_of_agents

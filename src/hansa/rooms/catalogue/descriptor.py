@@ -4,15 +4,16 @@ from contextlib import AbstractAsyncContextManager
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.metrics import card_visits_total
+from hansa.foundation.plumbing.periodic_tasks import Round
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.rounds import Round
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 
 from .findings import LIST_FINDINGS, Findings
-from .front_doors import manifest_router, resource_discovery_router, well_known_router
+from .maintenance import index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
+from .publication import manifest_router, resource_discovery_router, well_known_router
 from .pulls import probe_due, pull_due
 from .pulls import router as pulls_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
@@ -21,7 +22,6 @@ from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
 from .search import router as search_router
 from .signatures import AGENT_KEYS, EXPORT_DESK, ExportDesk
 from .signatures import router as signatures_router
-from .upkeep import index_texts, keep_lists_quick
 from .versions.routes import router as versions_router
 
 

@@ -3,15 +3,15 @@
 from hansa.foundation.plumbing.caller import DEVELOPER_CHECK, PASSWORD_SETTER_CHECK
 from hansa.foundation.plumbing.jobs import sweep, sweep_with_runtime
 from hansa.foundation.plumbing.metrics import passwords_waiting, webhook_tries_total
+from hansa.foundation.plumbing.periodic_tasks import Round
 from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes
-from hansa.foundation.plumbing.rounds import Round
 
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
 from .check import check_developer
 from .deletion import carry_out_due
 from .deletion import router as deletion_router
-from .ended import forget_ended
+from .expiry import forget_ended
 from .invites import router as invites_router
 from .recovery import FORGOTTEN_PASSWORDS, check_password_setter
 from .routes import router

@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.metrics import (
 )
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.journal.listening import listening
+from hansa.rooms.journal.listener import listening
 
 from . import store
 from .rules import Patience, told_of
