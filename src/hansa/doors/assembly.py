@@ -6,6 +6,7 @@ from hansa.rooms import (
     agents,
     auditor,
     catalogue,
+    commerce,
     enforcement,
     federation,
     journal,
@@ -25,6 +26,7 @@ ASSEMBLY = Assembly(
         agents.ROOM,
         transfers.ROOM,
         enforcement.ROOM,
+        commerce.ROOM,
         auditor.ROOM,
     )
 )
