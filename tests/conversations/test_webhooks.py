@@ -12,7 +12,7 @@ from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
 from tests.outside import host
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry
-from tests.rooms.people.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
+from tests.rooms.notifications.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
 
 URL = "https://receiver.example.com/hook?room=1"
 MEMBERS = {

@@ -9,12 +9,12 @@ import pytest
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.people import WebhookEvent, enqueue_webhook
-from hansa.rooms.people.webhooks.sending import send_due
-from hansa.rooms.people.webhooks.store import LEASE_SECONDS
+from hansa.rooms.notifications.webhooks.sending import send_due
+from hansa.rooms.notifications.webhooks.store import LEASE_SECONDS
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
-from tests.rooms.people.webhooks.receiver import Receiver, hook, receiving, registry_that_may_call
+from tests.rooms.notifications.webhooks.receiver import Receiver, hook, receiving, registry_that_may_call
 
 WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
 STATUSES = by_tier((200,), (200, 500), (200, 500))

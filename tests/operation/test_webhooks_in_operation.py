@@ -3,11 +3,11 @@
 import asyncpg
 import httpx2
 
-from hansa.rooms.people.webhooks.store import LEASE_SECONDS
+from hansa.rooms.notifications.webhooks.store import LEASE_SECONDS
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import until
 from tests.registry import PASSWORD, DatabaseFarm, card_of
-from tests.rooms.people.webhooks.receiver import HOOKS, receiving
+from tests.rooms.notifications.webhooks.receiver import HOOKS, receiving
 
 
 async def developer(http: httpx2.AsyncClient) -> dict[str, str]:

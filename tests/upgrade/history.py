@@ -11,7 +11,7 @@ from hansa.rooms import auditor, ledger
 from tests.conversations.person import App, Person, person
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of
 from tests.rooms.catalogue.pulls.agent_host import AgentHost, hosted_agent, pull_cards
-from tests.rooms.people.webhooks.receiver import Receiver, hook
+from tests.rooms.notifications.webhooks.receiver import Receiver, hook
 
 SETTINGS = {
     "registry_name": "upgraded",

@@ -9,11 +9,11 @@ import pytest
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import new_name
-from hansa.rooms.people.webhooks import store, subscribing
-from hansa.rooms.people.webhooks.records import Errand
-from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
-from hansa.rooms.people.webhooks.sending import claim, record
-from hansa.rooms.people.webhooks.telling import enqueue_webhook, send_test
+from hansa.rooms.notifications.webhooks import store, subscribing
+from hansa.rooms.notifications.webhooks.records import Errand
+from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
+from hansa.rooms.notifications.webhooks.sending import claim, record
+from hansa.rooms.notifications.webhooks.telling import enqueue_webhook, send_test
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 

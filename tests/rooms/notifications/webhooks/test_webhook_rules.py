@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from hansa.rooms.people.webhooks.rules import (
+from hansa.rooms.notifications.webhooks.rules import (
     PAUSES_SECONDS,
     TRIES_MAX,
     Outcome,
@@ -13,7 +13,7 @@ from hansa.rooms.people.webhooks.rules import (
     stopped_by,
     webhook_pause_after,
 )
-from hansa.rooms.people.webhooks.signature import new_secret, signed_headers
+from hansa.rooms.notifications.webhooks.signature import new_secret, signed_headers
 
 
 def test_eight_tries_take_about_a_day():

@@ -8,12 +8,12 @@ import pytest
 
 from hansa.foundation.plumbing.periodic_tasks import Round, make_rounds
 from hansa.rooms import people
-from hansa.rooms.people.webhooks import forget_old_deliveries, rules, send_due, store
-from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
-from hansa.rooms.people.webhooks.sending import claim, record, send
+from hansa.rooms.notifications.webhooks import forget_old_deliveries, rules, send_due, store
+from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
+from hansa.rooms.notifications.webhooks.sending import claim, record, send
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry, text_of
-from tests.rooms.people.webhooks.receiver import (
+from tests.rooms.notifications.webhooks.receiver import (
     Hook,
     Receiver,
     Stage,
@@ -187,7 +187,7 @@ async def test_only_a_status_of_2xx_takes_a_delivery(stage, status: int, taken: 
 
 async def test_a_receiver_that_is_too_slow_has_not_taken_it(stage, monkeypatch: pytest.MonkeyPatch):
     from hansa.foundation.plumbing.outgoing import CallLimits
-    from hansa.rooms.people.webhooks import sending
+    from hansa.rooms.notifications.webhooks import sending
 
     assert sending.LIMITS.seconds == 5
     monkeypatch.setattr(sending, "LIMITS", CallLimits(seconds=0.2, body_bytes=0))
