@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.post import Letter, write_letter
+from hansa.foundation.plumbing.mail_queue import Letter, write_letter
 from hansa.foundation.plumbing.seal import Seal
 
 from . import store

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from hansa.rooms.catalogue.auth_schemes import auth_schemes_of
-from hansa.rooms.catalogue.completion import FLAGS
-from hansa.rooms.catalogue.halves import (
+from hansa.rooms.catalogue.card_formats import (
     BINDING_DEFAULT,
     OLD_VERSION,
     WRAPPERS,
@@ -22,6 +21,7 @@ from hansa.rooms.catalogue.halves import (
     with_both_requirements,
     with_both_securities,
 )
+from hansa.rooms.catalogue.completion import FLAGS
 
 Document: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str, ...]

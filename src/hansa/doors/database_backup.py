@@ -13,14 +13,14 @@ from pathlib import Path
 import asyncpg
 
 from hansa import __version__
-from hansa.doors.opening import join_ground, require_own_database
+from hansa.doors.startup import join_ground, require_own_database
 from hansa.foundation.plumbing import backup, key_bundle
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Reader
 from hansa.foundation.plumbing.database import Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.mail_queue import forget_all_letters
 from hansa.foundation.plumbing.migrate import knows_schema, migrate, present_schema
-from hansa.foundation.plumbing.post import forget_all_letters
 from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import enforcement, journal, people

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
+from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN
 
 from .records import FoundAgent, ListedAgent, ShownAgent
 from .schemas import Entry, SearchResult, TrustManifest

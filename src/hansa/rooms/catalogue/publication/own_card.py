@@ -8,7 +8,7 @@ from typing import Any
 
 import hansa
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.catalogue.halves import with_both_halves
+from hansa.rooms.catalogue.card_formats import with_both_halves
 
 BINDING = "/bindings/v1/registry-http"
 API = "/api/v1"

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import asyncpg
 
-from .queries import FUZZIER_MIN, FUZZY_MIN
+from .index_queries import FUZZIER_MIN, FUZZY_MIN
+from .query import Why
 from .text import Asked, Word, folded
-from .wanted import Why
 
 PARTS = ("name", "tags", "skills", "description")
 # A misspelled word is looked for in so many words of the name, the tags and the skills.

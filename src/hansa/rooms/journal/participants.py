@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hansa.foundation.plumbing.database import Tx
 
-from . import taking_part_store as store
+from . import participants_store as store
 from .cursor import seal, unseal
 from .ledger_readings import LedgerReadings
 from .reading import BIGGEST, EventsPage, SortOrder

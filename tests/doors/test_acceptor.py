@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from hansa.doors.http.acceptor import TAKEN_AT_ONCE_MAX, Placed, Reception
 from hansa.doors.http.per_address import AddressCounts
-from hansa.doors.http.reception import TAKEN_AT_ONCE_MAX, Placed, Reception
 
 UNCOUNTED = AddressCounts(1, exempt=["127.0.0.1"])
 

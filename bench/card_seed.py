@@ -15,10 +15,10 @@ from uuid import UUID
 
 import asyncpg
 
-from bench.ground import PATIENT
+from bench.seed import PATIENT
 from hansa.rooms.catalogue import rules
+from hansa.rooms.catalogue.card_formats import with_both_halves
 from hansa.rooms.catalogue.form import check_card
-from hansa.rooms.catalogue.halves import with_both_halves
 
 CHUNK = 10_000
 # Below this, keeping the indexes while rows arrive is cheaper than building them anew.

@@ -12,7 +12,7 @@ import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.rules import like_pattern
-from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
+from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN
 from hansa.rooms.catalogue.store import EVERY_CARD, Conditions, listed_text
 
 from .expression import ListFilter, Order

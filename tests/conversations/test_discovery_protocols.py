@@ -13,7 +13,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 
 from hansa.foundation.values.visible_text import seen
 from hansa.rooms.catalogue import agent_json_ld
-from hansa.rooms.catalogue.front_doors import crawling, descriptions
+from hansa.rooms.catalogue.publication import crawling, descriptions
 from hansa.rooms.catalogue.reading import card_of_agent
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish

@@ -10,11 +10,11 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from hansa.doors.listening import listen
+from hansa.doors.listeners import listen
 from hansa.rooms.catalogue import probe_due
+from hansa.rooms.catalogue.pulls.liveness import question_to, sign_of
 from hansa.rooms.catalogue.pulls.records import Interface
 from hansa.rooms.catalogue.pulls.rules import recheck_pause
-from hansa.rooms.catalogue.pulls.sign_of_life import question_to, sign_of
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
     AgentHost,

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from tantivy import FieldType, Occur, Query, Searcher
 
 from .documents import schema
+from .query import Wanted
 from .text import DID_MIN, Asked, Word
-from .wanted import Wanted
 
 FEW = 10
 BOOSTS = {"name": 3.0, "tags": 2.2, "skills": 1.4, "description": 1.0}

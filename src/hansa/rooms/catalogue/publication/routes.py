@@ -15,7 +15,7 @@ from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from . import crawling
-from .answers import ASK_EACH_TIME, KEEP_FOR_MINUTES, document
+from .cacheable_response import ASK_EACH_TIME, KEEP_FOR_MINUTES, document
 from .descriptions import described_page
 from .errors import SitemapPageUnknown
 from .own_card import API, CARD_AT, own_card

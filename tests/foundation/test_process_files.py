@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.presence import (
+from hansa.foundation.plumbing.process_files import (
     FOLDER,
     Presence,
     presence_of_this_process,
@@ -47,7 +47,7 @@ def vars_of(presence: Presence) -> dict[str, object]:
 
 def test_a_process_is_found_while_it_serves_and_not_afterwards(tmp_path: Path):
     script = (
-        "import sys; from pathlib import Path; from hansa.foundation.plumbing.presence import *;"
+        "import sys; from pathlib import Path; from hansa.foundation.plumbing.process_files import *;"
         "print(len(serving_processes(Path(sys.argv[1]))))"
     )
     assert serving_processes(tmp_path) == []

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import TooManyRequests
-from hansa.rooms.catalogue.front_doors.answers import (
+from hansa.rooms.catalogue.publication.cacheable_response import (
     ASK_EACH_TIME,
     KEEP_FOR_MINUTES,
     document,

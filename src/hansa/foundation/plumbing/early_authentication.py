@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from fastapi.dependencies.models import Dependant
 
-from hansa.foundation.plumbing.calling import Resolver, directly
+from hansa.foundation.plumbing.parameter_binding import Resolver, directly
 
 JUDGED = "hansa.judged"
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from hansa.doors.console.agent_shown import path_of
-from hansa.doors.console.marks_shown import marks_of
+from hansa.doors.console.agent_page import path_of
+from hansa.doors.console.badges import marks_of
 from hansa.doors.console.prices import Price, price_of
 from hansa.rooms import catalogue
 

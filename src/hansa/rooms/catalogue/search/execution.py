@@ -5,9 +5,9 @@ from typing import Any
 
 from tantivy import Order, Query, Searcher
 
-from . import queries
+from . import index_queries
+from .query import Facets, Wanted
 from .text import Asked, Word, asked_for
-from .wanted import Facets, Wanted
 
 TAGS_TOLD = 30
 ORIGINS_TOLD = 1000
@@ -47,18 +47,18 @@ def find(searcher: Searcher, wanted: Wanted, alive_since: int) -> Hits:
     asked = asked_for(wanted.q)
     if asked.is_empty and wanted.q.strip():
         # A DID, or nothing but signs.
-        chosen = queries.filtered(queries.named(asked), wanted, alive_since)
+        chosen = index_queries.filtered(index_queries.named(asked), wanted, alive_since)
     else:
-        found = Query.all_query() if asked.is_empty else queries.strict(asked)
-        chosen = queries.filtered(found, wanted, alive_since)
+        found = Query.all_query() if asked.is_empty else index_queries.strict(asked)
+        chosen = index_queries.filtered(found, wanted, alive_since)
     counted = _count(searcher, chosen)
     unknown: frozenset[Word] = frozenset()
-    if counted.total < queries.FEW:
-        unknown = frozenset(word for word in asked.words if not queries.is_known(word, searcher))
+    if counted.total < index_queries.FEW:
+        unknown = frozenset(word for word in asked.words if not index_queries.is_known(word, searcher))
     for at_least in _steps(asked):
-        if counted.total >= queries.FEW:
+        if counted.total >= index_queries.FEW:
             break
-        chosen = queries.filtered(queries.lenient(asked, unknown, at_least), wanted, alive_since)
+        chosen = index_queries.filtered(index_queries.lenient(asked, unknown, at_least), wanted, alive_since)
         counted = _count(searcher, chosen)
     cards = _page(searcher, chosen, asked, wanted) if wanted.offset < counted.total else ()
     return Hits(asked, unknown, cards, counted.total, counted.facets)
@@ -101,7 +101,7 @@ def _buckets(aggregation: dict[str, Any]) -> dict[str, int]:
 def _page(searcher: Searcher, chosen: Query, asked: Asked, wanted: Wanted) -> tuple[tuple[int, float], ...]:
     if wanted.sort == "relevance" and asked.whole:
         result = searcher.search(
-            queries.ranked(chosen, asked),
+            index_queries.ranked(chosen, asked),
             wanted.limit,
             count=False,
             offset=wanted.offset,

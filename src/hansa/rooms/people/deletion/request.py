@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.rooms.people import letters
+from hansa.rooms.people import mails
 
 from . import store
-from .belongings import Belongings, Blocker
 from .errors import DeletionBlocked, DeletionNotRequested
+from .owned_data import Belongings, Blocker
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ async def request_deletion(
     requested = await store.request_deletion(tx, developer.id, cooling_off_days)
     if requested is None:
         return Standing(await store.deletion_of(tx, developer.id), [])
-    await letters.notify(tx, seal, developer.id, letters.deletion_requested(requested.effective_at))
+    await mails.notify(tx, seal, developer.id, mails.deletion_requested(requested.effective_at))
     return Standing(requested, [])
 
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import asyncpg
 
-from hansa.doors.opening import open_ground, open_runtime
+from hansa.doors.startup import open_ground, open_runtime
 from hansa.foundation.plumbing.embedded.binaries import installed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings

@@ -13,9 +13,9 @@ from hansa.foundation.plumbing.gather import Gathering
 
 from . import store
 from .discover import read_found
-from .finding import Hits
+from .execution import Hits
+from .query import Discovery, Wanted
 from .searcher import Searcher
-from .wanted import Discovery, Wanted
 
 KEPT_BYTES_MAX = 24_000_000
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from hansa.doors.console.calling import Interface, Snippet, interfaces_of, snippets_of
-from hansa.doors.console.marks_shown import marks_of
+from hansa.doors.console.badges import marks_of
+from hansa.doors.console.call_snippets import Interface, Snippet, interfaces_of, snippets_of
 from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue

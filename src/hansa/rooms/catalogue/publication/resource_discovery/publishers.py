@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.catalogue.search.wanted import LOCAL_ORIGIN
+from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN
 
 from . import store
 

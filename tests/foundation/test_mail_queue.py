@@ -11,8 +11,8 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from hansa.foundation.plumbing.jobs import drop_job
+from hansa.foundation.plumbing.mail_queue import MAIL, Letter, enqueue_letters_without_job, write_letter
 from hansa.foundation.plumbing.metrics import letters_total
-from hansa.foundation.plumbing.post import MAIL, Letter, enqueue_letters_without_job, write_letter
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry, at_once, text_of
 from tests.running_jobs import jobs_of, run_due, time_passes, working

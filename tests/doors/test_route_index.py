@@ -11,8 +11,8 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import Scope
 
-from hansa.doors.house_map import empty_house
-from hansa.doors.http.switchboard import CHOSEN
+from hansa.doors.http.route_index import CHOSEN
+from hansa.doors.reference_map import empty_house
 from tests.properties.scale import by_tier, printed_seed
 
 SEGMENTS = [

@@ -7,7 +7,7 @@ from functools import partial
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.opening import (
+from hansa.doors.startup import (
     bring_up_to_date,
     identity_authority,
     join_ground,
