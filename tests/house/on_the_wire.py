@@ -67,7 +67,10 @@ _.budget_total
 _.bundle_pem
 _.by
 _.bytes
+_.caller_did
+_.caller_status
 _.capabilities
+_.capture_by
 _.card_data
 _.card_hash
 _.card_id
@@ -95,6 +98,7 @@ _.columns
 _.completed
 _.consecutive_failures
 _.context
+_.contract_id
 _.controller
 _.count
 _.counterparty
@@ -182,6 +186,8 @@ _.first_agent
 _.first_sequence
 _.first_staked_at
 _.first_timestamp
+_.first_use
+_.first_use_id
 _.foreign_only
 _.format
 _.former_secret_until
@@ -229,6 +235,7 @@ _.issued_at
 _.issued_by
 _.issuer
 _.issuer_did
+_.issuer_header
 _.items
 _.journal_months
 _.journal_sequence
@@ -363,11 +370,14 @@ _.regulated_actions
 _.remaining
 _.representative_queries
 _.reputation
+_.request_digest
 _.requested_at
 _.requested_by
 _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
+_.reserved
+_.resource
 _.result_type
 _.results
 _.resume
@@ -402,7 +412,9 @@ _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
+_.settled_at
 _.settlement_currency
+_.settlement_tx_id
 _.sha256
 _.signature
 _.signatures
@@ -445,6 +457,7 @@ _.tables
 _.tag
 _.tags
 _.taken_at
+_.target_agent_did
 _.tee_type
 _.teg
 _.text
@@ -454,6 +467,7 @@ _.timestamp
 _.title
 _.to
 _.token
+_.token_id
 _.token_type
 _.tokens
 _.tokens_destroyed
@@ -503,6 +517,7 @@ _.used_at
 _.username
 _.uses
 _.uses_remaining
+_.valid
 _.valid_from
 _.valid_until
 _.validated_card_data
