@@ -34,6 +34,7 @@ _.allowed_currencies
 _.allowlist
 _.amount
 _.amount_received
+_.answer
 _.answerable_only
 _.answered_status
 _.api_key_info
@@ -43,6 +44,7 @@ _.apy_percent
 _.as_of
 _.as_of_event_seq
 _.assertion_method
+_.atomic
 _.attempted
 _.attempted_at
 _.attempted_failed
@@ -214,6 +216,7 @@ _.include_card_data
 _.include_federated
 _.include_unbonded
 _.include_unlisted
+_.index
 _.informations
 _.initial_funding_status
 _.instance
@@ -364,6 +367,7 @@ _.recovery_keys
 _.ref
 _.referrals
 _.refresh_token
+_.refused
 _.registry
 _.registry_name
 _.regulated_actions
@@ -493,6 +497,7 @@ _.totp_code
 _.transaction_id
 _.transactions
 _.transfer_id
+_.transfers
 _.tries
 _.trouble
 _.trust_domain
