@@ -87,7 +87,13 @@ VIOLATIONS = [
     ("client", {"../hansa_client/transport.py": "from hansa.foundation.values import money"}),
     ("client", {"../hansa_client/transport.py": "import pydantic"}),
     ("no_client", {"doors/assembly.py": "from hansa_client import transport"}),
-    ("cycles", {"../hansa_client/transport.py": "import hansa_client"}),
+    (
+        "cycles",
+        {
+            "../hansa_client/calls.py": "from . import transport",
+            "../hansa_client/transport.py": "from . import calls",
+        },
+    ),
     ("cycles", {"rooms/ledger/rules.py": "from . import schemas"}),
 ]
 
