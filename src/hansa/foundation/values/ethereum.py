@@ -1,11 +1,10 @@
-"""Addresses, messages and signatures of Ethereum wallets: keccak-256, EIP-191, EIP-712 and ECDSA over secp256k1.
+"""Addresses, messages and signatures of Ethereum wallets: keccak-256, EIP-191 and ECDSA over secp256k1.
 
 - A signature is 65 bytes r, s, v; s is not above half of the group's order, so that nobody makes a second one out of it.
 - A public key is recovered from a signature once, when a wallet is bound; that takes ten times as long as verifying with it.
 """
 
 import re
-from collections.abc import Sequence
 from typing import TypeAlias
 
 from Crypto.Hash import keccak
@@ -28,7 +27,6 @@ _CURVE_B = 7
 _PARITIES = {27: 0, 28: 1}
 
 _HEX = re.compile(r"0x([0-9a-fA-F]*)", re.ASCII)
-_DOMAIN_TYPE = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 
 _Point: TypeAlias = tuple[int, int]
 _Jacobian: TypeAlias = tuple[int, int, int]
@@ -68,28 +66,6 @@ def personal_digest(text: str) -> bytes:
     """What a wallet signs of a text (EIP-191, version 0x45)."""
     message = text.encode()
     return keccak256(b"\x19Ethereum Signed Message:\n" + str(len(message)).encode() + message)
-
-
-def word(number: int) -> bytes:
-    """A uint256. Raises: OverflowError."""
-    return number.to_bytes(WORD_BYTES)
-
-
-def domain_separator(name: str, version: str, chain_id: int, contract: bytes) -> bytes:
-    """The EIP-712 hash of a domain with these four members."""
-    return keccak256(
-        keccak256(_DOMAIN_TYPE)
-        + keccak256(name.encode())
-        + keccak256(version.encode())
-        + word(chain_id)
-        + contract.rjust(WORD_BYTES, b"\0")
-    )
-
-
-def typed_digest(domain: bytes, struct_type: bytes, members: Sequence[bytes]) -> bytes:
-    """What a wallet signs of a struct (EIP-712); `members` are its words in order."""
-    struct = keccak256(keccak256(struct_type) + b"".join(members))
-    return keccak256(b"\x19\x01" + domain + struct)
 
 
 def verify(public_key: bytes, digest: bytes, signature: bytes) -> bool:
