@@ -63,13 +63,17 @@ _.blockers
 _.bonded
 _.bonded_only
 _.bootstrap_token
+_.bound_at
 _.buckets
 _.budget_remaining
 _.budget_total
 _.bundle_pem
 _.by
 _.bytes
+_.caller_did
+_.caller_status
 _.capabilities
+_.capture_by
 _.card_data
 _.card_hash
 _.card_id
@@ -78,6 +82,7 @@ _.cards
 _.caveats
 _.certificate_expires_at
 _.certificate_issued_at
+_.challenge
 _.changed
 _.changed_at
 _.changed_by
@@ -97,6 +102,7 @@ _.columns
 _.completed
 _.consecutive_failures
 _.context
+_.contract_id
 _.controller
 _.count
 _.counterparty
@@ -184,6 +190,8 @@ _.first_agent
 _.first_sequence
 _.first_staked_at
 _.first_timestamp
+_.first_use
+_.first_use_id
 _.foreign_only
 _.format
 _.former_secret_until
@@ -232,6 +240,7 @@ _.issued_at
 _.issued_by
 _.issuer
 _.issuer_did
+_.issuer_header
 _.items
 _.journal_months
 _.journal_sequence
@@ -350,6 +359,7 @@ _.query
 _.reacted
 _.reason
 _.reasons
+_.receive_address
 _.receiver
 _.receiver_agent_id
 _.receiver_did
@@ -367,11 +377,14 @@ _.regulated_actions
 _.remaining
 _.representative_queries
 _.reputation
+_.request_digest
 _.requested_at
 _.requested_by
 _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
+_.reserved
+_.resource
 _.result_type
 _.results
 _.resume
@@ -406,7 +419,9 @@ _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
+_.settled_at
 _.settlement_currency
+_.settlement_tx_id
 _.sha256
 _.signature
 _.signatures
@@ -449,6 +464,7 @@ _.tables
 _.tag
 _.tags
 _.taken_at
+_.target_agent_did
 _.tee_type
 _.teg
 _.text
@@ -458,6 +474,7 @@ _.timestamp
 _.title
 _.to
 _.token
+_.token_id
 _.token_type
 _.tokens
 _.tokens_destroyed
@@ -508,6 +525,7 @@ _.used_at
 _.username
 _.uses
 _.uses_remaining
+_.valid
 _.valid_from
 _.valid_until
 _.validated_card_data
@@ -521,5 +539,6 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.wallets
 _.webhook_id
 _.x

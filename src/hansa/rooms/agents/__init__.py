@@ -31,6 +31,7 @@ from hansa.rooms.agents.status import (
     statuses_of,
     suspend,
 )
+from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
     "ROOM",
@@ -50,13 +51,17 @@ __all__ = [
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
+    "Wallet",
     "ask_approval",
     "clear_payment",
+    "find_wallet",
     "identities_ended",
     "of_developer",
     "owner_of",
+    "payee_of_address",
     "pays_plainly",
     "preview_payment",
+    "receive_address",
     "reinstate",
     "restore_mtls",
     "revoke",
