@@ -6,8 +6,9 @@ import pytest
 
 from hansa.doors.serve import in_the_background
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms import agents, enforcement, journal
+from hansa.rooms import agents, journal
 from hansa.rooms.journal.store import COLUMNS, stored
+from hansa.rooms.notifications import OWNER_NOTICES
 from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
 from tests.outside import host
@@ -72,7 +73,7 @@ async def test_a_new_webhook_is_answered_with_its_secret_which_is_never_shown_ag
     ):
         assert secret not in text
     stored = await registry.database.look(
-        lambda tx: tx.fetchval("SELECT w::text FROM people_webhook w WHERE id = $1", made["id"])
+        lambda tx: tx.fetchval("SELECT w::text FROM notifications_webhook w WHERE id = $1", made["id"])
     )
     assert secret not in stored
     assert secret.encode().hex() not in stored
@@ -311,12 +312,12 @@ async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(re
     event = await registry.database.look(newest_onboarding)
 
     async def react_and_fail(tx) -> None:
-        await enforcement.OWNERS_TOLD.react(tx, event)
+        await OWNER_NOTICES.react(tx, event)
         raise ConnectionError
 
     with pytest.raises(Unavailable):
         await registry.database.act(react_and_fail)
-    await registry.database.act(lambda tx: enforcement.OWNERS_TOLD.react(tx, event))
+    await registry.database.act(lambda tx: OWNER_NOTICES.react(tx, event))
     assert [shown["event_type"] for shown in await hooked.deliveries()] == ["agent.onboarded"]
 
 

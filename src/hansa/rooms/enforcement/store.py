@@ -7,7 +7,7 @@ suspended or reinstated, shared while one of its agents is being created.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from datetime import date
+from datetime import date, datetime
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -59,17 +59,6 @@ WHERE developer_id = $1 AND lifted_at IS NULL RETURNING 1
 _DEVELOPER = """
 SELECT reason, suspended_by, suspended_at FROM enforcement_developer_suspension
 WHERE developer_id = $1 AND lifted_at IS NULL
-"""
-
-_BLOCK = """
-INSERT INTO enforcement_blocklist (did, since)
-SELECT did, withheld_since FROM enforcement_agent WHERE did = $1 AND withheld_since IS NOT NULL
-ON CONFLICT (did) DO UPDATE SET since = EXCLUDED.since
-"""
-
-_UNBLOCK = """
-DELETE FROM enforcement_blocklist b WHERE did = $1
-  AND NOT EXISTS (SELECT FROM enforcement_agent a WHERE a.did = b.did AND a.withheld_since IS NOT NULL)
 """
 
 
@@ -142,13 +131,9 @@ async def developer_suspension(tx: Tx, developer_id: int) -> DeveloperSuspension
     return DeveloperSuspension(**row) if row else None
 
 
-async def follow_on_the_blocklist(tx: Tx, did: str) -> None:
-    """List the agent as blocked if anything is withheld of it, else strike it off."""
-    await tx.execute(_BLOCK, did)
-    await tx.execute(_UNBLOCK, did)
-
-
-async def is_blocked(tx: Tx, did: str) -> bool:
-    """Whether the agent is on the blocklist."""
-    blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM enforcement_blocklist WHERE did = $1)", did)
-    return blocked
+async def withheld_since(tx: Tx, did: str) -> datetime | None:
+    """Since when identity and account of the agent are withheld; None when they are not."""
+    since: datetime | None = await tx.fetchval(
+        "SELECT withheld_since FROM enforcement_agent WHERE did = $1", did
+    )
+    return since

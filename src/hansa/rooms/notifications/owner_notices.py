@@ -1,4 +1,4 @@
-"""What owners' webhooks are told of their agents and of themselves. It follows what happened by a reactor."""
+"""Owner notices: webhooks of owners about their agents and their account. A reactor follows the journal."""
 
 from hansa.foundation.events import (
     AgentOnboarded,
@@ -11,10 +11,13 @@ from hansa.foundation.events import (
     SpendApprovalRequested,
 )
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms import agents, journal, people
-from hansa.rooms.people import WebhookEvent
+from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
+from hansa.rooms import agents
 
-TOLD: dict[type[Event], WebhookEvent] = {
+from .webhooks import WebhookEvent, enqueue_webhook
+
+# Of a developer's suspension each agent's own event notifies as well.
+NOTICES: dict[type[Event], WebhookEvent] = {
     AgentOnboarded: WebhookEvent.AGENT_ONBOARDED,
     AgentSuspended: WebhookEvent.AGENT_SUSPENDED,
     AgentReinstated: WebhookEvent.AGENT_REINSTATED,
@@ -23,15 +26,24 @@ TOLD: dict[type[Event], WebhookEvent] = {
     DeveloperSuspended: WebhookEvent.DEVELOPER_SUSPENDED,
     DeveloperReinstated: WebhookEvent.DEVELOPER_REINSTATED,
 }
+# The members of an event that name those who are notified: a developer, or agents whose owners are.
+DEVELOPER, PARTIES = "developer_id", ("did", "caller", "payee")
 
-_BY_NAME = {kind.__name__: told for kind, told in TOLD.items()}
-
-
-async def _tell_owner(tx: Tx, event: journal.StoredEvent) -> None:
-    # Of a developer's suspension each agent's own event tells as well.
-    owner = event.data.get("developer_id") or await agents.owner_of(tx, event.data["did"])
-    if owner is not None:
-        await people.enqueue_webhook(tx, owner, _BY_NAME[event.event_type], event.data)
+_BY_NAME = {kind.__name__: webhook for kind, webhook in NOTICES.items()}
 
 
-OWNERS_TOLD = journal.Reactor("standing: owners told by webhook", tuple(TOLD), _tell_owner)
+async def _notify_owners(tx: Tx, event: StoredEvent) -> None:
+    for owner in await _owners(tx, event):
+        await enqueue_webhook(tx, owner, _BY_NAME[event.event_type], event.data)
+
+
+async def _owners(tx: Tx, event: StoredEvent) -> list[int]:
+    """The developers to notify, each once, by id: their webhooks are locked in that order."""
+    if (developer := event.data.get(DEVELOPER)) is not None:
+        return [developer]
+    dids = [event.data[name] for name in PARTIES if name in event.data]
+    owners = [await agents.owner_of(tx, did) for did in dids]
+    return sorted({owner for owner in owners if owner is not None})
+
+
+OWNER_NOTICES = Reactor("notifications: owner notices", tuple(NOTICES), _notify_owners)
