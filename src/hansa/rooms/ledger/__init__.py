@@ -37,9 +37,10 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
+from hansa.rooms.ledger.payments import PaymentOrder, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer
 from hansa.rooms.ledger.routes import router
-from hansa.rooms.ledger.rules import FeePolicy
+from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
@@ -61,6 +62,7 @@ __all__ = [
     "InsufficientBalance",
     "NewHold",
     "Order",
+    "PaymentOrder",
     "Preview",
     "Receipt",
     "Result",
@@ -91,6 +93,7 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "open_hold",
+    "pay",
     "preview",
     "read_holds",
     "reinstate_accounts",
@@ -100,4 +103,5 @@ __all__ = [
     "suspend_accounts",
     "thaw_hold",
     "transfer",
+    "uncovered",
 ]
