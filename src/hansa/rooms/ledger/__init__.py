@@ -18,6 +18,7 @@ from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
     InsufficientBalance,
+    OrderRefused,
     SelfTransfer,
     SystemAccountRefused,
 )
@@ -38,7 +39,7 @@ from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import PaymentOrder, pay
-from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer
+from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
@@ -62,6 +63,7 @@ __all__ = [
     "InsufficientBalance",
     "NewHold",
     "Order",
+    "OrderRefused",
     "PaymentOrder",
     "Preview",
     "Receipt",
@@ -103,5 +105,6 @@ __all__ = [
     "suspend_accounts",
     "thaw_hold",
     "transfer",
+    "transfer_all",
     "uncovered",
 ]

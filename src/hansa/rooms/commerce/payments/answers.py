@@ -8,11 +8,11 @@ from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms import agents, ledger
+from hansa.rooms import agents, ledger, transfers
 
 from . import rules
 from .authorize import Authorized, AuthorizeOrder, Presented, Quoted, authorize
-from .errors import AnswerUnreadable, SpendApprovalRequired
+from .errors import AnswerUnreadable
 from .rules import Token, Verdict
 from .schemas import AuthorizeOut
 from .settle import SettleOrder, settle
@@ -36,7 +36,7 @@ async def authorize_once(
 
     What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
 
-    Raises: what `authorize` raises, KeyReused, KeyInProgress, SpendApprovalRequired, AnswerUnreadable.
+    Raises: what `authorize` raises, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
     presented = Presented(capability_token, request.scope if request else None, quoted)
 
@@ -56,7 +56,7 @@ async def authorize_once(
     done = await db.act(act)
     if isinstance(done, agents.Approval):
         # Committed all the same: the owner is asked.
-        raise SpendApprovalRequired(
+        raise transfers.ApprovalRequired(
             "The agent's owner has to approve this payment; then repeat the request with approval_id.",
             context={"approval_id": str(done.id), "expires_at": done.expires_at.isoformat()},
         )

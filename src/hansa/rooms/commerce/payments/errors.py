@@ -31,12 +31,6 @@ class PayeeNotAdmitted(Forbidden):
     code = "PAYEE_NOT_ADMITTED"
 
 
-class SpendApprovalRequired(Forbidden):
-    """The agent's owner has to approve the payment; the context names the approval. Nothing was authorized."""
-
-    code = "SPEND_APPROVAL_REQUIRED"
-
-
 class TooManyUnusedTokens(TooManyRequests):
     """The caller has as many unused payment tokens as it may have."""
 

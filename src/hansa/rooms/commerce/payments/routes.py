@@ -29,7 +29,7 @@ from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized, Unavailable
-from hansa.rooms import agents, ledger
+from hansa.rooms import agents, ledger, transfers
 
 from . import errors
 from .answers import authorize_once, settle_and_answer
@@ -104,7 +104,7 @@ CapabilityToken = Annotated[
         agents.OverPaymentLimit,
         agents.OverDayLimit,
         agents.ApprovalForAnother,
-        errors.SpendApprovalRequired,
+        transfers.ApprovalRequired,
         errors.PayeeNotAdmitted,
         agents.ApprovalUnknown,
         agents.ApprovalUnusable,
