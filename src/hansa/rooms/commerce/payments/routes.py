@@ -41,13 +41,13 @@ from .rules import Status
 from .schemas import (
     AuthorizeIn,
     AuthorizeOut,
+    PaymentVerifyIn,
+    PaymentVerifyOut,
     ReleaseIn,
     ReleaseOut,
     SettleIn,
     SettleOut,
     TokenOut,
-    VerifyIn,
-    VerifyOut,
 )
 from .settlements import Settlements
 from .verify import Verifier
@@ -143,12 +143,14 @@ async def authorize_payment(
     return answer_once(answer, replayed=replayed)
 
 
-@hot_router.post("/verify", response_model=VerifyOut, responses=problems(Invalid, Unavailable))
-async def verify_payment(body: VerifyIn, _: Public, verifier: VerifierOfHere, config: Config) -> Response:
+@hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))
+async def verify_payment(
+    body: PaymentVerifyIn, _: Public, verifier: VerifierOfHere, config: Config
+) -> Response:
     """Whether a presented token is good; the first valid answer consumes it. The token authenticates itself."""
     order = body.order()
     verification = await verifier.verify(order)
-    out = VerifyOut.of(verification, order, config.settlement_currency)
+    out = PaymentVerifyOut.of(verification, order, config.settlement_currency)
     return Response(out.model_dump_json(), media_type="application/json")
 
 
