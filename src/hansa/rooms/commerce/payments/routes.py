@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
@@ -49,8 +49,8 @@ from .schemas import (
     SettleOut,
     TokenOut,
 )
-from .settlements import Settlements
-from .verify import Verifier
+from .settlements import SETTLEMENTS, Settlements
+from .verify import VERIFIER, Verifier
 
 PREFIX = "/a2a-payment"
 LISTED_DEFAULT, LISTED_MAX = 50, 200
@@ -60,18 +60,8 @@ hot_router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=DirectRoute
 router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
 
 
-async def _verifier_of(request: Request) -> Verifier:
-    verifier: Verifier = request.app.state.verifier
-    return verifier
-
-
-async def _settlements_of(request: Request) -> Settlements:
-    settlements: Settlements = request.app.state.settlements
-    return settlements
-
-
-VerifierOfHere = Annotated[Verifier, Depends(_verifier_of)]
-SettlementsOfHere = Annotated[Settlements, Depends(_settlements_of)]
+VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
+SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 CapabilityToken = Annotated[
     str | None,
