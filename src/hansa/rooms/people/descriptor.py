@@ -40,7 +40,6 @@ ROOM = Room(
             "beta_invite_required",
             "documents_version",
             "email_verification_required",
-            "outgoing_allow_hosts",
             "registry_name",
             "tos_consent_required",
             "tos_version",
