@@ -1,5 +1,6 @@
 """Webhooks: an owner has an address told what happens to their agents."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,6 +14,7 @@ from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
 from tests.outside import host
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry
+from tests.rooms.journal.reactors.reacting import reacting
 from tests.rooms.notifications.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
 
 URL = "https://receiver.example.com/hook?room=1"
@@ -329,3 +331,25 @@ async def newest_onboarding(tx) -> journal.StoredEvent:
         )
     )
     return event
+
+
+async def test_a_settled_payment_is_sent_to_the_owners_of_caller_and_payee(registry: TestRegistry):
+    owners = [await registry.developer() for _ in range(2)]
+    hooks = [await hook(owner, URL, "payment.settled") for owner in owners]
+    caller, payee = [await owner.agent() for owner in owners]
+    asked = {"target_agent_did": payee.did, "amount": "5"}
+    authorized = await registry.post("/a2a-payment/authorize", json=asked, headers=caller.headers)
+    assert authorized.status_code == 200, authorized.text
+    body = {"token": authorized.json()["token"], "task_id": "task 7"}
+    settled = await registry.post(
+        "/a2a-payment/settle", json=body, headers={**caller.headers, "Prefer": "wait=10"}
+    )
+    assert settled.json()["status"] == "settled", settled.text
+    async with reacting(registry.database, OWNER_NOTICES):
+        for hooked in hooks:
+            async with asyncio.timeout(20):
+                while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            (delivery,) = shown
+            assert delivery["event_type"] == "payment.settled"
+            assert delivery["payload"]["data"] == {**settled.json(), "task_id": "task 7"}
