@@ -12,6 +12,7 @@ from hansa.rooms import (
     agents,
     auditor,
     catalogue,
+    commerce,
     enforcement,
     federation,
     journal,
@@ -44,6 +45,7 @@ API_ROUTERS: tuple[APIRouter, ...] = (
     catalogue.resource_discovery_router,
     ledger.router,
     enforcement.router,
+    commerce.contracts_router,
     journal.router,
     journal.feed_router,
     auditor.router,
@@ -83,11 +85,17 @@ OWNERSHIP = catalogue.Ownership(
 
 OWNED_AMONG = agents.owned_among
 
-REACTORS: tuple[journal.Reactor, ...] = (enforcement.BLOCKLIST, enforcement.OWNERS_TOLD)
+REACTORS: tuple[journal.Reactor, ...] = (
+    enforcement.BLOCKLIST,
+    enforcement.OWNERS_TOLD,
+    commerce.CONTRACTS_FOLLOW,
+)
 
 BELONGINGS = people.Belongings(blockers=account_closing.blockers, end=account_closing.end)
 
 JOBS: tuple[JobKind, ...] = (
+    commerce.CONTRACT_DEADLINES,
+    commerce.CONTRACTS_OF_REVOKED,
     people.FORGOTTEN_PASSWORDS,
     mail_queue.MAIL,
     scheduled("agents: pay owed grants", 5, agents.pay_owed_grants),

@@ -17,6 +17,17 @@ from hansa.foundation.events.agents import (
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event, event_json, event_types
 from hansa.foundation.events.catalogue import AgentCardPulled
+from hansa.foundation.events.commerce import (
+    ContractAccepted,
+    ContractCancelled,
+    ContractChangesRequested,
+    ContractCompleted,
+    ContractExpired,
+    ContractFailed,
+    ContractMilestoneApproved,
+    ContractProposed,
+    ContractSubmitted,
+)
 from hansa.foundation.events.enforcement import (
     AgentReinstated,
     AgentSuspended,
@@ -65,6 +76,15 @@ __all__ = [
     "AgentSecretRotated",
     "AgentStatusChanged",
     "AgentSuspended",
+    "ContractAccepted",
+    "ContractCancelled",
+    "ContractChangesRequested",
+    "ContractCompleted",
+    "ContractExpired",
+    "ContractFailed",
+    "ContractMilestoneApproved",
+    "ContractProposed",
+    "ContractSubmitted",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "EmissionRule",

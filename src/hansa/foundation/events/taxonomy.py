@@ -9,13 +9,6 @@ ALWAYS_RECORDED_LATER = frozenset({"BalanceCorrected", "DisputeCompensationMinte
 
 NOT_EMITTED_YET = ALWAYS_RECORDED_LATER | {
     "A2APaymentSettled",
-    "ContractAccepted",
-    "ContractCancelled",
-    "ContractCompleted",
-    "ContractExpired",
-    "ContractFailed",
-    "ContractProposed",
-    "ContractSubmitted",
     "CrossRegistryTransferCompleted",
     "PeerRegistryDeactivated",
     "ProposalCreated",

@@ -17,6 +17,8 @@ from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
+    HoldEnded,
+    HoldExpired,
     InsufficientBalance,
     SelfTransfer,
     SystemAccountRefused,
@@ -57,6 +59,8 @@ __all__ = [
     "FeePolicy",
     "GroupCommit",
     "Hold",
+    "HoldEnded",
+    "HoldExpired",
     "HoldOrder",
     "InsufficientBalance",
     "NewHold",

@@ -10,10 +10,10 @@ from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, ledger
 
 from . import recorded, rules
+from .contract import Contract
 from .errors import ContractUnfunded
 from .moves import Act, move, require_in_time, take
 from .paying import OWNER_KIND
-from .rules import Contract
 
 HOLD_MARGIN = timedelta(days=1)
 

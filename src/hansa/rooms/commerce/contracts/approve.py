@@ -8,8 +8,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents
 
 from . import paying, recorded, rules
+from .contract import Contract, Payment, Status
 from .moves import Act, move, require_in_time, take
-from .rules import Contract, Payment, Status
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Approval:
     """Which milestone is approved; None is the one submitted."""
 
     milestone: int | None
-    consent: paying.Consent = paying.Consent()
+    consent: paying.Consent
 
 
 async def approve(
@@ -36,7 +36,7 @@ async def approve(
     if agent.is_governed and not contract.funded and not contract.auto_approve:
         assert contract.provider_did is not None
         asked = await paying.clear(
-            tx, agent, contract.provider_did, contract.part, approval.consent, settings
+            tx, agent, contract.provider_did, contract.part, consent=approval.consent, settings=settings
         )
         if asked is not None:
             return asked

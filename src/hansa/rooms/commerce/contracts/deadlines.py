@@ -8,9 +8,9 @@ from hansa.rooms import ledger
 
 from . import paying, rules, store
 from .approve import approve_paid
+from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
 from .moves import DEADLINES, Act, move, suspensions_at_deadline
-from .rules import Contract, Ending, Status
 from .suspension import stop
 
 # What keeps an automatic approval from being paid: the contract fails instead.
@@ -31,7 +31,9 @@ async def meet_deadline(tx: Tx, contract_id: int, settings: Settings) -> None:
     if suspensions := await suspensions_at_deadline(tx, contract):
         for suspension in suspensions:
             if suspension.lifted_at is not None:
-                raise PutOff("A party was suspended when the deadline came; the dates have not been moved yet.")
+                raise PutOff(
+                    "A party was suspended when the deadline came; the dates have not been moved yet."
+                )
             await stop(tx, contract.id, suspension.did, suspension.since)
         return
     match contract.status:

@@ -1,4 +1,4 @@
-"""A contract ends without completion: the contractor rejects it or withdraws its proposal, or a party is revoked."""
+"""A contract ends without completion: the contractor rejects it or withdraws its proposal."""
 
 from datetime import timedelta
 
@@ -6,9 +6,9 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 
-from . import paying, recorded, rules, store
+from . import paying, recorded, rules
+from .contract import UNDER_WAY, Contract, Ending, Status
 from .moves import Act, move, require_in_time, take
-from .rules import OPEN, UNDER_WAY, Contract, Ending, Status
 
 
 async def mark_failed(
@@ -28,8 +28,7 @@ async def mark_failed(
 async def cancel(tx: Tx, agent: Agent, contract_id: int, reason: str | None) -> Contract:
     """Withdraw a proposal. Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed."""
     contract = await take(tx, contract_id)
-    rules.require_seen(contract, agent.did)
-    rules.require_contractor_of_proposal(contract, agent.did)
+    rules.require_contractor(contract, agent.did)
     rules.require_state(contract, Status.PROPOSED)
     await require_in_time(tx, contract)
     return await withdraw(
@@ -49,15 +48,3 @@ async def withdraw(tx: Tx, contract: Contract, status: Status, because: Ending, 
     """Write the end of a proposal."""
     after = rules.withdrawn(contract, status, because)
     return await move(tx, contract, after, act, recorded.ended(after))
-
-
-async def end_of_revoked(tx: Tx, contract_id: int, settings: Settings) -> None:
-    """End a contract of which a party was revoked; one that has ended, or is disputed, is left alone."""
-    contract = await store.lock(tx, contract_id)
-    if contract is None or contract.status not in OPEN:
-        return
-    act = Act("party_revoked", None)
-    if contract.status == Status.PROPOSED:
-        await withdraw(tx, contract, Status.CANCELLED, Ending.PARTY_REVOKED, act)
-    else:
-        await fail(tx, contract, Ending.PARTY_REVOKED, act, settings)

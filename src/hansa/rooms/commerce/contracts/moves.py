@@ -9,8 +9,9 @@ from hansa.foundation.plumbing.jobs import enqueue
 from hansa.rooms import enforcement, journal
 
 from . import rules, store
+from .contract import Contract
 from .errors import ContractUnknown, WrongState
-from .rules import Contract
+from .records import HistoryLine
 
 DEADLINES = "commerce: contract deadlines"
 
@@ -55,7 +56,7 @@ async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Eve
 
 async def publish(tx: Tx, contract: Contract, act: Act, *events: Event) -> None:
     """Write the line of the history and the events of a move."""
-    line = store.HistoryLine(
+    line = HistoryLine(
         contract.id, act.name, act.actor, act.milestone, act.note, act.deliverable, contract.now
     )
     await store.note(tx, line)

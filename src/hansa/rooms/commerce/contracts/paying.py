@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
-from .rules import Contract, Payment
+from .contract import Contract, Payment
 
 PERMISSION = "payment.pay"
 OPERATION = "contract"
@@ -25,7 +25,7 @@ class Consent:
 
 
 async def clear(
-    tx: Tx, agent: Agent, payee: str, amount: Minor, consent: Consent, settings: Settings
+    tx: Tx, agent: Agent, payee: str, amount: Minor, *, consent: Consent, settings: Settings
 ) -> agents.Approval | None:
     """Count a payment against the agent's spend policy, or ask its owner. Raises: what the policy refuses with."""
     payment = agents.Payment(

@@ -11,9 +11,9 @@ from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents
 
 from . import paying, recorded, rules, store
+from .contract import Contract, Terms
 from .errors import ProviderUnknown, TermsInvalid, TooManyProposals
 from .moves import Act, publish, schedule
-from .rules import Contract, Terms
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class Proposal:
     request_scope: bytes | None = None
 
 
-async def propose(
-    tx: Tx, agent: Agent, proposal: Proposal, settings: Settings
-) -> Contract | agents.Approval:
+async def propose(tx: Tx, agent: Agent, proposal: Proposal, settings: Settings) -> Contract | agents.Approval:
     """Make a proposal, or ask the agent's owner about the payment that it commits the agent to.
 
     Raises: OwnContract, TermsInvalid, ProviderUnknown, TooManyProposals, and what a spend policy refuses with.
@@ -48,7 +46,9 @@ async def propose(
                 field="provider_did",
             )
         consent = paying.Consent(proposal.approval_id, proposal.request_scope)
-        asked = await paying.clear(tx, agent, terms.provider_did, terms.amount, consent, settings)
+        asked = await paying.clear(
+            tx, agent, terms.provider_did, terms.amount, consent=consent, settings=settings
+        )
         if asked is not None:
             return asked
     contract = await store.insert(tx, terms, settings.settlement_currency, await store.now(tx))

@@ -14,7 +14,7 @@ from hansa.foundation.events import (
 )
 from hansa.foundation.values.money import format_amount
 
-from .rules import Contract, Payment, Status
+from .contract import Contract, Payment, Status
 
 
 def proposed(contract: Contract) -> Event:
@@ -39,9 +39,7 @@ def accepted(contract: Contract) -> Event:
 
 def submitted(contract: Contract, milestone: int | None) -> Event:
     """Work was submitted."""
-    return ContractSubmitted(
-        contract.id, contract.contractor_did, contract.provider_did, milestone=milestone
-    )
+    return ContractSubmitted(contract.id, contract.contractor_did, contract.provider_did, milestone=milestone)
 
 
 def changes_requested(contract: Contract, milestone: int | None) -> Event:

@@ -6,7 +6,7 @@ after the lock, so that a deadline is judged by the moment in which the act has 
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,9 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .rules import Contract, Ending, Milestone, Status, Terms, expiry_of
+from .contract import Contract, Ending, Milestone, Status, Terms
+from .records import HistoryLine, Wanted
+from .rules import expiry_of
 
 _LOCK = "SELECT FROM commerce_contract WHERE id = $1 FOR NO KEY UPDATE"
 
@@ -108,31 +110,11 @@ UNION SELECT id FROM commerce_contract WHERE provider_did = $1 AND status = ANY(
 """
 
 
-@dataclass(frozen=True)
-class HistoryLine:
-    """One move of a contract; without an actor the registry made it."""
-
-    contract_id: int
-    act: str
-    actor_did: str | None
-    milestone: int | None
-    note: str | None
-    deliverable: dict[str, Any] | None
-    at: datetime
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
-
-    of: str | None
-    reader: str | None
-    role: str | None
-    status: str | None
-    counterparty: str | None
-    is_open: bool
-    limit: int
-    offset: int
+_COUNT_BINDING = """
+SELECT count(*) FROM commerce_contract
+WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+  OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+"""
 
 
 async def now(tx: Tx) -> datetime:
@@ -143,7 +125,9 @@ async def now(tx: Tx) -> datetime:
 
 async def lock_proposals_of(tx: Tx, did: str) -> int:
     """Hold back other proposals of this agent; how many it has open."""
-    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('commerce: proposals of ' || $1, 1))", did)
+    await tx.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended('commerce: proposals of ' || $1, 1))", did
+    )
     count: int = await tx.fetchval(
         "SELECT count(*) FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'", did
     )
@@ -209,6 +193,12 @@ async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
     return [row["id"] for row in await tx.fetch(_OF_PARTY, did, [str(status) for status in statuses])]
 
 
+async def count_binding(tx: Tx, did: str) -> int:
+    """How many contracts keep an agent from ending."""
+    count: int = await tx.fetchval(_COUNT_BINDING, did)
+    return count
+
+
 async def save(tx: Tx, before: Contract, after: Contract) -> bool:
     """Write what has changed; whether the contract was still in the state that it is moved from."""
     values = [getattr(after, name) for name in _CHANGING]
@@ -268,8 +258,9 @@ def _contract(row: asyncpg.Record) -> Contract:
 
 
 def _milestone(*, due: str | None, submitted_at: str | None, amount: int, **members: Any) -> Milestone:
-    moments = {
-        "due": datetime.fromisoformat(due) if due else None,
-        "submitted_at": datetime.fromisoformat(submitted_at) if submitted_at else None,
-    }
-    return Milestone(amount=Minor(amount), **moments, **members)
+    return Milestone(
+        **members,
+        amount=Minor(amount),
+        due=datetime.fromisoformat(due) if due else None,
+        submitted_at=datetime.fromisoformat(submitted_at) if submitted_at else None,
+    )

@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 
 from . import recorded, rules
+from .contract import Contract, Status
 from .moves import Act, move, require_in_time, take
-from .rules import Contract, Status
 
 
 @dataclass(frozen=True)

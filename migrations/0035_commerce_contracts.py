@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0034"
-down_revision = "0033"
+revision = "0035"
+down_revision = "0034"
 
 SQL = """
 -- An agreement of two agents. An act locks the row, and is judged by the clock read after that lock.
@@ -86,6 +86,9 @@ CREATE TABLE commerce_contract_history (
   at timestamptz NOT NULL
 );
 CREATE INDEX commerce_contract_history_of ON commerce_contract_history (contract_id, id);
+
+-- Whether a party was suspended when a deadline came.
+CREATE INDEX enforcement_suspension_of_agent ON enforcement_suspension (did, suspended_at);
 """
 
 
