@@ -229,7 +229,9 @@ async def test_an_open_proposal_is_read_by_every_agent_and_the_first_to_accept_i
     won = next(answer.json() for answer in answers if answer.status_code == 200)
     assert won["provider_did"] in {bob.did, carol.did}
     loser = carol if won["provider_did"] == bob.did else bob
-    assert (await contracts.registry.get(f"/contracts/{made['id']}", headers=loser.headers)).status_code == 404
+    assert (
+        await contracts.registry.get(f"/contracts/{made['id']}", headers=loser.headers)
+    ).status_code == 404
 
 
 async def test_accepting_ones_own_open_proposal_is_a_bad_request(
@@ -350,7 +352,9 @@ async def test_the_wrong_party_is_refused_and_a_stranger_sees_nothing(
     for act, who in wrong.items():
         assert refused(await contracts.post(who, f"/{accepted['id']}/{act}")) == (403, "WRONG_PARTY"), act
         assert (await contracts.post(carol, f"/{accepted['id']}/{act}")).status_code == 404, act
-    assert (await contracts.registry.get(f"/contracts/{accepted['id']}", headers=carol.headers)).status_code == 404
+    assert (
+        await contracts.registry.get(f"/contracts/{accepted['id']}", headers=carol.headers)
+    ).status_code == 404
 
 
 async def test_an_act_in_the_wrong_state_is_a_conflict(
@@ -386,7 +390,11 @@ async def test_milestones_are_submitted_and_paid_one_by_one(
     first = await contracts.act(bob, accepted, "submit", milestone=0, deliverable=DELIVERABLE)
     assert (first["status"], first["milestones"][0]["state"]) == ("SUBMITTED", "submitted")
     paid = await contracts.act(alice, first, "approve-completion", milestone=0)
-    assert (paid["status"], paid["amount_paid"], paid["milestones"][0]["state"]) == ("ACCEPTED", "40", "approved")
+    assert (paid["status"], paid["amount_paid"], paid["milestones"][0]["state"]) == (
+        "ACCEPTED",
+        "40",
+        "approved",
+    )
     assert paid["milestones"][0]["payment_tx_id"] == paid["payment_tx_id"]
     assert await bob.balance() == "40"
     done = await contracts.act(alice, await contracts.act(bob, paid, "submit"), "approve-completion")
@@ -399,7 +407,10 @@ async def test_milestones_come_in_their_order(
     contracts: Agreements, alice: TestAgent, bob: TestAgent
 ) -> None:
     accepted = await contracts.accepted(alice, bob, milestones=TWO_PARTS)
-    assert refused(await contracts.post(bob, f"/{accepted['id']}/submit", milestone=1)) == (409, "MILESTONE_NOT_NEXT")
+    assert refused(await contracts.post(bob, f"/{accepted['id']}/submit", milestone=1)) == (
+        409,
+        "MILESTONE_NOT_NEXT",
+    )
     submitted = await contracts.act(bob, accepted, "submit")
     answer = await contracts.post(alice, f"/{accepted['id']}/approve-completion", milestone=1)
     assert refused(answer) == (409, "MILESTONE_NOT_NEXT")

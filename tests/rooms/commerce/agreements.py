@@ -135,8 +135,8 @@ class Agreements:
                 kinds,
                 agent.did,
             )
-            for row in rows:
-                await commerce.CONTRACTS_FOLLOW.react(tx, stored(row))
+            for event in stored(rows):
+                await commerce.CONTRACTS_FOLLOW.react(tx, event)
 
         await self.registry.database.act(react)
         await self.run_jobs()
@@ -161,7 +161,9 @@ def proposal(provider: TestAgent | None, **members: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def open_agreements(farm: DatabaseFarm, directory: Path, **settings: object) -> AsyncIterator[Agreements]:
+async def open_agreements(
+    farm: DatabaseFarm, directory: Path, **settings: object
+) -> AsyncIterator[Agreements]:
     """A registry whose agents make contracts; contractors and providers have different owners."""
     async with open_purses(farm, directory, **settings) as purses:
         yield Agreements(purses, await purses.registry.developer())

@@ -19,7 +19,6 @@ class Status(StrEnum):
     CANCELLED = "CANCELLED"
     EXPIRED = "EXPIRED"
     DISPUTED = "DISPUTED"
-    CLOSED = "CLOSED"
 
 
 class Ending(StrEnum):
@@ -32,7 +31,6 @@ class Ending(StrEnum):
     REJECTED = "rejected"
     NOT_REVIEWED = "not_reviewed"
     PARTY_REVOKED = "party_revoked"
-    RULING = "ruling"
 
 
 UNDER_WAY = (Status.ACCEPTED, Status.SUBMITTED)

@@ -164,37 +164,39 @@ async def accept_contract(
 )
 async def submit_work(
     contract_id: ContractId,
-    body: SubmissionIn,
     agent: CurrentAgent,
     config: Config,
     db: Db,
     *,
     writes: WriteLimit,
+    body: SubmissionIn | None = None,
     key: IdempotencyKey = None,
 ) -> Response:
     """Submit the work, or the next milestone of it."""
     await writes.admit(agent.did)
-    deliverable = body.deliverable.model_dump() if body.deliverable else None
-    submission = Submission(deliverable, body.milestone)
-    request = _repeatable(agent, f"/contracts/{contract_id}/submit", key, body)
+    given = body or SubmissionIn()
+    deliverable = given.deliverable.model_dump() if given.deliverable else None
+    submission = Submission(deliverable, given.milestone)
+    request = _repeatable(agent, f"/contracts/{contract_id}/submit", key, given)
     return await _once(db, request, lambda tx: submit(tx, agent, contract_id, submission), config)
 
 
 @router.post("/{contract_id}/request-changes", response_model=ContractOut, responses=problems(*_EVERY_ACT))
 async def request_contract_changes(
     contract_id: ContractId,
-    body: NoteIn,
     agent: CurrentAgent,
     config: Config,
     db: Db,
     *,
     writes: WriteLimit,
+    body: NoteIn | None = None,
     key: IdempotencyKey = None,
 ) -> Response:
     """Return what was submitted to the provider."""
     await writes.admit(agent.did)
-    request = _repeatable(agent, f"/contracts/{contract_id}/request-changes", key, body)
-    return await _once(db, request, lambda tx: request_changes(tx, agent, contract_id, body.note), config)
+    given = body or NoteIn()
+    request = _repeatable(agent, f"/contracts/{contract_id}/request-changes", key, given)
+    return await _once(db, request, lambda tx: request_changes(tx, agent, contract_id, given.note), config)
 
 
 @router.post(
@@ -212,56 +214,59 @@ async def request_contract_changes(
 )
 async def approve_completion(
     contract_id: ContractId,
-    body: ApprovalIn,
     agent: PayingAgent,
     config: Config,
     db: Db,
     *,
     writes: WriteLimit,
+    body: ApprovalIn | None = None,
     key: IdempotencyKey = None,
 ) -> Response:
     """Approve what was submitted; it is paid in the same commit."""
     await writes.admit(agent.did)
-    request = _repeatable(agent, f"/contracts/{contract_id}/approve-completion", key, body)
-    consent = Consent(body.approval_id, request.scope if request else None)
-    approval = Approval(body.milestone, consent)
+    given = body or ApprovalIn()
+    request = _repeatable(agent, f"/contracts/{contract_id}/approve-completion", key, given)
+    consent = Consent(given.approval_id, request.scope if request else None)
+    approval = Approval(given.milestone, consent)
     return await _once(db, request, lambda tx: approve(tx, agent, contract_id, approval, config), config)
 
 
 @router.post("/{contract_id}/mark-failed", response_model=ContractOut, responses=problems(*_EVERY_ACT))
 async def mark_contract_failed(
     contract_id: ContractId,
-    body: ReasonIn,
     agent: CurrentAgent,
     config: Config,
     db: Db,
     *,
     writes: WriteLimit,
+    body: ReasonIn | None = None,
     key: IdempotencyKey = None,
 ) -> Response:
     """Declare that the contract has failed. After a submission, what is held stays so until the time for a dispute ends."""
     await writes.admit(agent.did)
-    request = _repeatable(agent, f"/contracts/{contract_id}/mark-failed", key, body)
+    given = body or ReasonIn()
+    request = _repeatable(agent, f"/contracts/{contract_id}/mark-failed", key, given)
     return await _once(
-        db, request, lambda tx: mark_failed(tx, agent, contract_id, body.reason, config), config
+        db, request, lambda tx: mark_failed(tx, agent, contract_id, given.reason, config), config
     )
 
 
 @router.post("/{contract_id}/cancel", response_model=ContractOut, responses=problems(*_EVERY_ACT))
 async def cancel_contract(
     contract_id: ContractId,
-    body: ReasonIn,
     agent: CurrentAgent,
     config: Config,
     db: Db,
     *,
     writes: WriteLimit,
+    body: ReasonIn | None = None,
     key: IdempotencyKey = None,
 ) -> Response:
     """Withdraw a proposal that is not accepted yet."""
     await writes.admit(agent.did)
-    request = _repeatable(agent, f"/contracts/{contract_id}/cancel", key, body)
-    return await _once(db, request, lambda tx: cancel(tx, agent, contract_id, body.reason), config)
+    given = body or ReasonIn()
+    request = _repeatable(agent, f"/contracts/{contract_id}/cancel", key, given)
+    return await _once(db, request, lambda tx: cancel(tx, agent, contract_id, given.reason), config)
 
 
 @router.post(

@@ -187,7 +187,7 @@ class DeliverableOut(BaseModel):
     at: datetime
 
 
-class HistoryLineOut(BaseModel):
+class ContractMoveOut(BaseModel):
     """One move of the contract; without an actor the registry made it."""
 
     act: str = Field(examples=["accepted"])
@@ -231,7 +231,7 @@ class ContractOut(BaseModel):
     accepted_at: datetime | None
     submitted_at: datetime | None
     completed_at: datetime | None
-    history: list[HistoryLineOut]
+    history: list[ContractMoveOut]
 
     @classmethod
     def of(cls, shown: ContractShown, registry: str) -> "ContractOut":
@@ -271,8 +271,8 @@ class ContractOut(BaseModel):
         )
 
 
-def _line(line: HistoryLine) -> HistoryLineOut:
-    return HistoryLineOut(
+def _line(line: HistoryLine) -> ContractMoveOut:
+    return ContractMoveOut(
         act=line.act, actor_did=line.actor_did, milestone=line.milestone, note=line.note, at=line.at
     )
 
