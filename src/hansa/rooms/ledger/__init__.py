@@ -1,5 +1,6 @@
 """The book: accounts, postings, fees, issuing and destroying units, staking."""
 
+from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
     BALANCES,
     WRITTEN_TRANSACTIONS,
@@ -24,6 +25,7 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SystemAccountRefused,
 )
+from hansa.rooms.ledger.extensions import ClaimRefused, Extension
 from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
 from hansa.rooms.ledger.holds import (
     HoldOrder,
@@ -56,7 +58,9 @@ __all__ = [
     "Balance",
     "Book",
     "Capture",
+    "ClaimRefused",
     "EscrowGap",
+    "Extension",
     "FeePolicy",
     "GroupCommit",
     "Hold",
@@ -97,6 +101,7 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "open_hold",
+    "orders",
     "preview",
     "read_holds",
     "reinstate_accounts",
