@@ -17,6 +17,7 @@ from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
+from tests.wallets import TestWallet
 
 BACKUP_CODE = "00000000000000000000"
 
@@ -254,6 +255,16 @@ async def _org_and_name(stage: Stage) -> str:
     return stage.card_name
 
 
+async def _wallet_to_unbind(stage: Stage) -> str:
+    """The address of a new wallet of the staged agent, the only one that it has."""
+    wallet = TestWallet()
+    await stage.registry.database.act(
+        lambda tx: tx.execute("DELETE FROM agents_wallet WHERE agent_id IN (SELECT id FROM agents_agent)")
+    )
+    await wallet.bind(stage.agent)
+    return wallet.address
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
@@ -275,6 +286,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{webhook_id}": _webhook,
     "{delivery_id}": _delivery,
     "{session_id}": _session_to_end,
+    "/agents/me/wallets/{address}": _wallet_to_unbind,
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
@@ -442,6 +454,15 @@ async def _count(stage: Stage) -> WellFormed:
     return _json(query={"text": "staged"}, resultType={"facets": [{"field": "tags", "limit": 3}]})
 
 
+async def _wallet_challenge(stage: Stage) -> WellFormed:
+    return _json(address=TestWallet().address)
+
+
+async def _wallet(stage: Stage) -> WellFormed:
+    wallet = TestWallet()
+    return _json(**await wallet.signed_challenge(stage.agent))
+
+
 async def _role(stage: Stage) -> WellFormed:
     return _json(role="trader")
 
@@ -595,6 +616,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
+    "POST /api/v1/agents/me/wallets": _wallet,
+    "POST /api/v1/agents/me/wallets/challenge": _wallet_challenge,
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/capabilities": _capability,

@@ -69,6 +69,7 @@ _.blockers
 _.bonded
 _.bonded_only
 _.bootstrap_token
+_.bound_at
 _.buckets
 _.budget_remaining
 _.budget_total
@@ -87,6 +88,7 @@ _.cards
 _.caveats
 _.certificate_expires_at
 _.certificate_issued_at
+_.challenge
 _.changed
 _.changed_at
 _.changed_by
@@ -381,6 +383,7 @@ _.query
 _.reacted
 _.reason
 _.reasons
+_.receive_address
 _.receiver
 _.receiver_agent_id
 _.receiver_did
@@ -565,5 +568,6 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.wallets
 _.webhook_id
 _.x

@@ -84,6 +84,12 @@ VALUES: dict[str, Any] = {
     "RotateKeyIn": {},
     "BootstrapRequest": {},
     "ReinstateDeveloperIn": {"reason": "The report was mistaken."},
+    "WalletChallengeIn.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "WalletIn.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "WalletOut.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "UnboundWalletOut.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "challenge": "Bind this wallet to a Hansa agent.\nRegistry: hansa.local\n…",
+    "WalletIn.signature": "0x2d6a7588…1c",
     # Identifiers.
     "did": DID,
     "agent_did": DID,

@@ -41,6 +41,7 @@ from hansa.rooms.agents.status import (
     statuses_of,
     suspend,
 )
+from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
     "Approval",
@@ -59,9 +60,11 @@ __all__ = [
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
+    "Wallet",
     "ask_approval",
     "check_agent",
     "clear_payment",
+    "find_wallet",
     "forget_approvals",
     "forget_bootstrap_tokens",
     "forget_capabilities",
@@ -72,8 +75,10 @@ __all__ = [
     "owned_among",
     "owner_of",
     "pay_owed_grants",
+    "payee_of_address",
     "pays_plainly",
     "preview_payment",
+    "receive_address",
     "reinstate",
     "restore_mtls",
     "retire",
