@@ -188,3 +188,29 @@ async def test_a_spend_policy_judges_what_a_contract_pays(contracts: Agreements,
     assert (paid.status_code, paid.json()["status"]) == (200, "COMPLETED")
     dear = await contracts.submitted(alice, bob, amount="600")
     assert refused(await contracts.post(alice, f"/{dear['id']}/approve-completion"))[0] == 403
+
+
+async def test_an_agent_with_open_contracts_cannot_end(contracts: Agreements, bob: TestAgent) -> None:
+    alice = await contracts.contractor()
+    proposed = await contracts.propose(alice, bob)
+    end = contracts.registry.http.delete
+    assert refused(await end("/api/v1/agents/me", headers=alice.headers)) == (409, "AGENT_HAS_CONTRACTS")
+    # A proposal does not bind the agent that it is made to: it ends with that agent.
+    assert (await end("/api/v1/agents/me", headers=bob.headers)).status_code == 200
+    await contracts.follow(bob)
+    ended = await contracts.read(alice, proposed)
+    assert (ended["status"], ended["ended_because"]) == ("CANCELLED", "party_revoked")
+
+
+async def test_an_account_with_open_contracts_is_not_deleted(contracts: Agreements, bob: TestAgent) -> None:
+    owner = await contracts.registry.developer()
+    alice = await owner.agent()
+    contract = await contracts.propose(alice, bob)
+    await contracts.act(bob, contract, "accept")
+    for agent in (alice, bob):
+        ended = await contracts.registry.http.delete("/api/v1/agents/me", headers=agent.headers)
+        assert refused(ended) == (409, "AGENT_HAS_CONTRACTS")
+    status = await contracts.registry.get("/auth/deletion-status", headers=owner.headers)
+    assert {"kind": "contracts", "agent_did": alice.did, "amount": "1"}.items() <= status.json()["blockers"][
+        0
+    ].items()

@@ -11,7 +11,8 @@ from typing import Any
 import httpx2
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms import commerce, ledger
+from hansa.rooms import ledger
+from hansa.rooms.commerce import contracts
 from hansa.rooms.journal.store import COLUMNS, stored
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
@@ -107,7 +108,7 @@ class Agreements:
         await self.run_jobs()
 
     async def run_jobs(self) -> None:
-        await run_due(self.registry.runtime, commerce.CONTRACT_DEADLINES, commerce.CONTRACTS_OF_REVOKED)
+        await run_due(self.registry.runtime, contracts.CONTRACT_DEADLINES, contracts.CONTRACTS_OF_REVOKED)
 
     async def balances(self, agent: TestAgent) -> tuple[str, str]:
         """Liquid and escrow, as decimal strings."""
@@ -127,7 +128,7 @@ class Agreements:
 
     async def follow(self, agent: TestAgent) -> None:
         """Contracts follow what happened to this agent, and what that enqueues is done."""
-        kinds = list(commerce.CONTRACTS_FOLLOW.type_names)
+        kinds = list(contracts.CONTRACTS_FOLLOW.type_names)
 
         async def react(tx: Tx) -> None:
             rows = await tx.fetch(
@@ -136,7 +137,7 @@ class Agreements:
                 agent.did,
             )
             for event in stored(rows):
-                await commerce.CONTRACTS_FOLLOW.react(tx, event)
+                await contracts.CONTRACTS_FOLLOW.react(tx, event)
 
         await self.registry.database.act(react)
         await self.run_jobs()

@@ -89,3 +89,10 @@ class PaymentNeedsApproval(Forbidden):
 
     code = "APPROVAL_REQUIRED"
     sentence = "The owner of this agent has to approve the payment; repeat the request with approval_id."
+
+
+class AgentHasContracts(Conflict):
+    """Open contracts bind the agent; it cannot end before they do."""
+
+    code = "AGENT_HAS_CONTRACTS"
+    sentence = "Open contracts bind this agent; cancel its proposals and complete or end its contracts first."

@@ -53,8 +53,3 @@ async def list_contracts(tx: Tx, wanted: Wanted) -> tuple[list[ContractShown], i
 async def shown(tx: Tx, contract: Contract) -> ContractShown:
     """The contract with its history."""
     return ContractShown(contract, (await store.history(tx, [contract.id]))[contract.id])
-
-
-async def open_contracts_of(tx: Tx, did: str) -> int:
-    """How many contracts bind an agent: its own proposals, and whatever is under way or disputed."""
-    return await store.count_binding(tx, did)
