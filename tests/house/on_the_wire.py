@@ -76,9 +76,11 @@ _.budget_total
 _.bundle_pem
 _.by
 _.bytes
+_.caller
 _.caller_did
 _.caller_status
 _.capabilities
+_.capture_amount
 _.capture_by
 _.card_data
 _.card_hash
@@ -352,6 +354,7 @@ _.parent_token_id
 _.part
 _.partial_token
 _.password
+_.payee
 _.payer
 _.payload
 _.payment_tx_id
@@ -407,6 +410,7 @@ _.requested_by
 _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
+_.reserve
 _.reserved
 _.resource
 _.result_type
@@ -481,6 +485,7 @@ _.subject
 _.submit_by
 _.submitted_at
 _.succeeded
+_.success
 _.supply
 _.supportedInterfaces
 _.suspended_at
@@ -493,6 +498,7 @@ _.tag
 _.tags
 _.taken_at
 _.target_agent_did
+_.task_id
 _.tee_type
 _.teg
 _.terms
@@ -551,6 +557,7 @@ _.updated_since
 _.uri
 _.url
 _.use
+_.use_id
 _.used_at
 _.username
 _.uses
