@@ -211,6 +211,7 @@ async def test_an_account_with_open_contracts_is_not_deleted(contracts: Agreemen
         ended = await contracts.registry.http.delete("/api/v1/agents/me", headers=agent.headers)
         assert refused(ended) == (409, "AGENT_HAS_CONTRACTS")
     status = await contracts.registry.get("/account/deletion-status", headers=owner.headers)
+    assert status.status_code == 200, status.text
     assert {"kind": "contracts", "agent_did": alice.did, "amount": "1"}.items() <= status.json()["blockers"][
         0
     ].items()
