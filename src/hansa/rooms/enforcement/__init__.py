@@ -1,13 +1,7 @@
 """Enforcement: which agents and developers are suspended or revoked by an administrator."""
 
 from .descriptor import ROOM
-<<<<<<< HEAD
-
-__all__ = ["ROOM"]
-=======
-from .owners_told import OWNERS_TOLD
 from .reading import hard_suspensions_at
 from .rules import HardSuspension
 
-__all__ = ["OWNERS_TOLD", "ROOM", "HardSuspension", "hard_suspensions_at", "is_blocklisted"]
->>>>>>> integration
+__all__ = ["ROOM", "HardSuspension", "hard_suspensions_at"]
