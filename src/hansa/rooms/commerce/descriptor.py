@@ -7,6 +7,7 @@ from . import payments
 ROOM = Room(
     name="commerce",
     routes=(Routes(150, payments.hot_router), Routes(2020, payments.router)),
+    reactors=(payments.OWNERS_NOTIFIED,),
     jobs=payments.JOBS,
     settings=frozenset({"base_url", "settlement_currency"}),
     offers=(payments.VERIFIER, payments.SETTLEMENTS),

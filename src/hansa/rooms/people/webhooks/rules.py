@@ -31,6 +31,8 @@ class WebhookEvent(StrEnum):
     APPROVAL_REQUESTED = "agent.approval_requested"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
+    PAYMENT_SETTLED = "payment.settled"
+    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
     TEST = "webhook.test"
 
