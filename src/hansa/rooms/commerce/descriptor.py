@@ -12,7 +12,7 @@ ROOM = Room(
         Routes(2010, contracts.router),
         Routes(2020, payments.router),
     ),
-    reactors=(contracts.CONTRACTS_FOLLOW, payments.OWNERS_NOTIFIED),
+    reactors=(contracts.CONTRACTS_FOLLOW,),
     jobs=(contracts.CONTRACT_DEADLINES, contracts.CONTRACTS_OF_REVOKED, *payments.JOBS),
     settings=frozenset({"base_url", "dispute_window_hours", "settlement_currency", "trust_domain"}),
     account_end=contracts.ACCOUNT_END_OF_CONTRACTS,

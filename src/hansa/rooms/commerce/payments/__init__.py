@@ -2,7 +2,6 @@
 
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, authorize
-from hansa.rooms.commerce.payments.owners_notified import OWNERS_NOTIFIED
 from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
@@ -18,7 +17,6 @@ JOBS: tuple[JobKind, ...] = (
 
 __all__ = [
     "JOBS",
-    "OWNERS_NOTIFIED",
     "SETTLEMENTS",
     "VERIFIER",
     "AuthorizeOrder",
