@@ -10,7 +10,7 @@ import pytest
 from hansa.foundation.events import AgentOnboarded, event_types
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
 
 PATH = "/admin/event-emission-policies"

@@ -10,7 +10,7 @@ import pytest
 
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
 

@@ -9,9 +9,9 @@ import pytest
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
-from hansa.rooms.journal.expansion import ALL_EVENTS
 from hansa.rooms.journal.projection import snapshot
 from hansa.rooms.journal.projection.fold import projected_balances
+from tests.all_events import ALL_EVENTS
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.ledger.treasury import destroy
 

@@ -8,7 +8,7 @@ import pytest
 
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, tell
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.faults.traffic import request_of

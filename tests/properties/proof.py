@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 
 _BROKEN = f"""
 WITH balance_changed AS (

@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger
-from hansa.rooms.journal.expansion import ALL_EVENTS
 from hansa.rooms.ledger.batch import Ticket
+from tests.all_events import ALL_EVENTS
 from tests.properties.batches import tell_batch
 from tests.properties.reference_book import fee_rate, transfer_alone
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 from tests.recorded.accounts import record_accounts
 from tests.recorded.cards import record_cards, record_onboarding
 from tests.recorded.enforcement import record_administration, record_enforcement

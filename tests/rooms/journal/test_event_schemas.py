@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
 from tests.rooms.ledger.treasury import destroy

@@ -12,12 +12,12 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, format_amount, parse_amount
 from hansa.rooms import journal, ledger
 from hansa.rooms.journal import counting, fold, reading_store, store
-from hansa.rooms.journal.expansion import ALL_EVENTS
 from hansa.rooms.journal.feed import store as feed_store
 from hansa.rooms.journal.projection import store as projection_store
 from hansa.rooms.journal.reactors import store as reactors_store
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.history import balance_then
+from tests.all_events import ALL_EVENTS
 from tests.registry import TestAgent, TestRegistry
 
 FIRST, LAST = (0, 0), (2**63 - 1, 2**63 - 1)

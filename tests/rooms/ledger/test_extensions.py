@@ -11,8 +11,8 @@ from hansa.foundation.plumbing.idempotency import KeyReused
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.journal.expansion import ALL_EVENTS
 from hansa.rooms.ledger import batch, orders
+from tests.all_events import ALL_EVENTS
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry

@@ -9,9 +9,6 @@ SPAN = "(1 + (coalesce(e.admitted >> 1, 0) & 1) + (coalesce(e.admitted >> 2, 0) 
 
 SPAN_MAX = 3
 
-ALL_EVENTS = "(SELECT x.* FROM journal_event e CROSS JOIN LATERAL journal_expand(e) x)"
-"""A relation of all events, without a name: for checks that read the whole log."""
-
 _BIT = {"LedgerBalanceChanged": 1, "TokensTransferred": 2, "TransactionFeeCollected": 4}
 
 

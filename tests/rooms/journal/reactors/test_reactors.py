@@ -11,7 +11,7 @@ import pytest
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms import journal
-from hansa.rooms.journal.expansion import ALL_EVENTS
+from tests.all_events import ALL_EVENTS
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
 from tests.rooms.journal.feed.feed_client import append, issued

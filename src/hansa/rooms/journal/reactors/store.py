@@ -9,9 +9,10 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal.expansion import SPAN, SPAN_MAX, events_of, rows_after, rows_of_type
 from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
-from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
+from hansa.rooms.journal.store import COLUMNS, stored
 
 
 @dataclass(frozen=True)

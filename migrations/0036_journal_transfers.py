@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0035"
-down_revision = "0034"
+revision = "0036"
+down_revision = "0035"
 
 SQL = """
 -- What the events of transfers have in common. Final.
