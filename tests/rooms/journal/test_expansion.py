@@ -10,7 +10,7 @@ import pytest
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, format_amount, parse_amount
-from hansa.rooms import journal, ledger
+from hansa.rooms import ledger
 from hansa.rooms.journal import counting, fold, reading_store, store
 from hansa.rooms.journal.feed import store as feed_store
 from hansa.rooms.journal.projection import store as projection_store
@@ -235,7 +235,7 @@ async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]
     for did in (*(party.did for party in parties), ledger.Book.of(registry.settings).fee_collector):
         for order in ("asc", "desc"):
             seen[f"{order} of {did}"] = await pages_of(registry, did, order)
-    await registry.database.act(journal.count_settled)
+    await registry.database.act(counting.count_settled)
     seen["settled"] = (await registry.database.read(counting.count_all)).by_type
     return seen
 
