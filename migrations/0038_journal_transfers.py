@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0037"
-down_revision = "0036"
+revision = "0038"
+down_revision = "0037"
 
 SQL = """
 -- What the events of transfers have in common. Final.
