@@ -5,7 +5,7 @@ import time
 import asyncpg
 
 from bench.figures import Figures
-from bench.ground import PATIENT, bench_runtime, seed_agents, sound_between, temporary_directory
+from bench.seed import PATIENT, bench_runtime, seed_agents, sound_between, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import auditor
 from hansa.rooms.auditor import AuditVerdict

@@ -1,9 +1,9 @@
 """catalogue/million: search, reads and a mirrored page beside 1,000,000 cards, which are loaded once; with --full only."""
 
 from bench import catalogue_mirror, catalogue_reads, catalogue_search
-from bench.card_ground import load_cards
+from bench.card_seed import load_cards
 from bench.figures import Figures
-from bench.ground import bench_runtime, temporary_directory
+from bench.seed import bench_runtime, temporary_directory
 
 CARDS = 1_000_000
 

@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.card_ground import card_of, load_cards
+from bench.card_seed import card_of, load_cards
 from bench.figures import Figures
-from bench.ground import bench_runtime, temporary_directory
+from bench.seed import bench_runtime, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue import MirrorResult, mirror_cards
-from hansa.rooms.catalogue.upkeep import TEXTS_AT_ONCE, index_texts, keep_lists_quick
+from hansa.rooms.catalogue.maintenance import TEXTS_AT_ONCE, index_texts, keep_lists_quick
 
 PEER = "bench.example.org"
 PAGE = 10_000

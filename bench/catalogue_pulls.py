@@ -14,7 +14,7 @@ from time import perf_counter
 import asyncpg
 
 from bench.figures import Figures
-from bench.ground import PATIENT, bench_runtime, temporary_directory
+from bench.seed import PATIENT, bench_runtime, temporary_directory
 from hansa.doors import assembly
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime

@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bench.card_ground import BETWEEN_CHANGES, NEWEST, card_of, did_of, load_cards
+from bench.card_seed import BETWEEN_CHANGES, NEWEST, card_of, did_of, load_cards
 from bench.figures import Figures, percentile
-from bench.ground import bench_runtime, temporary_directory
+from bench.seed import bench_runtime, temporary_directory
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms.catalogue import Filters, Findings, PageWanted, list_cards, reading
 from hansa.rooms.catalogue.listing import conditions_of

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 
 import psutil
 
-from bench.card_ground import LANGUAGES, MANNERS, TRADES, load_cards
+from bench.card_seed import LANGUAGES, MANNERS, TRADES, load_cards
 from bench.figures import Figures, percentile
-from bench.ground import bench_runtime, temporary_directory
 from bench.http_transfer import served
+from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import drive, is_missing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue import Searcher, Wanted, discover

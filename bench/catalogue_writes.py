@@ -7,10 +7,10 @@ from pathlib import Path
 
 import httpx2
 
-from bench.card_ground import card_of, did_of, home_of, load_cards
+from bench.card_seed import card_of, did_of, home_of, load_cards
 from bench.figures import Figures
-from bench.ground import bench_runtime, temporary_directory
 from bench.http_transfer import beside, served
+from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import Driven, drive, is_missing
 from hansa.doors import assembly
 from hansa.foundation.plumbing.database import Database

@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import median
 
 from bench.figures import Figures
-from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.http_overload import allow_connections
 from bench.http_transfer import CONNECTIONS, PAYERS, Service, prepare_callers, served
+from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.wrk import drive, is_missing
 from tests.hostile.bad_connections import KINDS, Kind, play
 

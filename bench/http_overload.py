@@ -15,8 +15,8 @@ from time import perf_counter
 from urllib.parse import urlsplit
 
 from bench.figures import Figures
-from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.http_transfer import PAYERS, prepare_callers, served
+from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.wrk import is_missing
 
 PEAK_CONNECTIONS = 64

@@ -1,8 +1,8 @@
 """http/reads: GET /agents/me and GET /teg/balance on a running service, wrk with 64 connections."""
 
 from bench.figures import Figures
-from bench.ground import bench_runtime, seed_agents, temporary_directory
 from bench.http_transfer import CONNECTIONS, PAYERS, prepare_callers, served
+from bench.seed import bench_runtime, seed_agents, temporary_directory
 from bench.wrk import drive, is_missing
 
 SECONDS = 4

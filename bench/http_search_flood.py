@@ -8,12 +8,12 @@ import asyncio
 from pathlib import Path
 from statistics import median
 
-from bench.card_ground import load_cards
+from bench.card_seed import load_cards
 from bench.catalogue_search import mixed_searches
 from bench.figures import Figures
-from bench.ground import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.http_overload import allow_connections
 from bench.http_transfer import CONNECTIONS, PAYERS, prepare_callers, served
+from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.wrk import drive, is_missing
 
 # Where a hundred connections drive search to its capacity.

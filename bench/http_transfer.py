@@ -13,9 +13,9 @@ from pathlib import Path
 import asyncpg
 
 from bench.figures import Figures
-from bench.ground import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory, use_log
+from bench.seed import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory, use_log
 from bench.wrk import drive, is_missing
-from hansa.doors.opening import open_runtime
+from hansa.doors.startup import open_runtime
 from hansa.foundation.plumbing.embedded import running_dsn
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings

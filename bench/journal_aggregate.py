@@ -3,10 +3,10 @@
 import time
 
 from bench.figures import Figures
-from bench.ground import bench_runtime, grow_history, seed_agents, temporary_directory
+from bench.seed import bench_runtime, grow_history, seed_agents, temporary_directory
 from hansa.doors.assembly import LEDGER_READINGS
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.journal import taking_part
+from hansa.rooms.journal import participants
 
 ACCOUNTS = 1000
 TRANSFERS = 200_000
@@ -30,11 +30,13 @@ async def run(*, full: bool) -> Figures:
     return figures
 
 
-async def _milliseconds(runtime: Runtime, did: str, sort_order: taking_part.SortOrder) -> float:
+async def _milliseconds(runtime: Runtime, did: str, sort_order: participants.SortOrder) -> float:
     frame = runtime.settings.trust_domain
-    wanted = taking_part.Wanted(did, frame, limit=PAGE, sort_order=sort_order)
+    wanted = participants.Wanted(did, frame, limit=PAGE, sort_order=sort_order)
     started = time.perf_counter()
-    page = await runtime.database.read(lambda tx: taking_part.events_taking_part(tx, wanted, LEDGER_READINGS))
-    await runtime.database.read(lambda tx: taking_part.count_taking_part(tx, did, frame, LEDGER_READINGS))
+    page = await runtime.database.read(
+        lambda tx: participants.events_taking_part(tx, wanted, LEDGER_READINGS)
+    )
+    await runtime.database.read(lambda tx: participants.count_taking_part(tx, did, frame, LEDGER_READINGS))
     assert len(page.events) == PAGE
     return 1000 * (time.perf_counter() - started)

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from bench.figures import Figures
-from bench.ground import Pgbench, bench_runtime, temporary_directory
+from bench.seed import Pgbench, bench_runtime, temporary_directory
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import journal

@@ -14,8 +14,8 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from bench.figures import Figures, percentile
-from bench.ground import temporary_directory
-from hansa.doors.opening import open_runtime
+from bench.seed import temporary_directory
+from hansa.doors.startup import open_runtime
 from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing.embedded import running_dsn
 from hansa.foundation.plumbing.runtime import Runtime

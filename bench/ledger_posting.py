@@ -6,7 +6,7 @@ import time
 from uuid import uuid4
 
 from bench.figures import Figures, percentile
-from bench.ground import (
+from bench.seed import (
     Pgbench,
     bench_runtime,
     grow_history,

@@ -5,7 +5,7 @@ import random
 import time
 
 from bench.figures import Figures
-from bench.ground import Pgbench, bench_runtime, seed_agents, temporary_directory
+from bench.seed import Pgbench, bench_runtime, seed_agents, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import auditor, ledger

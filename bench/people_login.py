@@ -9,8 +9,8 @@ import asyncpg
 import httpx2
 
 from bench.figures import Figures, percentile
-from bench.ground import bench_runtime, seed_agents, temporary_directory
 from bench.http_transfer import prepare_callers, served
+from bench.seed import bench_runtime, seed_agents, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.people import passwords
 

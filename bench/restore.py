@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 
 from bench.figures import Figures
-from bench.ground import PATIENT, bench_runtime, grow_history, seed_agents, temporary_directory
+from bench.seed import PATIENT, bench_runtime, grow_history, seed_agents, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import auditor
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bench.figures import Figures
-from bench.ground import temporary_directory
+from bench.seed import temporary_directory
 
 ROUNDS, MANY_ROUNDS = 5, 20
 COMMAND = Path(sys.executable).with_name("hansa")

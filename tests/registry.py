@@ -21,9 +21,9 @@ from fastapi import FastAPI
 
 from hansa.doors import assembly
 from hansa.doors.http.app import build_app
-from hansa.doors.listening import listen
-from hansa.doors.opening import open_ground, open_runtime
+from hansa.doors.listeners import listen
 from hansa.doors.serve import server_of
+from hansa.doors.startup import open_ground, open_runtime
 from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.migrate import migrate

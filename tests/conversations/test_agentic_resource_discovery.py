@@ -8,7 +8,7 @@ import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.proto_utils import validate_proto_required_fields
 
-from hansa.rooms.catalogue.front_doors.resource_discovery import store
+from hansa.rooms.catalogue.publication.resource_discovery import store
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hansa.doors.by_hand import adopt_database, mint
-from hansa.doors.opening import open_ground
+from hansa.doors.offline_commands import adopt_database, mint
+from hansa.doors.startup import open_ground
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.foundation.values.money import units

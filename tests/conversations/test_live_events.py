@@ -16,7 +16,7 @@ from hansa.rooms.journal.feed import conversation
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, postgres_pid, run, until
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
-from tests.rooms.journal.feed.listening import Ear, append, ear, refused_with, ticket_of
+from tests.rooms.journal.feed.feed_client import Ear, append, ear, refused_with, ticket_of
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.by_hand import adopt_database
-from hansa.doors.opening import open_ground, require_signing_key
+from hansa.doors.offline_commands import adopt_database
+from hansa.doors.startup import open_ground, require_signing_key
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import federation

@@ -11,7 +11,7 @@ from hansa.doors.serve import in_the_background
 from hansa.rooms.enforcement import BLOCKLIST
 from hansa.rooms.enforcement import is_blocklisted as in_blocklist
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
-from tests.rooms.journal.feed.listening import ear
+from tests.rooms.journal.feed.feed_client import ear
 
 NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
 REASON = "Sold what it did not have."

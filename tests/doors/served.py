@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 
 from hansa.doors.http.app import build_app
-from hansa.doors.listening import listen
+from hansa.doors.listeners import listen
 from tests.registry import StartRegistry, TestRegistry
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa.doors.house_map import empty_house, entrances
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import SEARCHES, UNCOUNTED, Admissions, Budgets
+from hansa.doors.reference_map import empty_house, entrances
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 BALANCE = "/api/v1/teg/balance"

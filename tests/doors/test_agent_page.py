@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.doors.console.agent_shown import AgentPage, export_path_of, path_of
-from hansa.doors.console.calling import interfaces_of, snippets_of
+from hansa.doors.console.agent_page import AgentPage, export_path_of, path_of
+from hansa.doors.console.call_snippets import interfaces_of, snippets_of
 from hansa.doors.console.prices import price_of
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hansa.doors.console.looking import EMPTY, Looking
+from hansa.doors.console.search_parameters import EMPTY, Looking
 from hansa.rooms import catalogue
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry

@@ -10,7 +10,7 @@ import pytest
 import hansa
 from hansa.doors.diagnosis import Facts, Finding, check
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
-from hansa.foundation.plumbing.presence import Presence
+from hansa.foundation.plumbing.process_files import Presence
 from hansa.foundation.plumbing.settings import read_settings
 
 NOW = datetime.now(UTC).isoformat()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.doors.opening import open_runtime
+from hansa.doors.startup import open_runtime
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import ledger
 from tests.faults import planted

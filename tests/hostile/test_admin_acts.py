@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansa.doors.house_map import entrances
+from hansa.doors.reference_map import entrances
 from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.hostile.well_formed import Stage, set_stage, well_formed
 from tests.registry import StartRegistry, TestDeveloper

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.doors.house_map import Entrance, empty_house, entrances
+from hansa.doors.reference_map import Entrance, empty_house, entrances
 from tests.hostile.well_formed import Stage, set_stage, with_some_id
 from tests.registry import TestRegistry
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi import params
 
-from hansa.doors.house_map import Entrance, empty_house, entrances
+from hansa.doors.reference_map import Entrance, empty_house, entrances
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.refusals import fault_of
 from tests.hostile.rows import rows_of_every_table

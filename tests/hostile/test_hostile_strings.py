@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from fastapi import FastAPI
 
-from hansa.doors.house_map import empty_house, entrances
+from hansa.doors.reference_map import empty_house, entrances
 from hansa.rooms.agents.capabilities import rules
 from tests.hostile.corpus import HOSTILE, NUL_TEXTS
 from tests.hostile.refusals import fault_of

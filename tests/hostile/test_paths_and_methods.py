@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hansa.doors.house_map import empty_house, entrances
 from hansa.doors.http.guard import NAMES_WITH_SLASHES
+from hansa.doors.reference_map import empty_house, entrances
 from tests.hostile.refusals import fault_of
 from tests.hostile.well_formed import with_some_id
 from tests.registry import TestRegistry

@@ -13,7 +13,7 @@ from prometheus_client import Counter
 from prometheus_client.metrics import MetricWrapperBase
 
 from hansa.doors.commands.program import app
-from hansa.doors.house_map import empty_house, entrances
+from hansa.doors.reference_map import empty_house, entrances
 from hansa.foundation.plumbing import metrics
 from hansa.foundation.plumbing.settings import Settings
 

@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from hansa.doors.house_map import CALLERS, empty_house, entrances
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
+from hansa.doors.reference_map import CALLERS, empty_house, entrances
 from hansa.foundation.plumbing.caller import anyone
 
 Document = dict[str, Any]

@@ -7,7 +7,7 @@ import pytest
 from fastapi import Depends, FastAPI
 from pydantic import BaseModel
 
-from hansa.doors.house_map import CALLERS, Entrance, empty_house, entrances
+from hansa.doors.reference_map import CALLERS, Entrance, empty_house, entrances
 from hansa.foundation.plumbing.caller import (
     CurrentAgent,
     CurrentDeveloper,

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from hansa.doors.commands.program import app
-from hansa.doors.house_map import draw_map, tables
+from hansa.doors.reference_map import draw_map, tables
 from hansa.foundation.plumbing.settings import Settings
 
 ROOT = Path(__file__).parents[2]

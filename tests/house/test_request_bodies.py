@@ -8,7 +8,7 @@ import pytest
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from hansa.doors.house_map import empty_house, entrances
+from hansa.doors.reference_map import empty_house, entrances
 from hansa.foundation.values.request_body import RequestBody
 
 TEACHING = "An optional member takes null: derive these from hansa.foundation.values.request_body.RequestBody"

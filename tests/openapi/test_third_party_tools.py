@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa.doors.house_map import empty_house
+from hansa.doors.reference_map import empty_house
 from tests.hostile.served import serve
 from tests.openapi.tools import Tools, installed
 from tests.registry import StartRegistry

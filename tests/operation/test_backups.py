@@ -12,13 +12,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.doors.backing_up import back_up, read_backup, restore
+from hansa.doors.database_backup import back_up, read_backup, restore
 from hansa.foundation.plumbing.backup import BadBackup, new_backup, written
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import BadKey
+from hansa.foundation.plumbing.mail_queue import Letter, write_letter
 from hansa.foundation.plumbing.migrate import Migrated, migrate
-from hansa.foundation.plumbing.post import Letter, write_letter
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor
 from tests.operation.conftest import Launch

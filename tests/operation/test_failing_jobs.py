@@ -13,7 +13,7 @@ from hansa.foundation.plumbing import job_health
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import JobHealth, pause_after
 from hansa.foundation.plumbing.jobs import run_jobs, scheduled, sweep
-from hansa.foundation.plumbing.rounds import Round, make_rounds
+from hansa.foundation.plumbing.periodic_tasks import Round, make_rounds
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
 from tests.operation.registry_process import until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hansa.doors import assembly
-from hansa.doors.backing_up import back_up, read_backup, restore
+from hansa.doors.database_backup import back_up, read_backup, restore
 from hansa.doors.serve import in_the_background
 from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.settings import read_settings

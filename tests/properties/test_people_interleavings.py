@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansa.doors import assembly, leaving
+from hansa.doors import account_closing, assembly
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
@@ -18,7 +18,7 @@ from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
 from hansa.rooms.people import invites
 from hansa.rooms.people.api_keys.make import MadeKey, make_key
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
-from hansa.rooms.people.deletion.ask import Standing, cancel_deletion
+from hansa.rooms.people.deletion.request import Standing, cancel_deletion
 from hansa.rooms.people.invites.invite import make_invites, revoke_invite
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
@@ -63,7 +63,7 @@ class Scene:
         asked = Onboarding(
             self.bootstrap_token, new_identity(settings, None), host=None, card=card_of("Late")
         )
-        return lambda tx: create_agent(tx, asked, settings, leaving.may_create_nothing)
+        return lambda tx: create_agent(tx, asked, settings, account_closing.may_create_nothing)
 
     def ask_for_token(self) -> UseCase:
         return lambda tx: issue_bootstrap_token(
@@ -72,7 +72,7 @@ class Scene:
             agent_type_hint=None,
             requested_by=None,
             lifetime_seconds=300,
-            is_suspended=leaving.may_create_nothing,
+            is_suspended=account_closing.may_create_nothing,
         )
 
     async def value(self, statement: str) -> Any:
@@ -152,7 +152,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
             agent_type_hint=None,
             requested_by=None,
             lifetime_seconds=300,
-            is_suspended=leaving.may_create_nothing,
+            is_suspended=account_closing.may_create_nothing,
         )
         (invite,) = await make_invites(
             tx,

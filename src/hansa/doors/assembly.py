@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter
 
-from hansa.doors import leaving
-from hansa.foundation.plumbing import idempotency, limits, post
+from hansa.doors import account_closing
+from hansa.foundation.plumbing import idempotency, limits, mail_queue
 from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.jobs import JobKind, forget_dead_jobs, scheduled, sweep
-from hansa.foundation.plumbing.rounds import Round
+from hansa.foundation.plumbing.periodic_tasks import Round
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import (
     agents,
@@ -73,10 +73,10 @@ LEDGER_READINGS = journal.LedgerReadings(
 
 AGENT_KEYS = agents.newest_keys
 
-IS_DEVELOPER_SUSPENDED = leaving.may_create_nothing
+IS_DEVELOPER_SUSPENDED = account_closing.may_create_nothing
 
 OWNERSHIP = catalogue.Ownership(
-    is_suspended=leaving.may_create_nothing,
+    is_suspended=account_closing.may_create_nothing,
     lock_agent=agents.lock_owner_and_status,
     newest_keys=AGENT_KEYS,
 )
@@ -85,11 +85,11 @@ OWNED_AMONG = agents.owned_among
 
 REACTORS: tuple[journal.Reactor, ...] = (enforcement.BLOCKLIST, enforcement.OWNERS_TOLD)
 
-BELONGINGS = people.Belongings(blockers=leaving.blockers, end=leaving.end)
+BELONGINGS = people.Belongings(blockers=account_closing.blockers, end=account_closing.end)
 
 JOBS: tuple[JobKind, ...] = (
     people.FORGOTTEN_PASSWORDS,
-    post.MAIL,
+    mail_queue.MAIL,
     scheduled("agents: pay owed grants", 5, agents.pay_owed_grants),
     scheduled("ledger: free overdue holds", 10, ledger.free_overdue_holds),
     sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
@@ -107,7 +107,7 @@ JOBS: tuple[JobKind, ...] = (
     sweep("people: carry out deletions", 60, lambda tx: people.carry_out_due_deletions(tx, BELONGINGS)),
     sweep("people: forget what has ended", 3600, people.forget_ended),
     sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
-    sweep("mail: enqueue what an older version wrote", 60, post.enqueue_letters_without_job),
+    sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_letters_without_job),
 )
 
 ROUNDS: tuple[Round, ...] = (

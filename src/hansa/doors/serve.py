@@ -20,17 +20,17 @@ import hansa
 from hansa.doors import assembly
 from hansa.doors.agent_connections import AgentConnections
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
+from hansa.doors.http.acceptor import Placed, Reception
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
-from hansa.doors.http.reception import Placed, Reception
 from hansa.doors.http.sockets import SocketProtocol
-from hansa.doors.listening import Listeners, open_listeners
-from hansa.doors.opening import has_administrator, open_ground, open_runtime, require_signing_key
+from hansa.doors.listeners import Listeners, open_listeners
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
+from hansa.doors.startup import has_administrator, open_ground, open_runtime, require_signing_key
 from hansa.foundation.plumbing.jobs import run_jobs
-from hansa.foundation.plumbing.presence import Presence, presence_of_this_process, recorded
+from hansa.foundation.plumbing.periodic_tasks import make_rounds
+from hansa.foundation.plumbing.process_files import Presence, presence_of_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
-from hansa.foundation.plumbing.rounds import make_rounds
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, misspelt_settings
 from hansa.rooms import journal

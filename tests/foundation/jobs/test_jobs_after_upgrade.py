@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.mail_queue import PURPOSE
 from hansa.foundation.plumbing.migrate import migrate
-from hansa.foundation.plumbing.post import PURPOSE
 from hansa.foundation.plumbing.seal import Seal
 from tests.operation.own_database import own_database
 from tests.registry import open_registry, text_of

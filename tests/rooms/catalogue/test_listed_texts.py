@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.catalogue import upkeep
+from hansa.rooms.catalogue import maintenance
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, names, publish
 from tests.rooms.catalogue.test_mirror import page, told
@@ -18,8 +18,8 @@ async def unsorted(registry: TestRegistry) -> int:
 
 
 async def swept(registry: TestRegistry) -> None:
-    await registry.database.act(upkeep.index_texts)
-    await registry.database.act(upkeep.keep_lists_quick)
+    await registry.database.act(maintenance.index_texts)
+    await registry.database.act(maintenance.keep_lists_quick)
 
 
 async def found(registry: TestRegistry, words: str) -> list[str]:
@@ -50,14 +50,14 @@ async def test_a_changed_text_is_found_by_its_new_words_alone(registry: TestRegi
 async def test_the_sweep_takes_so_many_at_once_and_changes_nothing_that_readers_see(
     registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(upkeep, "TEXTS_AT_ONCE", 2)
+    monkeypatch.setattr(maintenance, "TEXTS_AT_ONCE", 2)
     for number in range(3):
         await publish(registry, f"Card {number}")
     seen = "SELECT json_agg((id, updated_at, changed_xid, search_xid, version) ORDER BY id)::text FROM catalogue_card"
     before: Any = await registry.database.look(lambda tx: tx.fetchval(seen))
     left = []
     for _ in range(3):
-        await registry.database.act(upkeep.index_texts)
+        await registry.database.act(maintenance.index_texts)
         left.append(await unsorted(registry))
     assert left == [1, 0, 0]
     assert await registry.database.look(lambda tx: tx.fetchval(seen)) == before
@@ -70,10 +70,10 @@ async def test_the_sweep_leaves_a_card_that_somebody_is_writing(registry: TestRe
         await lane.act_at_once(
             lambda tx: tx.execute("SELECT FROM catalogue_card WHERE id = $1 FOR UPDATE", card.card_id)
         )
-        await registry.database.act(upkeep.index_texts)
+        await registry.database.act(maintenance.index_texts)
         assert await unsorted(registry) == 1
         await lane.act_at_once(lambda tx: tx.execute("ROLLBACK"))
-    await registry.database.act(upkeep.index_texts)
+    await registry.database.act(maintenance.index_texts)
     assert await unsorted(registry) == 0
 
 

@@ -165,7 +165,7 @@ async def test_an_index_that_cannot_be_written_answers_as_it_is_and_catches_up_l
 async def test_counts_are_exact_with_more_tags_than_are_told_and_than_are_counted_at_first(
     registry: TestRegistry, open_search: Open, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.catalogue.search.finding.TAGS_COUNTED", 3)
+    monkeypatch.setattr("hansa.rooms.catalogue.search.execution.TAGS_COUNTED", 3)
     for number in range(40):
         await publish(
             registry,

@@ -7,8 +7,8 @@ import pytest
 from hansa.rooms.catalogue.marks import standing_of
 from hansa.rooms.catalogue.payment import is_paid
 from hansa.rooms.catalogue.search.documents import sorted_price
+from hansa.rooms.catalogue.search.explanation import is_near
 from hansa.rooms.catalogue.search.text import asked_for
-from hansa.rooms.catalogue.search.why import is_near
 
 
 @pytest.mark.parametrize(

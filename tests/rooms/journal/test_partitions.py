@@ -12,7 +12,7 @@ from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.migrate import migrations_directory
 from hansa.rooms import journal
-from hansa.rooms.journal import taking_part_store
+from hansa.rooms.journal import participants_store
 from tests.registry import TestRegistry
 
 CHANGES = ["UPDATE {} SET data = '{{}}'", "DELETE FROM {}", "TRUNCATE {}"]
@@ -157,13 +157,13 @@ async def test_every_lookup_goes_by_an_index_on_every_partition(registry: TestRe
 
 
 OF_A_DID = {
-    taking_part_store._FILED_AFTER: ("did:x", 0, 0, 15),
-    taking_part_store._FILED_BEFORE: ("did:x", 9, 9, 15),
-    taking_part_store._COUNT_FILED: ("did:x",),
-    taking_part_store._NEWER_OF_KEYS: ("did:x", [1, 2], ["a", "b"], 0, 15),
-    taking_part_store._OLDER_OF_KEYS: ("did:x", [1, 2], ["a", "b"], 9, 15),
-    taking_part_store._COUNT_OF_KEYS: ("did:x", [1, 2], ["a", "b"]),
-    taking_part_store._LEFT_OUT: (["TokensTransferred"],),
+    participants_store._FILED_AFTER: ("did:x", 0, 0, 15),
+    participants_store._FILED_BEFORE: ("did:x", 9, 9, 15),
+    participants_store._COUNT_FILED: ("did:x",),
+    participants_store._NEWER_OF_KEYS: ("did:x", [1, 2], ["a", "b"], 0, 15),
+    participants_store._OLDER_OF_KEYS: ("did:x", [1, 2], ["a", "b"], 9, 15),
+    participants_store._COUNT_OF_KEYS: ("did:x", [1, 2], ["a", "b"]),
+    participants_store._LEFT_OUT: (["TokensTransferred"],),
 }
 
 

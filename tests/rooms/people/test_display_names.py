@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansa.rooms.people.likeness import readings
+from hansa.rooms.people.confusables import readings
 
 
 def alike(one, other):

@@ -34,11 +34,11 @@ def create_administrator(
 
     The password comes from HANSA_ADMIN_PASSWORD, or is asked for.
     """
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
     settings, chosen = settings_from(data_dir=data_dir), _areas(areas)
     developer_id = run_act(
-        by_hand.create_administrator(
+        offline_commands.create_administrator(
             settings, name=name, email=email, password=_administrators_password(), areas=chosen
         )
     )

@@ -27,11 +27,11 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List background jobs, the earliest due first."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
     from hansa.foundation.plumbing.jobs import JobsWanted
 
     wanted = JobsWanted(kind, state, limit, offset=0)
-    found, total = run_act(by_hand.list_jobs(settings_from(data_dir=data_dir), wanted))
+    found, total = run_act(offline_commands.list_jobs(settings_from(data_dir=data_dir), wanted))
     lines = [_line(job) for job in found]
     if total > len(found):
         lines.append(f"{total - len(found)} more; narrow with --kind and --state, or raise --limit")
@@ -42,20 +42,20 @@ def list_jobs(
 @app.command("retry", epilog=examples('hansa jobs retry 42 --reason "the mail server is back"'))
 def retry_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Run a job now, with all its attempts before it again."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
     require_short(reason)
-    run_act(by_hand.retry_job(settings_from(data_dir=data_dir), job_id, reason or None))
+    run_act(offline_commands.retry_job(settings_from(data_dir=data_dir), job_id, reason or None))
     print_outcome(f"job {job_id} is due now", {"id": job_id, "retried": True}, as_json=as_json)
 
 
 @app.command("drop", epilog=examples('hansa jobs drop 42 --reason "the address was mistyped"'))
 def drop_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Delete a job with what it was to send; work on a schedule cannot be dropped."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
     require_short(reason)
-    run_act(by_hand.drop_job(settings_from(data_dir=data_dir), job_id, reason or None))
+    run_act(offline_commands.drop_job(settings_from(data_dir=data_dir), job_id, reason or None))
     print_outcome(f"job {job_id} is dropped", {"id": job_id, "dropped": True}, as_json=as_json)
 
 

@@ -38,7 +38,7 @@ def database_migrate(data_dir: DataDir = None) -> None:
 
     Prints the migrations and the SQL files (functions, triggers, views) that were applied.
     """
-    from hansa.doors.opening import bring_up_to_date
+    from hansa.doors.startup import bring_up_to_date
 
     settings = settings_from(data_dir=data_dir)
     applied = run_act(bring_up_to_date(_dsn_in_use(settings), settings.database_variable))
@@ -56,9 +56,9 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     Stop the registry's processes first and start them with the same name and keys afterwards. What was signed or sealed
     with a lost key stays so: sessions end, and sealed secrets cannot be read.
     """
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
-    changed = run_act(by_hand.adopt_database(settings_from(data_dir=data_dir)))
+    changed = run_act(offline_commands.adopt_database(settings_from(data_dir=data_dir)))
     print_outcome(
         f"recorded: {', '.join(changed)}" if changed else "no changes",
         {"changed": changed},
@@ -86,11 +86,11 @@ def database_backup(
 
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for. A registry cannot be served without its keys.
     """
-    from hansa.doors import backing_up
+    from hansa.doors import database_backup
 
     settings = settings_from(data_dir=data_dir)
     secret = None if without_keys else passphrase(confirm=True)
-    manifest = _carry_out(backing_up.back_up(settings, file, secret), file)
+    manifest = _carry_out(database_backup.back_up(settings, file, secret), file)
     position = manifest.position
     shown = {
         "file": str(file),
@@ -119,12 +119,12 @@ def database_restore(
     E-mails and webhooks that waited when the backup was taken are not sent: they may have been sent since. Never serve
     the copy beside the registry that it was taken of.
     """
-    from hansa.doors import backing_up
+    from hansa.doors import database_backup
 
     settings = settings_from(data_dir=data_dir)
     reader = _verified(file)
     secret = passphrase() if reader.manifest.has_keys else None
-    restored = _carry_out(backing_up.restore(settings, reader, secret), file)
+    restored = _carry_out(database_backup.restore(settings, reader, secret), file)
     shown = {
         "data_dir": str(settings.data_dir),
         "registry_name": restored.manifest.registry_name,
@@ -148,11 +148,11 @@ def database_restore(
 
 
 def _verified(file: Path) -> "Reader":
-    from hansa.doors import backing_up
+    from hansa.doors import database_backup
     from hansa.foundation.plumbing.backup import BadBackup
 
     try:
-        return backing_up.read_backup(file)
+        return database_backup.read_backup(file)
     except BadBackup as trouble:
         fail(str(trouble))
     except OSError as trouble:

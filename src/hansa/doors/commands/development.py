@@ -20,7 +20,7 @@ def house_map(
     ] = None,
 ) -> None:
     """Generate the reference of routes, commands, settings, tables, events and background jobs (docs/map.md)."""
-    from hansa.doors.house_map import draw_map
+    from hansa.doors.reference_map import draw_map
 
     drawn = draw_map(context.find_root().command)
     if write is None:

@@ -36,7 +36,7 @@ def rotate_key(
     as_json: AsJson = False,
 ) -> None:
     """Rotate the signing key; also works while the registry runs. The current key is retired."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
     from hansa.foundation.plumbing.keys import BadKey, private_key_in
 
     settings = settings_from(data_dir=data_dir)
@@ -47,7 +47,7 @@ def rotate_key(
     except BadKey as trouble:
         fail(str(trouble), USAGE_ERROR)
     require_short(reason)
-    key = run_act(by_hand.rotate_key(settings, brought, reason or None))
+    key = run_act(offline_commands.rotate_key(settings, brought, reason or None))
     shown = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
     print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
 
@@ -106,7 +106,7 @@ def import_keys(
 @bundle_app.command(rich_help_panel=INSPECT, epilog=examples("hansa bundle > trust-bundle.pem"))
 def bundle(data_dir: DataDir = None) -> None:
     """Print the trust bundle of this registry: its CA certificates in PEM."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
     with failures_in_one_line():
-        typer.echo(by_hand.trust_bundle(settings_from(data_dir=data_dir)), nl=False)
+        typer.echo(offline_commands.trust_bundle(settings_from(data_dir=data_dir)), nl=False)

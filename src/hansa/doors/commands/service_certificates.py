@@ -23,13 +23,13 @@ def enrol_service(
     """Issue a mutual TLS certificate to a service; also works while the registry runs. Older ones stay valid."""
     from datetime import timedelta
 
-    from hansa.doors import by_hand
-    from hansa.doors.handing_over import hand_over, require_writable
+    from hansa.doors import offline_commands
+    from hansa.doors.credential_output import hand_over, require_writable
 
     settings = settings_from(data_dir=data_dir)
     try:
         require_writable(out)
-        enrolled = run_act(by_hand.enrol_service(settings, name, timedelta(days=days)))
+        enrolled = run_act(offline_commands.enrol_service(settings, name, timedelta(days=days)))
         files = hand_over(enrolled, out)
     except OSError as trouble:
         fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
@@ -45,9 +45,9 @@ def enrol_service(
 @app.command("list", epilog=examples("hansa service list --json"))
 def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List all certificates of services, including expired and revoked ones."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
-    found = run_act(by_hand.list_services(settings_from(data_dir=data_dir)))
+    found = run_act(offline_commands.list_services(settings_from(data_dir=data_dir)))
     shown = [
         {
             "name": one.name,
@@ -71,9 +71,9 @@ def revoke_service(
     as_json: AsJson = False,
 ) -> None:
     """Revoke all certificates of a service; the next request with one of them is refused."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
     settings = settings_from(data_dir=data_dir)
     require_short(reason)
-    revoked = run_act(by_hand.revoke_service(settings, name, reason or None))
+    revoked = run_act(offline_commands.revoke_service(settings, name, reason or None))
     print_outcome(f"{name}: {revoked} revoked", {"name": name, "revoked": revoked}, as_json=as_json)

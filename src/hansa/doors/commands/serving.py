@@ -68,7 +68,7 @@ def failures_of_the_start() -> Iterator[None]:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    from hansa.doors.listening import CannotListen
+    from hansa.doors.listeners import CannotListen
     from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
     from hansa.foundation.plumbing.keys import BadKey
     from hansa.foundation.plumbing.settings import BadSetting
@@ -93,7 +93,7 @@ def serve_worker(
     configure_logs(settings.log_level, settings.log_format)
 
     from hansa.doors import serve as serving
-    from hansa.doors.listening import Listeners
+    from hansa.doors.listeners import Listeners
 
     assert settings.database_url
     shared = Listeners(

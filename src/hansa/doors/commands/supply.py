@@ -25,9 +25,11 @@ def mint(
     as_json: AsJson = False,
 ) -> None:
     """Issue units to the treasury; also works while the registry runs."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
-    _change_supply(by_hand.mint, "issued", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
+    _change_supply(
+        offline_commands.mint, "issued", amount, ref, settings_from(data_dir=data_dir), as_json=as_json
+    )
 
 
 @app.command(rich_help_panel=ADMINISTER, epilog=examples("hansa burn --amount 1000 --ref board-2026-07"))
@@ -38,9 +40,11 @@ def burn(
     as_json: AsJson = False,
 ) -> None:
     """Destroy units of the treasury permanently; also works while the registry runs."""
-    from hansa.doors import by_hand
+    from hansa.doors import offline_commands
 
-    _change_supply(by_hand.burn, "destroyed", amount, ref, settings_from(data_dir=data_dir), as_json=as_json)
+    _change_supply(
+        offline_commands.burn, "destroyed", amount, ref, settings_from(data_dir=data_dir), as_json=as_json
+    )
 
 
 def _change_supply(

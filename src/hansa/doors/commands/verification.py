@@ -34,15 +34,15 @@ def verify_card(
     as_json: AsJson = False,
 ) -> None:
     """Verify an exported card. Exit 0: valid signature; 1: invalid; 2: the card or the keys cannot be read."""
-    from hansa.doors import verifying
+    from hansa.doors import card_verification
 
     try:
-        asked = verifying.CardToJudge(source, keys, _moment(at))
-        verdict = verifying.judge_card(asked)
-    except verifying.CannotRead as trouble:
+        asked = card_verification.CardToJudge(source, keys, _moment(at))
+        verdict = card_verification.judge_card(asked)
+    except card_verification.CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
     lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    print_outcome("\n".join([*lines, verdict.code]), verifying.told(verdict), as_json=as_json)
+    print_outcome("\n".join([*lines, verdict.code]), card_verification.told(verdict), as_json=as_json)
     sys.exit(0 if verdict.is_valid else FAILED)
 
 

@@ -7,10 +7,10 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.agent_shown import AgentPage
-from hansa.doors.console.agents_shown import ShownAgent
-from hansa.doors.console.looking import PAGE, Looking, chosen, offered, orders
+from hansa.doors.console.agent_list import ShownAgent
+from hansa.doors.console.agent_page import AgentPage
 from hansa.doors.console.rendering import page
+from hansa.doors.console.search_parameters import PAGE, Looking, chosen, offered, orders
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import hansa
-from hansa.doors.console.owners_words import link, theirs
+from hansa.doors.console.owner_text import link, theirs
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.visible_text import apart
 

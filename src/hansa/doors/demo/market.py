@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import uuid4
 
-from hansa.doors.demo.visitor import OK, DemoAgent, DemoFailed, Visitor
+from hansa.doors.demo.client import OK, DemoAgent, DemoFailed, Visitor
 
 TRANSFERS = 200
 AT_ONCE = 8

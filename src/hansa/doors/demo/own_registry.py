@@ -8,7 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from hansa.doors.demo.visitor import DemoFailed
+from hansa.doors.demo.client import DemoFailed
 from hansa.foundation.plumbing.settings import Settings
 
 START_SECONDS = 300

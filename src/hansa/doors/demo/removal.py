@@ -9,8 +9,8 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 from uuid import uuid4
 
+from hansa.doors.demo.client import OK, DemoAgent, DemoDeveloper, DemoFailed, Visitor
 from hansa.doors.demo.screen import Screen
-from hansa.doors.demo.visitor import OK, DemoAgent, DemoDeveloper, DemoFailed, Visitor
 
 FEE_RATE_MAX = Decimal("0.05")
 UNIT = Decimal("1e-8")

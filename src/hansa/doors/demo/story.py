@@ -13,13 +13,13 @@ import httpx2
 from rich.console import Console
 from rich.table import Table
 
+from hansa.doors.card_verification import cause_of
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
+from hansa.doors.demo.client import DemoAgent, DemoDeveloper, DemoFailed, Visitor
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
 from hansa.doors.demo.own_registry import own_registry
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
-from hansa.doors.demo.visitor import DemoAgent, DemoDeveloper, DemoFailed, Visitor
-from hansa.doors.verifying import cause_of
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
 STEPS = 5

@@ -9,12 +9,12 @@ from typing import Any
 import httpx2
 
 from hansa.doors import assembly
-from hansa.foundation.plumbing import post
+from hansa.foundation.plumbing import mail_queue
 from hansa.foundation.plumbing.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.keys import BadKey, Keyring
 from hansa.foundation.plumbing.migrate import newest_schema, present_schema
-from hansa.foundation.plumbing.presence import Presence, serving_processes
+from hansa.foundation.plumbing.process_files import Presence, serving_processes
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
@@ -137,7 +137,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
 
 
 async def _read_queues(tx: Tx) -> list[Queue]:
-    mail, webhooks = await post.waiting_mail(tx), await people.waiting_deliveries(tx)
+    mail, webhooks = await mail_queue.waiting_mail(tx), await people.waiting_deliveries(tx)
     reactors = await journal.read_reactors(tx, assembly.REACTORS)
     return [
         Queue("mail", mail.count, mail.oldest_seconds),

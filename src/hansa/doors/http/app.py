@@ -19,7 +19,7 @@ from hansa.doors.http.bounded import ConnectionBounds
 from hansa.doors.http.budgets import Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import AddressCounts
-from hansa.doors.http.switchboard import Switchboard
+from hansa.doors.http.route_index import Switchboard
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.limits import LeasedLimit

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from hansa.doors.http.deadlines import NEVER, Deadlines
 from hansa.doors.http.guard import METHODS, answers_of
 from hansa.doors.http.per_address import Place
-from hansa.doors.http.ready_answers import closing_answer
+from hansa.doors.http.prepared_responses import closing_answer
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.http.strict_head import (
     FIELDS_MAX,

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.guard import answers_of, request_id_of
-from hansa.doors.http.ready_answers import prepared
+from hansa.doors.http.prepared_responses import prepared
 from hansa.foundation.values.errors import Unavailable
 
 RETRY_AFTER_SECONDS = 2

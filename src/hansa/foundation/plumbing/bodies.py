@@ -18,7 +18,7 @@ from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from hansa.foundation.plumbing.judging import judges_of
+from hansa.foundation.plumbing.early_authentication import judges_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
 

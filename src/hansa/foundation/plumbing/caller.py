@@ -25,7 +25,7 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
-from hansa.foundation.plumbing.judging import judged_once
+from hansa.foundation.plumbing.early_authentication import judged_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE

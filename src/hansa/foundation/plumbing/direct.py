@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, guarded_json
-from hansa.foundation.plumbing.calling import directly, in_two_steps
+from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
 
 
 class DirectRoute(GuardedRoute):

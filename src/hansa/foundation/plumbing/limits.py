@@ -18,7 +18,7 @@ from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.judging import judged_once
+from hansa.foundation.plumbing.early_authentication import judged_once
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import TooManyRequests
 

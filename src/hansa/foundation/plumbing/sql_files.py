@@ -32,6 +32,7 @@ LAYERS = (
     {"catalogue"},
     {"agents", "people"},
     {"enforcement", "transfers"},
+    {"commerce"},
     {"auditor"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""

@@ -9,7 +9,7 @@ from fastapi.security import APIKeyHeader
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.judging import judged_once
+from hansa.foundation.plumbing.early_authentication import judged_once
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems

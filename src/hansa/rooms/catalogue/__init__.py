@@ -3,14 +3,15 @@
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .findings import Findings
-from .front_doors import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .listing import Filters, list_cards
+from .maintenance import index_texts, keep_lists_quick
 from .marks import standing_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import Ownership
 from .owning import router as owning_router
 from .pages import PageWanted
 from .payment import is_paid, rate_of, stated_price
+from .publication import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .publish import publish_card, publish_stub
 from .pulls import note_heartbeat, probe_due, pull_due
 from .pulls import router as pulls_router
@@ -38,7 +39,6 @@ from .signatures import AgentKey, ExportDesk, is_exported
 from .signatures import router as signatures_router
 from .store import newest_position
 from .template import card_template
-from .upkeep import index_texts, keep_lists_quick
 from .versions.records import Replaced
 from .versions.routes import router as versions_router
 

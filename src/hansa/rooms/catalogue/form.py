@@ -18,9 +18,9 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.json_format import ParseError
 
 from . import human_readable_id, limits
+from .card_formats import with_both_halves, with_interfaces
 from .completion import completed, contradictions
 from .errors import CardInvalid
-from .halves import with_both_halves, with_interfaces
 from .limits import Trouble
 from .payment import is_derived, pricing_troubles
 from .shape import missing_troubles, shape_troubles, wire_name

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from hansa.foundation.values.moments import ISO_ONLY
 from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.timestamps import ISO_ONLY
 
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX, Trouble

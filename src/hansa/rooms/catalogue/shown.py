@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from .card_formats import readable_by_both
 from .enforcement import with_enforcement
-from .halves import readable_by_both
 from .payment import with_payment
 from .records import Card
 

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal
 
-from . import levers, store
+from . import effects, store
 from .rules import Restored, Return
 
 
@@ -31,13 +31,15 @@ async def reinstate_each(
 ) -> dict[str, Restored]:
     """Lift whatever stands against these agents."""
     is_withheld = await store.lock(tx, dids)
-    status = {did: await levers.let_act(tx, did) for did in sorted(is_withheld)}
-    lifted = [did for did, told in status.items() if told not in {"revoked", levers.FAILED}]
+    status = {did: await effects.let_act(tx, did) for did in sorted(is_withheld)}
+    lifted = [did for did, told in status.items() if told not in {"revoked", effects.FAILED}]
     await store.lift_suspensions(tx, lifted, by=administrator.id)
     due = [] if soft else [did for did, told in status.items() if is_withheld[did] and told != "revoked"]
-    identity = {did: await levers.give_identity(tx, did) for did in due}
-    account = await levers.give_accounts(tx, due)
-    given_back = [did for did in due if identity[did] != levers.FAILED and account.get(did) != levers.FAILED]
+    identity = {did: await effects.give_identity(tx, did) for did in due}
+    account = await effects.give_accounts(tx, due)
+    given_back = [
+        did for did in due if identity[did] != effects.FAILED and account.get(did) != effects.FAILED
+    ]
     await store.withhold_no_more(tx, given_back)
     await _tell(tx, status, given_back, soft=soft)
     return {

@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents
 
-from . import levers, store
+from . import effects, store
 from .rules import End, Ended
 
 
@@ -18,9 +18,9 @@ async def revoke_agents(tx: Tx, dids: Sequence[str], administrator: Developer, *
     status = await agents.statuses_of(tx, list(known))
     ending = sorted(did for did in status if status[did] == "suspended")
     await store.withhold(tx, ending)
-    identity = {did: await levers.take_identity(tx, did) for did in ending}
-    ended = {did: await levers.end(tx, did) for did in ending}
-    account = await levers.take_accounts(tx, ending)
+    identity = {did: await effects.take_identity(tx, did) for did in ending}
+    ended = {did: await effects.end(tx, did) for did in ending}
+    account = await effects.take_accounts(tx, ending)
     for did in ending:
         await record_admin_act(tx, administrator, act="agent.revoke", subject=did, reason=reason)
     return [

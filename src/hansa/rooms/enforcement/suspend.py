@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal
 
-from . import levers, store
+from . import effects, store
 from .rules import Ground, Stopped
 
 STOPPED = ("suspended", "already_suspended")
@@ -30,13 +30,13 @@ async def suspend_each(
 ) -> dict[str, Stopped]:
     """Suspend these agents on one ground. Every lever is pulled again that was pulled before: one may have failed."""
     await store.lock(tx, dids)
-    status = {did: await levers.stop(tx, did) for did in sorted(dids)}
+    status = {did: await effects.stop(tx, did) for did in sorted(dids)}
     stopped = [did for did, told in status.items() if told in STOPPED]
     await store.open_suspensions(tx, stopped, ground=ground, soft=soft, reason=reason, by=administrator.id)
-    reached = [] if soft else [did for did, told in status.items() if told in (*STOPPED, levers.FAILED)]
+    reached = [] if soft else [did for did, told in status.items() if told in (*STOPPED, effects.FAILED)]
     newly_withheld = await store.withhold(tx, reached)
-    identity = {did: await levers.take_identity(tx, did) for did in reached}
-    account = await levers.take_accounts(tx, reached)
+    identity = {did: await effects.take_identity(tx, did) for did in reached}
+    account = await effects.take_accounts(tx, reached)
     day = (await store.today(tx)).isoformat()
     told = [
         AgentSuspended(did=did, soft=soft, date=day)

@@ -17,6 +17,7 @@ from .counting import EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
+from .participants import count_taking_part, events_taking_part
 from .projection import router as projection_router
 from .reactors import router as reactors_router
 from .reading import EventsPage, list_events
@@ -29,7 +30,6 @@ from .schemas import (
     EventStats,
     RecentEvents,
 )
-from .taking_part import count_taking_part, events_taking_part
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
 include(router, emission_router, projection_router, reactors_router)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hansa.foundation.values.paging import Page, Pagination
 
-from . import taking_part
+from . import participants
 from .counting import Counts
 from .reading import EventsPage, SortOrder, Wanted
 
@@ -41,9 +41,9 @@ class AggregateQuery(BaseModel):
     sort_order: SortOrder = "asc"
     next: str | None = Field(default=None, max_length=64, description="From the page before.")
 
-    def wanted(self, did: str, frame: str) -> taking_part.Wanted:
+    def wanted(self, did: str, frame: str) -> participants.Wanted:
         """The page that this query asks for."""
-        return taking_part.Wanted(
+        return participants.Wanted(
             did=did,
             frame=frame,
             limit=self.limit,

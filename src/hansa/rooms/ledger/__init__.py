@@ -18,6 +18,7 @@ from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
     InsufficientBalance,
+    OrderRefused,
     SelfTransfer,
     SystemAccountRefused,
 )
@@ -37,7 +38,7 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
-from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer
+from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
@@ -61,6 +62,7 @@ __all__ = [
     "InsufficientBalance",
     "NewHold",
     "Order",
+    "OrderRefused",
     "Preview",
     "Receipt",
     "Result",
@@ -100,4 +102,5 @@ __all__ = [
     "suspend_accounts",
     "thaw_hold",
     "transfer",
+    "transfer_all",
 ]

@@ -22,6 +22,7 @@ from .errors import (
     HoldExpired,
     HoldNotDue,
     HoldUnknown,
+    OrderRefused,
     SelfTransfer,
     TransitLimitReached,
 )
@@ -62,11 +63,27 @@ async def apply(
 
     Raises: the refusal of the first order that cannot be carried out; the transaction is then to be rolled back.
     """
+    try:
+        return await apply_in_order(tx, orders, book, policy, dry=dry, uncovered=uncovered)
+    except OrderRefused as refused:
+        raise refused.refusal from None
+
+
+async def apply_in_order(
+    tx: Tx,
+    orders: Sequence[Order],
+    book: Book,
+    policy: rules.FeePolicy | None = None,
+    *,
+    dry: bool = False,
+    uncovered: Callable[[int, int], Refused] = rules.uncovered,
+) -> list[Result]:
+    """As `apply`. Raises: OrderRefused, which names the first order that cannot be carried out."""
     lines = [msgspec.json.encode(order) for order in orders]
     rows = await decide(tx, lines, book, policy or rules.FeePolicy(), dry=dry)
-    for order, row in zip(orders, rows, strict=True):
+    for index, (order, row) in enumerate(zip(orders, rows, strict=True)):
         if row["outcome"] not in (*NOT_REFUSED, "undone"):
-            raise refusal_of(order, row, uncovered)
+            raise OrderRefused(index, refusal_of(order, row, uncovered))
     return [_result(order, row, counted=not dry) for order, row in zip(orders, rows, strict=True)]
 
 

@@ -1,16 +1,19 @@
 """Transfers between two accounts of this registry, inside a caller's own transaction; alone they gather (`batch.py`)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 
 from . import orders, rules
 from .book import Book
-from .engine import Result, apply
+from .engine import Result, apply, apply_in_order
+from .errors import OrderRefused
 from .orders import TransferOrder
 
 
@@ -57,6 +60,28 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePo
     """
     rules.require_ordinary_parties(order.payer, order.payee)
     return Receipt.of((await apply(tx, [orders.transfer(order)], book, policy))[0])
+
+
+async def transfer_all(
+    tx: Tx, wanted: Sequence[TransferOrder], book: Book, policy: rules.FeePolicy
+) -> list[Receipt]:
+    """As `transfer`, for many: the fee of each counts those before it. After a refusal the transaction is to be rolled back.
+
+    Raises: OrderRefused, with the first order that `transfer` would refuse.
+    """
+    refusal = None
+    for index, order in enumerate(wanted):
+        try:
+            rules.require_ordinary_parties(order.payer, order.payee)
+        except Refused as barred:
+            refusal = OrderRefused(index, barred)
+            wanted = wanted[:index]
+            break
+    given = [orders.transfer(order) for order in wanted]
+    results = await apply_in_order(tx, given, book, policy) if given else []
+    if refusal is not None:
+        raise refusal
+    return [Receipt.of(result) for result in results]
 
 
 async def preview(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Preview:

@@ -7,7 +7,7 @@ from .check import check_developer
 from .deletion import Belongings, Blocker, is_account_closed
 from .deletion import carry_out_due as carry_out_due_deletions
 from .deletion import router as deletion_router
-from .ended import forget_ended
+from .expiry import forget_ended
 from .invites import router as invites_router
 from .recovery import FORGOTTEN_PASSWORDS, check_password_setter, leave_forgotten_unanswered
 from .routes import router

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 
-from . import half_login, passwords, store, two_factor
+from . import partial_login, passwords, store, two_factor
 from .errors import WrongCredentials
 from .sessions import Client, OpenSession, continue_session
 
@@ -47,7 +47,7 @@ async def log_in(
         raise WrongCredentials
     if await two_factor.is_on(tx, account.id):
         if not code:
-            return HalfLogin(await half_login.begin(tx, account.id))
+            return HalfLogin(await partial_login.begin(tx, account.id))
         if not await two_factor.take_code(tx, seal, account.id, code):
             return None
     return await continue_session(tx, await store.open_session(tx, account.id, client.name, client.address))
@@ -60,8 +60,8 @@ async def complete(tx: Tx, seal: Seal, partial_token: str, code: str, client: Cl
 
     Raises: CodesPaused.
     """
-    developer_id = await half_login.count_try(tx, partial_token)
+    developer_id = await partial_login.count_try(tx, partial_token)
     if developer_id is None or not await two_factor.take_code(tx, seal, developer_id, code):
         return None
-    await half_login.burn(tx, partial_token)
+    await partial_login.burn(tx, partial_token)
     return await continue_session(tx, await store.open_session(tx, developer_id, client.name, client.address))

@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 
 from . import invites, passwords, recovery_keys, rules, store, verify_email
+from .confusables import readings
 from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, TermsNotAccepted
-from .likeness import readings
 from .schemas import RegistrationIn
 
 

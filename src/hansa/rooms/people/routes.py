@@ -16,7 +16,8 @@ from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 
-from . import half_login, login, profile, recovery, register, sessions, two_factor, verify_email
+from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
+from .attempts import admit_guess
 from .errors import (
     DisplayNameTaken,
     EmailRegistered,
@@ -31,7 +32,6 @@ from .errors import (
     VerificationLinkInvalid,
     WrongCredentials,
 )
-from .guesses import admit_guess
 from .invites import InviteCodeUnknown
 from .schemas import (
     SECRET_MAX_CHARACTERS,
@@ -135,7 +135,7 @@ async def log_in(
     if isinstance(opened, login.HalfLogin):
         return LoginOut(
             access_token="",
-            expires_in=half_login.LIFETIME_SECONDS,
+            expires_in=partial_login.LIFETIME_SECONDS,
             refresh_token="",
             requires_2fa=True,
             message="Finish with a code at POST /auth/2fa/validate.",

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.doors import assembly
-from hansa.rooms.catalogue.pulls import store, visiting
+from hansa.rooms.catalogue.pulls import fetch, store
 from hansa.rooms.catalogue.pulls.pulling import pull, settle
 from hansa.rooms.catalogue.pulls.records import Served, Unserved, Visit
 from hansa.rooms.catalogue.replace import replace_document
@@ -179,7 +179,7 @@ async def test_cards_that_never_failed_go_first(stage: Stage):
 async def test_hosts_that_hang_do_not_hold_up_the_others(
     start_registry: StartRegistry, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(visiting, "FRESH_AT_ONCE", 3)
+    monkeypatch.setattr(fetch, "FRESH_AT_ONCE", 3)
     monkeypatch.setattr("hansa.rooms.catalogue.pulls.pulling.SECONDS", 60.0)
     async with AsyncExitStack() as stack:
         hosts = [await stack.enter_async_context(hosting()) for _ in range(20)]

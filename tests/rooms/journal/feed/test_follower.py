@@ -11,7 +11,7 @@ from hansa.rooms.journal.feed.store import Place
 from hansa.rooms.journal.store import StoredEvent
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
-from tests.rooms.journal.feed.listening import append, issued
+from tests.rooms.journal.feed.feed_client import append, issued
 
 WRITERS = 8
 COMMITS_EACH = 25

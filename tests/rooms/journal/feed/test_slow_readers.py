@@ -10,7 +10,7 @@ from hansa.rooms.journal.feed import conversation, follower
 from hansa.rooms.journal.feed.reader import CHUNK_BYTES, Reader
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry
-from tests.rooms.journal.feed.listening import Ear, append, ear
+from tests.rooms.journal.feed.feed_client import Ear, append, ear
 
 PADDING = "x" * 60_000
 EVENTS = 60

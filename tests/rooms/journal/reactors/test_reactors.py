@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms import journal
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
-from tests.rooms.journal.feed.listening import append, issued
+from tests.rooms.journal.feed.feed_client import append, issued
 from tests.rooms.journal.reactors.reacting import KEPT, keep, kept, prepare, reacting, reactor
 
 ROOT = Path(__file__).parents[4]

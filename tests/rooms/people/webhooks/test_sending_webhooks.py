@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from hansa.foundation.plumbing.rounds import Round, make_rounds
+from hansa.foundation.plumbing.periodic_tasks import Round, make_rounds
 from hansa.rooms import people
 from hansa.rooms.people.webhooks import rules, store
 from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from hansa.foundation.values.moments import ISO_ONLY
+from hansa.foundation.values.timestamps import ISO_ONLY
 
 PROFILE_MAX_BYTES = 65_536
 

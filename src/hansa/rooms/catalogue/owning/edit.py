@@ -13,7 +13,7 @@ from hansa.rooms.catalogue.replace import replace_document
 from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 
 from . import store
-from .changed_half import with_changed_half
+from .changed_format import with_changed_half
 from .ownership import Ownership
 
 Precondition: TypeAlias = Callable[[Card], None]

@@ -11,9 +11,9 @@ from hansa.foundation.plumbing.outgoing import CallLimits, Outgoing, OutgoingTro
 from hansa.foundation.plumbing.runtime import Runtime
 
 from . import rules, store
+from .fetch import make_visits
+from .liveness import question_to, sign_of
 from .records import Sign, Visit
-from .sign_of_life import question_to, sign_of
-from .visiting import make_visits
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
 

@@ -32,8 +32,8 @@ from hansa.rooms.catalogue.signatures import (
 )
 
 from . import rules, store
+from .fetch import make_visits
 from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved, Visit
-from .visiting import make_visits
 
 _log = structlog.get_logger()
 

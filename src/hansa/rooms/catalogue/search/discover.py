@@ -9,10 +9,10 @@ import asyncpg
 from hansa.foundation.plumbing.database import Database
 
 from . import store
-from .finding import Hits
+from .execution import Hits
+from .explanation import Explainer
+from .query import Discovery, FoundCard, Wanted
 from .searcher import Searcher
-from .wanted import Discovery, FoundCard, Wanted
-from .why import Explainer
 
 _SHOWN_AS_READ = tuple(
     field.name for field in fields(FoundCard) if field.name not in {"pricing", "score", "why"}

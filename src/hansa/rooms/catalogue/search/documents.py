@@ -13,8 +13,8 @@ import tantivy
 from hansa.rooms.catalogue.marks import standing_of
 from hansa.rooms.catalogue.payment import is_paid, rate_of
 
+from .query import LOCAL_ORIGIN
 from .text import analyzer, key_of, runs_of, words_of
-from .wanted import LOCAL_ORIGIN
 
 FORM = 3
 STEMMED = "stemmed"

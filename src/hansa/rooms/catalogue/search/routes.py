@@ -10,11 +10,11 @@ from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 
-from .answers import Answers
 from .errors import SearchNotReady
+from .query import Discovery, Wanted
+from .response_cache import Answers
 from .schemas import Discovered, DiscoveredPage, DiscoverQuery, PlainQuery
 from .searcher import Searcher
-from .wanted import Discovery, Wanted
 
 router = APIRouter(tags=["discovery"], route_class=DirectRoute, dependencies=[Depends(within_read_limit)])
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from hansa.rooms.catalogue.limits import TAG_MAX
 from hansa.rooms.catalogue.schemas import Liveness, Reputation
 
-from .wanted import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, Sort, Wanted
+from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, Sort, Wanted
 
 QUERY_MAX = 100
 ORIGINS_MAX = 600

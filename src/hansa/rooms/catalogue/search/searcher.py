@@ -23,9 +23,9 @@ from hansa.foundation.plumbing.job_health import JobHealth
 
 from . import store
 from .errors import SearchNotReady
-from .finding import Hits, find
+from .execution import Hits, find
 from .index import Place, SearchIndex
-from .wanted import Wanted
+from .query import Wanted
 
 FOLLOW_SECONDS = 0.2
 # A write waits this long at most until a search finds it (decision 0032).

@@ -12,7 +12,7 @@ from contextlib import suppress
 from hansa.foundation.plumbing.database import OUT_OF_REACH
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.journal.listening import Connection, listening
+from hansa.rooms.journal.listener import Connection, listening
 from hansa.rooms.journal.store import StoredEvent
 
 from . import store

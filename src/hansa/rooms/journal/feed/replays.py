@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms.journal import reading_store
 from hansa.rooms.journal.audience import PRIVATE_TYPES
 from hansa.rooms.journal.ledger_readings import LedgerReadings
+from hansa.rooms.journal.participants import Wanted, events_taking_part
 from hansa.rooms.journal.store import StoredEvent
-from hansa.rooms.journal.taking_part import Wanted, events_taking_part
 
 from . import rules
 from .messages import LiveEvent

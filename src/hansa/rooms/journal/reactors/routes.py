@@ -13,8 +13,8 @@ from hansa.foundation.values.errors import Invalid, Unauthorized
 from .errors import ReactorUnknown
 from .reactor import Reactor
 from .readings import read_reactors
+from .resume import take_up_again
 from .schemas import ReactorOut, ReactorsOut, TakenUpOut
-from .taking_up import take_up_again
 
 router = APIRouter(prefix="/admin/reactors", route_class=GuardedRoute)
 

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.metrics import (
     reactions_total,
 )
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.journal.listening import listening
+from hansa.rooms.journal.listener import listening
 from hansa.rooms.journal.store import StoredEvent
 
 from . import store

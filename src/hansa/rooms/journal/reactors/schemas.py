@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from .readings import ReactorReading
-from .taking_up import TakenUp
+from .resume import TakenUp
 
 
 class SetAsideOut(BaseModel):

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from hansa.foundation.values.moments import ISO_ONLY
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.rooms.ledger.rules import FeePolicy
 
 from .records import Direction, Line, Wanted

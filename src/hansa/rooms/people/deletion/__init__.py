@@ -1,8 +1,8 @@
 """The end of an account: asked for, cooled off, carried out."""
 
-from .belongings import Belongings, Blocker
 from .carry_out import carry_out_due
 from .ended import is_account_closed
+from .owned_data import Belongings, Blocker
 from .routes import router
 
 __all__ = ["Belongings", "Blocker", "carry_out_due", "is_account_closed", "router"]

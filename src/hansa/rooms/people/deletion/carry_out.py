@@ -7,12 +7,12 @@ stands in the way puts a deletion off and holds up no other.
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.post import forget_letters
+from hansa.foundation.plumbing.mail_queue import forget_letters
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.people import store as people_store
 
 from . import store
-from .belongings import Belongings
+from .owned_data import Belongings
 
 AT_ONCE = 20
 PUT_OFF_MINUTES = 60

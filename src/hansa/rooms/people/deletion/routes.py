@@ -10,9 +10,9 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Unauthorized
 
-from . import ask
-from .belongings import OfDeveloper
+from . import request
 from .errors import DeletionBlocked, DeletionNotRequested
+from .owned_data import OfDeveloper
 from .schemas import DeletionOut
 
 router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRoute)
@@ -25,14 +25,16 @@ async def request_deletion(
     """Have one's own account deleted after the cooling-off. Until then every token works, and any of them can cancel it."""
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
-        await db.act(lambda tx: ask.request_deletion(tx, seal, developer, belongings, cooling_off_days=days))
+        await db.act(
+            lambda tx: request.request_deletion(tx, seal, developer, belongings, cooling_off_days=days)
+        )
     )
 
 
 @router.post("/cancel-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionNotRequested))
 async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
     """Keep one's own account after all."""
-    return DeletionOut.of(await db.act(lambda tx: ask.cancel_deletion(tx, developer)))
+    return DeletionOut.of(await db.act(lambda tx: request.cancel_deletion(tx, developer)))
 
 
 @router.get("/deletion-status", responses=problems(Unauthorized, ScopeMissing))
@@ -40,4 +42,4 @@ async def deletion_status(
     developer: Annotated[Developer, developer_holding("profile:read")], belongings: OfDeveloper, db: Db
 ) -> DeletionOut:
     """How the deletion of one's own account stands, and what is in its way."""
-    return DeletionOut.of(await db.read(lambda tx: ask.standing_of(tx, developer, belongings)))
+    return DeletionOut.of(await db.read(lambda tx: request.standing_of(tx, developer, belongings)))

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from .ask import Standing
+from .request import Standing
 
 
 class BlockerOut(BaseModel):

@@ -6,9 +6,9 @@ takes, whether there is an account. A job looks it up when the request has ended
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
-from hansa.foundation.plumbing.post import write_letter
+from hansa.foundation.plumbing.mail_queue import write_letter
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.people import letters
+from hansa.rooms.people import mails
 
 from . import store
 from .grants import grant
@@ -38,7 +38,7 @@ async def _answer(tx: Tx, runtime: Runtime, job: Job) -> None:
     token = await grant(tx, runtime.tokens, person.id, LINK_MINUTES * 60)
     # Behind the # it stays in the browser: no server, proxy or log on the way sees it.
     link = f"{runtime.settings.base_url}/set-password#token={token}"
-    letter = letters.new_password(to=person.email, name=person.name, link=link, minutes=LINK_MINUTES)
+    letter = mails.new_password(to=person.email, name=person.name, link=link, minutes=LINK_MINUTES)
     await write_letter(tx, runtime.seal, letter)
 
 

@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.rooms.people import letters, recovery_keys, two_factor
+from hansa.rooms.people import mails, recovery_keys, two_factor
 
 from . import store
 
@@ -20,5 +20,5 @@ async def renew_keys(tx: Tx, seal: Seal, developer: Developer, code: str | None)
         code and await two_factor.take_code(tx, seal, developer.id, code)
     ):
         return None
-    await letters.notify(tx, seal, developer.id, letters.recovery_keys_renewed)
+    await mails.notify(tx, seal, developer.id, mails.recovery_keys_renewed)
     return await recovery_keys.renew(tx, developer.id)

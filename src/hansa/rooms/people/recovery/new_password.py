@@ -5,7 +5,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.tokens import TokenDesk
 from hansa.foundation.values.errors import Unauthorized
-from hansa.rooms.people import letters, recovery_keys, sessions
+from hansa.rooms.people import mails, recovery_keys, sessions
 from hansa.rooms.people.errors import RecoveryRefused, WrongPassword
 
 from . import store
@@ -35,11 +35,11 @@ async def recover_account(tx: Tx, seal: Seal, tokens: TokenDesk, email: str, rec
     developer_id = await recovery_keys.burn_of_address(tx, email, recovery_key)
     if developer_id is None:
         raise RecoveryRefused
-    await letters.notify(tx, seal, developer_id, letters.recovery_key_used)
+    await mails.notify(tx, seal, developer_id, mails.recovery_key_used)
     return await grant(tx, tokens, developer_id, RECOVERY_SECONDS)
 
 
 async def _end_what_the_old_one_opened(tx: Tx, seal: Seal, developer_id: int) -> None:
     await sessions.end_all(tx, developer_id)
     await store.burn_grants(tx, developer_id)
-    await letters.notify(tx, seal, developer_id, letters.password_changed)
+    await mails.notify(tx, seal, developer_id, mails.password_changed)

@@ -9,8 +9,8 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.people import passwords, rules, two_factor
+from hansa.rooms.people.attempts import account_key, prove_password
 from hansa.rooms.people.errors import PasswordRefused, RecoveryRefused, TooManyPasswords, WrongPassword
-from hansa.rooms.people.guesses import account_key, prove_password
 from hansa.rooms.people.schemas import MessageOut
 
 from . import new_password

@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.errors import Unauthorized
-from hansa.rooms.people import half_login, recovery_keys
+from hansa.rooms.people import partial_login, recovery_keys
 
 from .setup import turn_off_without_code
 
@@ -21,12 +21,12 @@ async def recover(
         return False
     await turn_off_without_code(tx, seal, developer_id)
     if partial_token:
-        await half_login.burn(tx, partial_token)
+        await partial_login.burn(tx, partial_token)
     return True
 
 
 async def _who_began(tx: Tx, partial_token: str | None) -> int:
-    developer_id = await half_login.count_try(tx, partial_token) if partial_token else None
+    developer_id = await partial_login.count_try(tx, partial_token) if partial_token else None
     if developer_id is None:
         raise Unauthorized
     return developer_id

@@ -8,8 +8,8 @@ from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import RecoveryRefused, TooManyPasswords, WrongPassword
-from hansa.rooms.people.guesses import prove_password
 from hansa.rooms.people.schemas import MessageOut
 
 from .errors import CodesPaused, CodeWrong, TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn

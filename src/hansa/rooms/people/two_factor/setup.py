@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import fingerprint, new_hex
-from hansa.rooms.people import letters
+from hansa.rooms.people import mails
 
 from . import codes, rules, store
 from .errors import TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
@@ -83,7 +83,7 @@ async def turn_off_without_code(tx: Tx, seal: Seal, developer_id: int) -> None:
 
 async def _end(tx: Tx, seal: Seal, developer_id: int) -> None:
     await store.forget(tx, developer_id)
-    await letters.notify(tx, seal, developer_id, letters.two_factor_ended)
+    await mails.notify(tx, seal, developer_id, mails.two_factor_ended)
 
 
 def _new_backup_code() -> str:

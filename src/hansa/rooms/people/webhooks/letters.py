@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.post import Letter
-from hansa.rooms.people.letters import NOTICE_DAYS
+from hansa.foundation.plumbing.mail_queue import Letter
+from hansa.rooms.people.mails import NOTICE_DAYS
 
 from .records import Errand
 from .rules import FAILURES_UNTIL_STOPPED, StoppedBy

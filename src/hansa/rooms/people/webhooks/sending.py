@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.people.letters import notify
+from hansa.rooms.people.mails import notify
 
 from . import rules, store
 from .letters import webhook_stopped

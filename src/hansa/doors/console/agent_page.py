@@ -1,0 +1,127 @@
+"""One agent as its page shows it: what the registry says of it, and apart from that what its owner wrote."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from hansa.doors.console.badges import marks_of
+from hansa.doors.console.call_snippets import Interface, Snippet, interfaces_of, snippets_of
+from hansa.doors.console.prices import Price, price_of
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import catalogue
+
+SKILLS_SHOWN = 64
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill in its owner's words."""
+
+    name: str
+    description: str
+    tags: list[str]
+    examples: list[str]
+
+
+@dataclass(frozen=True)
+class AgentPage:
+    """What the page of one agent says."""
+
+    card: catalogue.Card
+    is_exported: bool
+    path: str
+    price: Price
+    marks: list[str]
+    version: str
+    organization: Any
+    organization_url: Any
+    documentation_url: Any
+    tags: list[str]
+    skills: list[Skill]
+    skills_left_out: int
+    interfaces: list[Interface]
+    snippets: list[Snippet]
+    json_ld: dict[str, Any]
+
+    @classmethod
+    def of(cls, card: catalogue.Card, settings: Settings, *, is_exported: bool) -> "AgentPage":
+        """The page of a card that was read with its document; `is_exported`: this registry exports it signed."""
+        document = card.card_data or {}
+        provider = _object(document.get("provider"))
+        price = price_of(document, card.settlement_currency)
+        interfaces = interfaces_of(document)
+        path = path_of(card.did, card.card_id)
+        skills = [_skill(skill) for skill in _objects(document.get("skills"))]
+        return cls(
+            card=card,
+            is_exported=is_exported,
+            path=path,
+            price=price,
+            marks=marks_of(
+                card,
+                is_verified=card.host_verified_at is not None or card.signature_verified_at is not None,
+            ),
+            version=_text(document.get("version")),
+            organization=provider.get("organization"),
+            organization_url=provider.get("url"),
+            documentation_url=document.get("documentationUrl"),
+            tags=_texts(document.get("tags")),
+            skills=skills[:SKILLS_SHOWN],
+            skills_left_out=max(0, len(skills) - SKILLS_SHOWN),
+            interfaces=interfaces,
+            snippets=list(
+                snippets_of(
+                    interfaces,
+                    export_path=export_path_of(card.did) if card.did and is_exported else None,
+                    is_paid=not price.is_free,
+                    base_url=settings.base_url,
+                )
+            ),
+            json_ld=catalogue.agent_json_ld(card, settings.base_url + path),
+        )
+
+    @property
+    def export_path(self) -> str | None:
+        """Where its signed card is: here, or for a mirror under the address of its home; None without an agent."""
+        return export_path_of(self.card.did) if self.card.did else None
+
+    @property
+    def is_for_search_engines(self) -> bool:
+        """Whether anyone who looks for agents may find this page."""
+        return self.card.status == "active" and self.card.is_active and not self.card.unlisted
+
+
+def path_of(did: str | None, card_id: int) -> str:
+    """Where the page of a card is: under the DID of its agent, under the number of the card where it has none."""
+    return f"/agents/{quote(did, safe=':') if did else card_id}"
+
+
+def export_path_of(did: str) -> str:
+    """Where the registry that an agent is at home in hands out its signed card."""
+    return f"/api/v1/agents/{quote(did, safe=':')}/card-export"
+
+
+def _skill(skill: dict[str, Any]) -> Skill:
+    return Skill(
+        name=_text(skill.get("name")),
+        description=_text(skill.get("description")),
+        tags=_texts(skill.get("tags")),
+        examples=_texts(skill.get("examples")),
+    )
+
+
+# A mirrored card was judged by another registry: its members may be of any kind.
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,171 @@
+"""`hansa db backup` and `hansa db restore`: a registry's database and keys, into one file and back.
+
+A restored copy sends nothing that waited when the backup was taken: the registry may have sent it a moment later.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from hansa import __version__
+from hansa.doors.startup import join_ground, require_own_database
+from hansa.foundation.plumbing import backup, key_bundle
+from hansa.foundation.plumbing.admin_acts import record_operator_act
+from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Reader
+from hansa.foundation.plumbing.database import Tx, require_reachable
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.mail_queue import forget_all_letters
+from hansa.foundation.plumbing.migrate import knows_schema, migrate, present_schema
+from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import enforcement, journal, people
+
+_MOMENT = "SELECT clock_timestamp() AS taken_at, pg_current_wal_lsn()::text AS lsn"
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore brought back, and what it does not send."""
+
+    manifest: Manifest
+    letters_withheld: int
+    deliveries_withheld: int
+
+
+async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Manifest:
+    """Write the database as of now, also while the registry runs; with a passphrase its keys too, encrypted.
+
+    Raises: Refused, BadKey, OSError, and what joining the ground raises.
+    """
+    keys = None if passphrase is None else key_bundle.keys_of(settings.data_dir)
+    async with join_ground(settings) as dsn:
+        await require_own_database(settings, dsn)
+        async with backup.connect(dsn) as connection:
+            # Before the snapshot: what was acknowledged by then is in it.
+            moment = await connection.fetchrow(_MOMENT)
+            assert moment is not None
+            revision = await present_schema(dsn)
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                identity = await recorded_identity(connection)
+                if identity is None or revision is None:
+                    raise BadBackup("the database contains no registry; nothing was written")
+                position = Position(
+                    taken_at=moment["taken_at"].isoformat(),
+                    lsn=moment["lsn"],
+                    journal_sequence=await journal.newest_sequence(connection),
+                )
+                with backup.new_backup(file) as writer:
+                    manifest = await _manifest(connection, writer, identity, revision, position, keys=keys)
+                    content = backup.written(manifest)
+                    sealed = (
+                        None
+                        if keys is None or passphrase is None
+                        else key_bundle.seal_keys(keys, passphrase, bound_to=backup.digest_of(content))
+                    )
+                    writer.finish(content, sealed)
+    return manifest
+
+
+async def _manifest(
+    connection: "asyncpg.Connection[asyncpg.Record]",
+    writer: backup.Writer,
+    identity: RegistryIdentity,
+    revision: str,
+    position: Position,
+    *,
+    keys: dict[str, bytes] | None,
+) -> Manifest:
+    months = await journal.months(connection)
+    tables, sequences = await backup.read_tables(connection, writer)
+    return Manifest(
+        format=backup.FORMAT,
+        version=__version__,
+        schema_revision=revision,
+        registry_name=identity.registry_name,
+        trust_domain=identity.trust_domain,
+        position=position,
+        journal_months=months,
+        tables=tables,
+        sequences=sequences,
+        has_keys=keys is not None,
+    )
+
+
+def read_backup(file: Path) -> Reader:
+    """A backup that this version can restore, verified whole. Raises: BadBackup, OSError."""
+    reader = Reader(file)
+    if not knows_schema(reader.manifest.schema_revision):
+        raise BadBackup(
+            f"{file} was written by Hansa {reader.manifest.version}, and this is {__version__}:"
+            " restore it with that version or a newer one"
+        )
+    return reader
+
+
+async def restore(settings: Settings, reader: Reader, passphrase: str | None) -> Restored:
+    """Make a registry of a backup in an empty data directory, or an empty database where DATABASE_URL names one.
+
+    Raises: BadBackup, BadKey, Refused, OSError, EmbeddedPostgresFailed. Nothing is left behind then, except a schema
+    without rows in a database that was brought.
+    """
+    keys: dict[str, bytes] = {}
+    if reader.keys is not None and passphrase is not None:
+        keys = key_bundle.open_keys(reader.keys, passphrase, bound_to=reader.manifest_digest)
+    with _new_directory(settings.data_dir) as directory:
+        if settings.database_url is not None:
+            await require_reachable(settings.database_url)
+            restored = await _fill(settings.database_url, reader)
+        else:
+            server = EmbeddedPostgres(directory)
+            try:
+                restored = await _fill(await server.start(), reader)
+            finally:
+                await server.stop()
+        key_bundle.install_keys(directory, keys)
+    return restored
+
+
+@contextmanager
+def _new_directory(data_dir: Path) -> Iterator[Path]:
+    """A directory that gets the name of the data directory once it holds everything. Raises: BadBackup, OSError."""
+    target = data_dir.expanduser().absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BadBackup(f"{target} is not empty; a backup is restored into an empty --data-dir only")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.restore-", dir=target.parent))
+    try:
+        yield staging
+        # An empty directory of that name is replaced.
+        staging.replace(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+async def _fill(dsn: str, reader: Reader) -> Restored:
+    async with backup.connect(dsn) as connection:
+        await backup.require_empty(connection)
+        await migrate(dsn, reader.manifest.schema_revision)
+        async with connection.transaction():
+            await journal.add_months(connection, reader.manifest.journal_months)
+            await backup.load(connection, reader)
+            letters, deliveries = await _withhold(connection)
+            await record_operator_act(
+                connection,
+                act="registry.restore",
+                subject=reader.manifest.registry_name,
+                reason=f"backup of {reader.manifest.position.taken_at}",
+            )
+        await connection.execute("ANALYZE")
+    return Restored(reader.manifest, letters, deliveries)
+
+
+async def _withhold(tx: Tx) -> tuple[int, int]:
+    letters = await forget_all_letters(tx)
+    await people.leave_forgotten_unanswered(tx)
+    await journal.pass_over(tx, enforcement.OWNERS_TOLD.name)
+    return letters, await people.withhold_deliveries(tx)

@@ -1,0 +1,212 @@
+"""What the operator does by hand on the registry's own data, whether it serves or rests."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import partial
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.doors.startup import (
+    bring_up_to_date,
+    identity_authority,
+    join_ground,
+    make_missing_keys,
+    open_database,
+    require_data_directory,
+    require_own_database,
+)
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.admin_acts import record_operator_act
+from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.registry_identity import own_identity, replace_identity, require_adoptable
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.money import Minor, parse_amount
+from hansa.rooms import federation, ledger, people
+
+
+async def create_administrator(
+    settings: Settings, *, name: str, email: str, password: str, areas: Sequence[str]
+) -> int:
+    """Create a verified developer who administers these areas; returns the id.
+
+    Raises: Refused, and what joining the ground raises.
+    """
+    administrator = await people.admit_administrator(name=name, email=email, password=password, areas=areas)
+
+    async def create(tx: Tx) -> int:
+        developer_id = await people.create_administrator(tx, administrator)
+        await record_operator_act(tx, act="administrator.create", subject=f"developer:{developer_id}")
+        return developer_id
+
+    async with _database(settings) as database:
+        return await database.act(create)
+
+
+async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
+    """Issue units to the treasury, once for each `ref`.
+
+    Raises: Refused, and what joining the ground raises.
+    """
+    amount_max, book = parse_amount(settings.teg_mint_max_avt), ledger.Book.of(settings)
+    minting = partial(ledger.mint, amount=amount, ref=ref, amount_max=amount_max, book=book)
+    return await _change_supply(settings, minting, act="units.mint")
+
+
+async def burn(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
+    """Destroy units of the treasury, once for each `ref`.
+
+    Raises: Refused, and what joining the ground raises.
+    """
+    burning = partial(ledger.destroy, amount=amount, ref=ref, book=ledger.Book.of(settings))
+    return await _change_supply(settings, burning, act="units.burn")
+
+
+async def rotate_key(
+    settings: Settings, brought: Ed25519PrivateKey | None, reason: str | None
+) -> federation.RegistryKey:
+    """Sign with another key from now on, in every process that serves.
+
+    Raises: Refused, BadKey, and what joining the ground raises.
+    """
+    require_data_directory(settings)
+    seal = Seal(Keyring(settings.data_dir))
+
+    async def rotate(tx: Tx) -> federation.RegistryKey:
+        key = await federation.rotate_key(tx, settings, seal, brought)
+        await record_operator_act(tx, act="registry_key.rotate", subject=key.kid, reason=reason)
+        return key
+
+    async with _database(settings) as database:
+        return await database.act(rotate)
+
+
+async def adopt_database(settings: Settings) -> list[str]:
+    """Record this process's name and keys as the registry's own; returns what changed, in words.
+
+    Raises: Refused, BadKey, and what opening the database raises.
+    """
+
+    async def adopt(tx: Tx) -> list[str]:
+        changed = await replace_identity(tx, own_identity(settings))
+        if changed:
+            subject = federation.registry_id_of(settings.trust_domain, settings.registry_name)
+            await record_operator_act(tx, act="registry.adopt", subject=subject, reason=", ".join(changed))
+            seal = Seal(Keyring(settings.data_dir))
+            await federation.found_keys(tx, settings, seal)
+            await federation.replace_sealed_key(tx, settings, seal)
+        return changed
+
+    if settings.database_url is None:
+        require_data_directory(settings)
+    async with open_database(settings) as dsn:
+        await bring_up_to_date(dsn)
+        async with _connected(dsn) as database:
+            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
+            make_missing_keys(settings)
+            return await database.act(adopt)
+
+
+def trust_bundle(settings: Settings) -> str:
+    """The certificates to trust in this trust domain, in PEM. Raises: NoRegistry, Unavailable, BadKey."""
+    return _authority(settings).bundle_pem
+
+
+async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> federation.EnrolledService:
+    """Give a service of the operator's own a certificate for mutual TLS.
+
+    Raises: Refused, BadKey, and what joining the ground raises.
+    """
+    authority = _authority(settings)
+
+    async def enrol(tx: Tx) -> federation.EnrolledService:
+        enrolled = await federation.enrol_service(
+            tx, authority, name=name, trust_domain=settings.trust_domain, lifetime=lifetime
+        )
+        await record_operator_act(tx, act="service.enrol", subject=enrolled.svid.spiffe_id)
+        return enrolled
+
+    async with _database(settings) as database:
+        return await database.act(enrol)
+
+
+async def revoke_service(settings: Settings, name: str, reason: str | None) -> int:
+    """Let every certificate of a service open nothing from the next request on; returns how many there were.
+
+    Raises: Refused, and what joining the ground raises.
+    """
+
+    async def revoke(tx: Tx) -> int:
+        revoked = await federation.revoke_service(tx, name)
+        spiffe_id = federation.service_id_of(settings.trust_domain, name)
+        await record_operator_act(tx, act="service.revoke", subject=spiffe_id, reason=reason)
+        return revoked
+
+    async with _database(settings) as database:
+        return await database.act(revoke)
+
+
+async def list_jobs(settings: Settings, wanted: jobs.JobsWanted) -> tuple[list[jobs.JobShown], int]:
+    """A page of background jobs, and how many there are. Raises: what joining the ground raises."""
+    async with _database(settings) as database:
+        return await database.read(lambda tx: jobs.list_jobs(tx, wanted))
+
+
+async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
+    """Make a background job due now. Raises: Refused, and what joining the ground raises."""
+    async with _database(settings) as database:
+        await database.act(lambda tx: jobs.retry_job(tx, job_id, None, reason))
+
+
+async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
+    """Delete a background job. Raises: Refused, and what joining the ground raises."""
+    async with _database(settings) as database:
+        await database.act(lambda tx: jobs.drop_job(tx, job_id, None, reason))
+
+
+async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:
+    """Every certificate that a service ever got. Raises: what joining the ground raises."""
+    async with _database(settings) as database:
+        return await database.look(federation.list_certificates)
+
+
+def _authority(settings: Settings) -> IdentityAuthority:
+    require_data_directory(settings)
+    authority = identity_authority(settings)
+    if authority is None:
+        raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")
+    return authority
+
+
+async def _change_supply(
+    settings: Settings, change: Callable[[Tx], Awaitable[ledger.SupplyChange]], *, act: str
+) -> ledger.SupplyChange:
+    async def recorded(tx: Tx) -> ledger.SupplyChange:
+        changed = await change(tx)
+        await record_operator_act(tx, act=act, subject=f"tx-{changed.tx_id}")
+        return changed
+
+    async with _database(settings) as database:
+        return await database.act(recorded)
+
+
+@asynccontextmanager
+async def _database(settings: Settings) -> AsyncIterator[Database]:
+    async with join_ground(settings) as dsn:
+        await require_own_database(settings, dsn)
+        async with _connected(dsn) as database:
+            yield database
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator[Database]:
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()

@@ -1,0 +1,168 @@
+"""What is asked of the index for a search.
+
+- A search finds the cards that hold every word, in whatever field. Only where those are few (`FEW`) it also finds cards
+  that hold most of the words, or at last any, words that begin as one of them does, and the words that a word which no
+  card holds may be a misspelling of; these come after.
+- A card whose name is the query, or begins with it, comes first.
+"""
+
+from collections.abc import Collection, Sequence
+
+from tantivy import FieldType, Occur, Query, Searcher
+
+from .documents import schema
+from .query import Wanted
+from .text import DID_MIN, Asked, Word
+
+FEW = 10
+BOOSTS = {"name": 3.0, "tags": 2.2, "skills": 1.4, "description": 1.0}
+# How much the other fields count beside the best one.
+TIE_BREAKER = 0.25
+RUN_BOOSTS = {"name_runs": 8.0, "text_runs": 4.0}
+NAME_IS = 400.0
+NAME_BEGINS = 40.0
+EVERY_WORD = 100.0
+PREFIX_SCORE = 2.0
+PREFIX_MIN = 2
+FUZZY_SCORES = {"name": 2.4, "tags": 2.0, "skills": 1.2, "words": 0.6}
+FUZZY_MIN = 4
+FUZZIER_MIN = 8
+
+
+def strict(asked: Asked) -> Query:
+    """Cards that hold every word."""
+    every = [_word(word) for word in asked.words] + [_run(run) for run in asked.runs]
+    return _either(_all_of(every), *_keys(asked))
+
+
+def lenient(asked: Asked, unknown: Collection[Word], at_least: int) -> Query:
+    """Cards that hold so many of the words, more or less; those that hold every one first."""
+    parts = [_word_or_so(word, is_known=word not in unknown) for word in asked.words]
+    parts += [_run(run) for run in asked.runs]
+    most = Query.boolean_query([(Occur.Should, part) for part in parts], minimum_number_should_match=at_least)
+    return _either(most, Query.const_score_query(strict(asked), EVERY_WORD), *_keys(asked))
+
+
+def named(asked: Asked) -> Query:
+    """Cards whose name is what was asked for, or begins with it."""
+    return _either(*_keys(asked))
+
+
+def ranked(found: Query, asked: Asked) -> Query:
+    """The same cards, those first whose name is what was asked for."""
+    if not asked.whole:
+        return found
+    return Query.boolean_query(
+        [
+            (Occur.Must, found),
+            (Occur.Should, Query.const_score_query(_term("name_key", asked.whole), NAME_IS)),
+            (Occur.Should, Query.const_score_query(_begins("name_key", asked.whole), NAME_BEGINS)),
+        ]
+    )
+
+
+def filtered(found: Query, wanted: Wanted, alive_since: int) -> Query:
+    """Of these cards the wanted ones."""
+    conditions = [
+        Query.term_set_query(schema(), "origin", list(wanted.origins)) if wanted.origins else None,
+        _term("pricing", wanted.pricing) if wanted.pricing else None,
+        _term("tag", wanted.tag) if wanted.tag else None,
+        Query.term_set_query(schema(), "tag", list(wanted.any_tags)) if wanted.any_tags else None,
+        *(_term("flag", flag) for flag in _flags(wanted)),
+        Query.range_query(schema(), "alive", FieldType.Integer, lower_bound=alive_since)
+        if wanted.active_24h
+        else None,
+    ]
+    asked = [condition for condition in conditions if condition is not None]
+    if not asked:
+        return found
+    # Conditions decide and do not rank.
+    return Query.boolean_query(
+        [(Occur.Must, found), *((Occur.Must, Query.const_score_query(one, 0.0)) for one in asked)]
+    )
+
+
+def is_known(word: Word, searcher: Searcher) -> bool:
+    """Whether some card holds the word, or a word that begins with it."""
+    held = any(searcher.doc_freq(field, word.stem) for field in BOOSTS)
+    return held or searcher.search(_begins("words", word.plain), 1, count=False).hits != []
+
+
+def _flags(wanted: Wanted) -> list[str]:
+    asked = {
+        "agent": wanted.agents_only,
+        "verified": wanted.verified_only,
+        "encircled": wanted.encircled_only,
+        "bonded": wanted.bonded_only,
+        "foreign": wanted.foreign_only,
+        "answerable": wanted.answerable_only,
+    }
+    return [name for name, is_asked in asked.items() if is_asked]
+
+
+def _word(word: Word) -> Query:
+    """The word in any field; the best field counts most."""
+    fields = [Query.boost_query(_counted(field, word.stem), boost) for field, boost in BOOSTS.items()]
+    return Query.disjunction_max_query(fields, TIE_BREAKER)
+
+
+def _word_or_so(word: Word, *, is_known: bool) -> Query:
+    """The word, and words that begin with it; where there are none, words that it may be a misspelling of."""
+    ways = [_word(word)]
+    if len(word.plain) >= PREFIX_MIN:
+        ways.append(Query.const_score_query(_begins("words", word.plain), PREFIX_SCORE))
+    if len(word.plain) >= FUZZY_MIN and not is_known:
+        for distance in range(1, 3 if len(word.plain) >= FUZZIER_MIN else 2):
+            ways.extend(
+                Query.const_score_query(_nearly(field, word, distance), score / distance)
+                for field, score in FUZZY_SCORES.items()
+            )
+    return Query.disjunction_max_query(ways, TIE_BREAKER)
+
+
+def _nearly(field: str, word: Word, distance: int) -> Query:
+    text = word.plain if field == "words" else word.stem
+    return Query.fuzzy_term_query(schema(), field, text, distance)
+
+
+def _run(run: str) -> Query:
+    """A run of writing without blanks."""
+    characters: list[str | tuple[int, str]] = list(run)
+    ways = [
+        Query.boost_query(
+            Query.phrase_query(schema(), field, characters) if len(characters) > 1 else _term(field, run),
+            boost,
+        )
+        for field, boost in RUN_BOOSTS.items()
+    ]
+    return Query.disjunction_max_query(ways, TIE_BREAKER)
+
+
+def _keys(asked: Asked) -> list[Query]:
+    """A DID, its last part or the beginning of either, and the name itself."""
+    if not asked.whole:
+        return []
+    keys = [_begins("name_key", asked.whole)]
+    if len(asked.whole) >= DID_MIN and " " not in asked.whole:
+        keys.append(_begins("did", asked.whole))
+    return [Query.const_score_query(key, 1.0) for key in keys]
+
+
+def _term(field: str, value: str) -> Query:
+    return Query.term_query(schema(), field, value, "basic")
+
+
+def _counted(field: str, value: str) -> Query:
+    return Query.term_query(schema(), field, value, "freq")
+
+
+def _begins(field: str, beginning: str) -> Query:
+    return Query.phrase_prefix_query(schema(), field, [beginning])
+
+
+def _all_of(queries: Sequence[Query]) -> Query:
+    return Query.boolean_query([(Occur.Must, query) for query in queries]) if queries else Query.empty_query()
+
+
+def _either(*queries: Query) -> Query:
+    return Query.boolean_query([(Occur.Should, query) for query in queries])

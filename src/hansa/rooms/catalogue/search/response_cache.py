@@ -1,0 +1,71 @@
+"""Answers as they were sent, for those who ask the same again.
+
+An answer is sent again only while the index is unchanged and the database still has the same versions of the same cards
+to show. The versions are read for every request, for all requests of the same moment in one statement.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.gather import Gathering
+
+from . import store
+from .discover import read_found
+from .execution import Hits
+from .query import Discovery, Wanted
+from .searcher import Searcher
+
+KEPT_BYTES_MAX = 24_000_000
+
+Render = Callable[[Discovery, Wanted], bytes]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    hits: Hits
+    versions: Mapping[int, int]
+    body: bytes
+
+
+class Answers:
+    """What this process has answered lately."""
+
+    def __init__(self, searcher: Searcher, database: Database) -> None:
+        self._searcher = searcher
+        self._database = database
+        self._versions: Gathering[tuple[int, ...], Mapping[int, int]] = Gathering(self._read_versions)
+        self._kept: OrderedDict[tuple[Render, Wanted], _Kept] = OrderedDict()
+        self._kept_bytes = 0
+
+    async def answer(self, wanted: Wanted, render: Render) -> bytes:
+        """The answer to a search. Raises: SearchNotReady, Unavailable."""
+        hits = await self._searcher.hits(wanted)
+        kept = self._kept.get((render, wanted))
+        # The hits are remembered until the index changes: they are the same object or they are others.
+        if kept is not None and kept.hits is hits and kept.versions == await self._versions_of(hits):
+            self._kept.move_to_end((render, wanted))
+            return kept.body
+        discovery, versions = await read_found(self._database, hits)
+        body = render(discovery, wanted)
+        self._keep((render, wanted), _Kept(hits, versions, body))
+        return body
+
+    async def _versions_of(self, hits: Hits) -> Mapping[int, int]:
+        return (await self._versions.find(hits.numbers) or {}) if hits.cards else {}
+
+    async def _read_versions(
+        self, pages: Sequence[tuple[int, ...]]
+    ) -> Mapping[tuple[int, ...], Mapping[int, int]]:
+        numbers = list({number for page in pages for number in page})
+        versions = await self._database.look(lambda tx: store.versions(tx, numbers))
+        return {page: {number: versions[number] for number in page if number in versions} for page in pages}
+
+    def _keep(self, key: tuple[Render, Wanted], kept: _Kept) -> None:
+        earlier = self._kept.pop(key, None)
+        self._kept_bytes += len(kept.body) - (len(earlier.body) if earlier else 0)
+        self._kept[key] = kept
+        while self._kept_bytes > KEPT_BYTES_MAX:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_bytes -= len(oldest.body)

@@ -1,0 +1,1 @@
+"""Commerce: paid calls by payment tokens; contracts and disputes stand beside them."""

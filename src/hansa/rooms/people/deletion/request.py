@@ -1,0 +1,53 @@
+"""Ask for the deletion of one's own account, take it back, look how it stands."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.rooms.people import mails
+
+from . import store
+from .errors import DeletionBlocked, DeletionNotRequested
+from .owned_data import Belongings, Blocker
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the deletion of an account stands, and what is in its way now."""
+
+    deletion: store.Deletion | None
+    blockers: Sequence[Blocker]
+
+
+async def request_deletion(
+    tx: Tx, seal: Seal, developer: Developer, belongings: Belongings, *, cooling_off_days: int
+) -> Standing:
+    """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
+
+    A repeated request while a deletion waits changes nothing.
+
+    Raises: DeletionBlocked.
+    """
+    if blockers := await belongings.blockers(tx, developer.id):
+        told = [asdict(blocker) for blocker in blockers]
+        raise DeletionBlocked(context={"blockers": told}, members={"blockers": told})
+    requested = await store.request_deletion(tx, developer.id, cooling_off_days)
+    if requested is None:
+        return Standing(await store.deletion_of(tx, developer.id), [])
+    await mails.notify(tx, seal, developer.id, mails.deletion_requested(requested.effective_at))
+    return Standing(requested, [])
+
+
+async def cancel_deletion(tx: Tx, developer: Developer) -> Standing:
+    """Keep the account after all. Raises: DeletionNotRequested."""
+    cancelled = await store.cancel_deletion(tx, developer.id)
+    if cancelled is None:
+        raise DeletionNotRequested
+    return Standing(cancelled, [])
+
+
+async def standing_of(tx: Tx, developer: Developer, belongings: Belongings) -> Standing:
+    """How it stands with the developer's own account."""
+    return Standing(await store.deletion_of(tx, developer.id), await belongings.blockers(tx, developer.id))

@@ -1,0 +1,108 @@
+"""What the registry writes to people. Links lead to the configured address alone, whatever a request says."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.mail_queue import Letter, write_letter
+from hansa.foundation.plumbing.seal import Seal
+
+from . import store
+
+NOTICE_DAYS = 3
+
+
+async def notify(tx: Tx, seal: Seal, developer_id: int, notice: Callable[..., Letter]) -> None:
+    """Write a notice to the developer."""
+    profile = await store.profile_of(tx, developer_id)
+    await write_letter(tx, seal, notice(to=profile.email, name=profile.name))
+
+
+def verification(*, to: str, name: str, link: str, hours: int) -> Letter:
+    """The link that verifies an address."""
+    text = f"""Hello {name},
+
+please confirm your e-mail address by opening this link within {hours} hours:
+
+{link}
+
+If you did not register here, ignore this mail.
+"""
+    return Letter(to, "Confirm your e-mail address", text, timedelta(hours=hours))
+
+
+def new_password(*, to: str, name: str, link: str, minutes: int) -> Letter:
+    """The link that sets a new password."""
+    text = f"""Hello {name},
+
+somebody, probably you, has forgotten the password of your account here. Set a new one within {minutes} minutes:
+
+{link}
+
+The link works once. If it was not you, ignore this mail: your password stays as it is.
+"""
+    return Letter(to, "Set a new password", text, timedelta(minutes=minutes))
+
+
+def password_changed(*, to: str, name: str) -> Letter:
+    """Told after every change."""
+    text = f"""Hello {name},
+
+the password of your account here was changed, and everybody was logged out. API keys go on working.
+
+If it was not you, set a new password at once: ask for a link by "forgotten password", or use one of your recovery keys.
+"""
+    return _notice(to, "Your password was changed", text)
+
+
+def two_factor_ended(*, to: str, name: str) -> Letter:
+    """Told when one factor is enough again."""
+    text = f"""Hello {name},
+
+two-factor login of your account here was turned off: the password alone is enough again.
+
+If it was not you, change your password at once and turn it on again.
+"""
+    return _notice(to, "Two-factor login was turned off", text)
+
+
+def recovery_key_used(*, to: str, name: str) -> Letter:
+    """Told when somebody is about to set a new password with a recovery key."""
+    text = f"""Hello {name},
+
+a recovery key of your account here was used. Whoever used it can set a new password within five minutes.
+
+If it was not you, change your password at once.
+"""
+    return _notice(to, "A recovery key was used", text)
+
+
+def deletion_requested(until: datetime) -> Callable[..., Letter]:
+    """Told when somebody wants the account deleted; `until` is when that happens."""
+
+    def notice(*, to: str, name: str) -> Letter:
+        text = f"""Hello {name},
+
+The deletion of your account was requested. The account and its agents are deleted permanently after
+{until:%Y-%m-%d %H:%M} UTC. Until then you stay logged in.
+
+To keep them, cancel the deletion before that time. If you did not request it, also change your password.
+"""
+        return _notice(to, "Your account is to be deleted", text)
+
+    return notice
+
+
+def recovery_keys_renewed(*, to: str, name: str) -> Letter:
+    """Told when new keys were shown."""
+    text = f"""Hello {name},
+
+new recovery keys were made for your account here. The old ones are worth nothing any more.
+
+If it was not you, change your password at once and make new ones.
+"""
+    return _notice(to, "Your recovery keys were replaced", text)
+
+
+def _notice(to: str, subject: str, text: str) -> Letter:
+    return Letter(to, subject, text, timedelta(days=NOTICE_DAYS))

@@ -1,0 +1,81 @@
+"""The switchboard leads every request where asking each route in turn would lead it."""
+
+import random
+import re
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.routing import BaseRoute, Match, Mount
+from starlette.types import Scope
+
+from hansa.doors.http.route_index import CHOSEN
+from hansa.doors.reference_map import empty_house
+from tests.properties.scale import by_tier, printed_seed
+
+SEGMENTS = [
+    "me",
+    "5",
+    str(UUID(int=7)),
+    "did:hansa:x:1",
+    "",
+    ".",
+    "..",
+    "export",
+    "%2F",
+    "a b",
+    "stats",
+    "{did}",
+    "é",
+]
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    directory: Path = tmp_path_factory.mktemp("house")
+    return empty_house(directory)
+
+
+def test_a_request_is_led_where_asking_every_route_in_turn_would_lead_it(app: FastAPI):
+    lot = random.Random(printed_seed())
+    known = paths_of(app)
+    assert len(known) > 150
+    (switchboard,) = app.router.routes
+    for path in [*known, *(spoiled(lot, known) for _ in range(by_tier(2_000, 50_000, 500_000)))]:
+        for kind, method in [*(("http", method) for method in METHODS), ("websocket", "")]:
+            match, child_scope = switchboard.matches(scope_of(kind, method, path))
+            assert (match, child_scope.get(CHOSEN)) == in_turn(app, kind, method, path), (kind, method, path)
+
+
+def in_turn(app: FastAPI, kind: str, method: str, path: str) -> tuple[Match, BaseRoute | None]:
+    answers = [(route.matches(scope_of(kind, method, path))[0], route) for route in app.routes]
+    for wanted in (Match.FULL, Match.PARTIAL):
+        if found := next((answer for answer in answers if answer[0] is wanted), None):
+            return found
+    return Match.NONE, None
+
+
+def scope_of(kind: str, method: str, path: str) -> Scope:
+    return {"type": kind, "method": method, "path": path, "root_path": "", "headers": []}
+
+
+def paths_of(app: FastAPI) -> list[str]:
+    """A path for every route."""
+    templates = [
+        f"{route.path}/{{path}}" if isinstance(route, Mount) else str(route.path)
+        for route in iter_route_contexts(app.routes)
+    ]
+    return [
+        re.sub(r"{\w+(:uuid)?[^}]*}", lambda part: str(UUID(int=3)) if part[1] else "x", t) for t in templates
+    ]
+
+
+def spoiled(lot: random.Random, known: list[str]) -> str:
+    """One of the paths with a segment more, less or another one, or a beginning of it."""
+    segments = lot.choice(known).split("/")
+    place = lot.randrange(1, len(segments))
+    kept = lot.choice([segments[:place], segments[:place] + segments[place + 1 :], segments])
+    return "/".join([*kept[:place], *lot.sample(SEGMENTS, lot.randint(0, 2)), *kept[place:]]) or "/"
