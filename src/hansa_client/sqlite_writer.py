@@ -86,7 +86,9 @@ class SqliteWriter:
                 break
             batch.append(following)
         # A use that is no longer awaited may still run; one that was cancelled does not.
-        return [job for job in batch if job[1].set_running_or_notify_cancel()] or ([] if not first else self._batch())
+        return [job for job in batch if job[1].set_running_or_notify_cancel()] or (
+            [] if not first else self._batch()
+        )
 
     def _connect(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)

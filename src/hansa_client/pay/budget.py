@@ -31,14 +31,18 @@ class Budget:
         """Raises: BudgetExceeded."""
         limits = [limit for limit in (self.per_call, max_amount) if limit is not None]
         if not limits:
-            raise BudgetExceeded("State the most this call may cost: `max_amount`, or `per_call` of the budget.")
+            raise BudgetExceeded(
+                "State the most this call may cost: `max_amount`, or `per_call` of the budget."
+            )
         if amount > min(limits):
             raise BudgetExceeded(f"The call costs {amount}; at most {min(limits)} is allowed.")
 
     def require_day(self, amount: Decimal, spent: Decimal, spent_on_payee: Decimal) -> None:
         """Raises: BudgetExceeded."""
         if self.per_day is not None and spent + amount > self.per_day:
-            raise BudgetExceeded(f"The call costs {amount}; {self.per_day - spent} of today's budget is left.")
+            raise BudgetExceeded(
+                f"The call costs {amount}; {self.per_day - spent} of today's budget is left."
+            )
         if self.per_payee is not None and spent_on_payee + amount > self.per_payee:
             left = self.per_payee - spent_on_payee
             raise BudgetExceeded(f"The call costs {amount}; {left} of today's budget for this payee is left.")

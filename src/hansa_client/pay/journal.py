@@ -49,7 +49,6 @@ class Progress(StrEnum):
 
 
 OPEN = (Progress.PLANNED, Progress.SENT, Progress.DELIVERED, Progress.UNDELIVERED)
-UNPAID = (Progress.RELEASED, Progress.FAILED, Progress.EXPIRED)
 
 
 @dataclass(frozen=True)
@@ -118,22 +117,30 @@ class Begun:
 
 
 _COLUMNS = tuple(field.name for field in fields(Entry))
+# An entry is open until it has ended.
 _SCHEMA = (
-    f"""CREATE TABLE IF NOT EXISTS payment (
+    """CREATE TABLE IF NOT EXISTS payment (
         payment_id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, call_id TEXT,
-        progress TEXT NOT NULL CHECK (progress IN ({", ".join(f"'{one.value}'" for one in Progress)})),
+        progress TEXT NOT NULL CHECK (progress IN ('planned', 'sent', 'delivered', 'undelivered',
+            'settled', 'released', 'failed', 'expired')),
         method TEXT NOT NULL, url TEXT NOT NULL, payee TEXT NOT NULL, registry TEXT NOT NULL, amount TEXT NOT NULL,
         currency TEXT, capture_by TEXT NOT NULL, ttl_seconds INTEGER NOT NULL, token_id TEXT, owner TEXT,
-        created_at REAL NOT NULL, ended_at REAL, detail TEXT)""",
-    f"""CREATE INDEX IF NOT EXISTS payment_open ON payment (fingerprint)
-        WHERE progress IN ({", ".join(f"'{one.value}'" for one in OPEN)})""",
+        created_at REAL NOT NULL, ended_at REAL, detail TEXT,
+        CHECK ((progress IN ('settled', 'released', 'failed', 'expired')) = (ended_at IS NOT NULL)))""",
+    "CREATE INDEX IF NOT EXISTS payment_open ON payment (fingerprint) WHERE ended_at IS NULL",
     "CREATE INDEX IF NOT EXISTS payment_of_day ON payment (created_at)",
     # One payment for a name of the caller's: a second is possible only after nothing was paid by the first.
-    f"""CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
-        WHERE call_id IS NOT NULL AND progress NOT IN ({", ".join(f"'{one.value}'" for one in UNPAID)})""",
+    """CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
+        WHERE call_id IS NOT NULL AND progress NOT IN ('released', 'failed', 'expired')""",
 )
-_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM payment"
-_OPEN = f"progress IN ({', '.join(repr(one.value) for one in OPEN)})"
+_SELECT = """SELECT payment_id, fingerprint, call_id, progress, method, url, payee, registry, amount, currency, capture_by,
+    ttl_seconds, token_id, owner, created_at, ended_at, detail FROM payment"""
+_INSERT = "INSERT INTO payment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INTERRUPT = "UPDATE payment SET owner = NULL, detail = ? WHERE payment_id = ? AND ended_at IS NULL"
+_MOVE = """UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), detail = ?, ended_at = ?
+    WHERE payment_id = ? AND ended_at IS NULL"""
+_PAID_OR_HELD = """SELECT payee, amount FROM payment
+    WHERE created_at >= ? AND progress NOT IN ('released', 'failed', 'expired')"""
 
 
 def default_path() -> Path:
@@ -169,14 +176,13 @@ class Journal:
         """Leave an entry to the next call that is the same."""
 
         def use(connection: sqlite3.Connection) -> None:
-            statement = f"UPDATE payment SET owner = NULL, detail = ? WHERE payment_id = ? AND {_OPEN}"
-            connection.execute(statement, (detail, payment_id))
+            connection.execute(_INTERRUPT, (detail, payment_id))
 
         return self._run(use)
 
     def entries(self, *, only_open: bool = False, limit: int = 200) -> "Future[list[Entry]]":
         """Newest first."""
-        where = f" WHERE {_OPEN}" if only_open else ""
+        where = " WHERE ended_at IS NULL" if only_open else ""
 
         def use(connection: sqlite3.Connection) -> list[Entry]:
             return _entries(connection, f"{_SELECT}{where} ORDER BY created_at DESC LIMIT ?", (limit,))
@@ -208,7 +214,9 @@ class Journal:
 
 def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Begun:
     if found := _earlier(connection, intent):
-        connection.execute("UPDATE payment SET owner = ? WHERE payment_id = ?", (this_process(), found.payment_id))
+        connection.execute(
+            "UPDATE payment SET owner = ? WHERE payment_id = ?", (this_process(), found.payment_id)
+        )
         return Begun(replace(found, owner=this_process()), is_continued=True)
     budget.require_day(intent.amount, *_spent_today(connection, intent.payee))
     entry = Entry(
@@ -230,8 +238,7 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         ended_at=None,
         detail=None,
     )
-    marks = ", ".join("?" for _ in _COLUMNS)
-    connection.execute(f"INSERT INTO payment ({', '.join(_COLUMNS)}) VALUES ({marks})", _row(entry))
+    connection.execute(_INSERT, _row(entry))
     return Begun(entry, is_continued=False)
 
 
@@ -241,8 +248,7 @@ def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
     Raises: PaymentInProgress, ValueError where the name was used for another call.
     """
     if intent.call_id is not None:
-        unpaid = ", ".join(repr(one.value) for one in UNPAID)
-        statement = f"{_SELECT} WHERE call_id = ? AND progress NOT IN ({unpaid})"
+        statement = f"{_SELECT} WHERE call_id = ? AND progress NOT IN ('released', 'failed', 'expired')"
         for entry in _entries(connection, statement, (intent.call_id,)):
             if entry.fingerprint != intent.fingerprint or entry.payee != intent.payee:
                 raise ValueError(f"the call_id {intent.call_id!r} was used for another call")
@@ -250,11 +256,17 @@ def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
                 raise PaymentInProgress(f"The call {intent.call_id!r} is being paid by another request.")
             return entry
         return None
-    statement = f"{_SELECT} WHERE fingerprint = ? AND call_id IS NULL AND {_OPEN} ORDER BY created_at"
+    statement = (
+        f"{_SELECT} WHERE fingerprint = ? AND call_id IS NULL AND ended_at IS NULL ORDER BY created_at"
+    )
     same = _entries(connection, statement, (intent.fingerprint,))
     now = time.time()
     return next(
-        (entry for entry in same if entry.is_interrupted and entry.payee == intent.payee and entry.expires_at > now),
+        (
+            entry
+            for entry in same
+            if entry.is_interrupted and entry.payee == intent.payee and entry.expires_at > now
+        ),
         None,
     )
 
@@ -262,9 +274,7 @@ def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
 def _spent_today(connection: sqlite3.Connection, payee: str) -> tuple[Decimal, Decimal]:
     """What is paid or held since midnight UTC: to all, and to this payee."""
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
-    unpaid = ", ".join(repr(one.value) for one in UNPAID)
-    statement = f"SELECT payee, amount FROM payment WHERE created_at >= ? AND progress NOT IN ({unpaid})"
-    rows = connection.execute(statement, (midnight,)).fetchall()
+    rows = connection.execute(_PAID_OR_HELD, (midnight,)).fetchall()
     amounts = [(of, Decimal(amount)) for of, amount in rows]
     return sum((amount for _, amount in amounts), Decimal(0)), sum(
         (amount for of, amount in amounts if of == payee), Decimal(0)
@@ -272,12 +282,14 @@ def _spent_today(connection: sqlite3.Connection, payee: str) -> tuple[Decimal, D
 
 
 def _move(
-    connection: sqlite3.Connection, payment_id: str, progress: Progress, token_id: str | None, detail: str | None
+    connection: sqlite3.Connection,
+    payment_id: str,
+    progress: Progress,
+    token_id: str | None,
+    detail: str | None,
 ) -> None:
     ended_at = None if progress in OPEN else time.time()
-    statement = f"""UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), detail = ?, ended_at = ?
-        WHERE payment_id = ? AND {_OPEN}"""
-    connection.execute(statement, (progress.value, token_id, detail, ended_at, payment_id))
+    connection.execute(_MOVE, (progress.value, token_id, detail, ended_at, payment_id))
 
 
 def _entries(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> list[Entry]:
@@ -290,4 +302,7 @@ def _entry_of(row: Sequence[Any]) -> Entry:
 
 
 def _row(entry: Entry) -> list[Any]:
-    return [str(value) if isinstance(value, Decimal) else value for value in (getattr(entry, name) for name in _COLUMNS)]
+    return [
+        str(value) if isinstance(value, Decimal) else value
+        for value in (getattr(entry, name) for name in _COLUMNS)
+    ]

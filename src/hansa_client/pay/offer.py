@@ -34,7 +34,9 @@ def read_offer(problem: object) -> Offer | None:
     payee, amount, currency = payment.get("payee"), payment.get("amount"), payment.get("currency")
     if not isinstance(payee, str) or not isinstance(amount, str) or not isinstance(currency, str):
         raise OfferDeclined("The service demands a payment without stating payee, amount and currency.")
-    return Offer(payee, _amount(amount), currency, _texts(payment.get("issuers")), _texts(payment.get("capture_by")))
+    return Offer(
+        payee, _amount(amount), currency, _texts(payment.get("issuers")), _texts(payment.get("capture_by"))
+    )
 
 
 def price_on_card(card: Mapping[str, Any]) -> tuple[Decimal, str | None] | None:
@@ -56,12 +58,16 @@ def require_agreement(offer: Offer, card: Mapping[str, Any], url: str) -> None:
     """Refuse an offer that the payee's card does not support. Raises: OfferDeclined."""
     priced = price_on_card(card)
     if priced is None:
-        raise OfferDeclined(f"The signed card of {offer.payee} states no price; the service demands {offer.amount}.")
+        raise OfferDeclined(
+            f"The signed card of {offer.payee} states no price; the service demands {offer.amount}."
+        )
     price, currency = priced
     if offer.amount > price:
         raise OfferDeclined(f"The service demands {offer.amount}; the signed card of its payee says {price}.")
     if currency is not None and offer.currency is not None and currency != offer.currency:
-        raise OfferDeclined(f"The service demands {offer.currency}; the signed card of its payee says {currency}.")
+        raise OfferDeclined(
+            f"The service demands {offer.currency}; the signed card of its payee says {currency}."
+        )
     if _origin(url) not in {_origin(address) for address in addresses_on_card(card)}:
         raise OfferDeclined(f"The signed card of {offer.payee} does not name {_origin(url)} as its address.")
 

@@ -41,4 +41,4 @@ def pause_before_repeat(headers: Mapping[str, str], attempt: int) -> float:
     stated = headers.get("retry-after", "")
     if stated.isascii() and stated.isdecimal():
         return min(float(stated), 30.0)
-    return min(0.2 * 2**attempt, 5.0)
+    return min(0.2 * 2.0**attempt, 5.0)

@@ -66,7 +66,9 @@ class Admission:
         except IssuerNotTrusted as trouble:
             return refusals.issuer_not_trusted(str(trouble))
         if not TOKEN.fullmatch(presented.token):
-            return refusals.payment_refused("TOKEN_MALFORMED", "A payment token is apt_ and 64 hexadecimal digits.")
+            return refusals.payment_refused(
+                "TOKEN_MALFORMED", "A payment token is apt_ and 64 hexadecimal digits."
+            )
         token_hash, owner = hash_of(presented.token), uuid4().hex
         claim = Claim(token_hash, self.use_ids.new(), owner, order.fingerprint, self.lease_seconds)
         try:
@@ -118,7 +120,9 @@ class Admission:
             if refused.code != "WORK_LOST":
                 await self.store.withdraw(entry.token_hash, entry.owner)
                 return refused
-            await self.store.lose(entry.token_hash, entry.owner, Work(facts_as_text(facts), Payment.REPORTED, None))
+            await self.store.lose(
+                entry.token_hash, entry.owner, Work(facts_as_text(facts), Payment.REPORTED, None)
+            )
             return refused
         work = Work(facts_as_text(facts), Payment.RELEASE, self._sealed(presented.token))
         await self.store.lose(entry.token_hash, entry.owner, work)
@@ -210,7 +214,8 @@ class Working:
         answer = Answer(sealed, self._payment(outcome), self._capture_text())
         try:
             is_stored = await admission._confirmed(  # noqa: SLF001
-                lambda: admission.store.finish(token_hash, self._entry.owner, answer), admission.confirm_seconds
+                lambda: admission.store.finish(token_hash, self._entry.owner, answer),
+                admission.confirm_seconds,
             )
             self._renewals.cancel()
             if not is_stored:
@@ -244,6 +249,8 @@ class Working:
         while True:
             await asyncio.sleep(admission.lease_seconds / RENEWALS_PER_LEASE)
             try:
-                await admission.store.renew(self._entry.token_hash, self._entry.owner, admission.lease_seconds)
+                await admission.store.renew(
+                    self._entry.token_hash, self._entry.owner, admission.lease_seconds
+                )
             except StoreUnavailable as trouble:
                 log.warning("a lease was not renewed: %s", trouble)

@@ -10,16 +10,14 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .call_payment import CallPayment, Send
 from .challenge import presented_in
 from .http_answers import Message, Recorder
+from .paid_calls import PaidCalls
 from .refusals import Outcome, Refused
 from .requests import HttpRequest, Pricing, Select, selecting
-
-if TYPE_CHECKING:
-    from .paid_service import PaidService
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +31,7 @@ SCOPE_KEY = "hansa.payment"
 class PaidApp:
     """An ASGI application of which some requests are paid."""
 
-    def __init__(self, app: Any, service: "PaidService", pricing: "Pricing | Select | None") -> None:
+    def __init__(self, app: Any, service: PaidCalls, pricing: "Pricing | Select | None") -> None:
         self._app, self._service, self._select = app, service, selecting(pricing)
         self._reads_body = callable(pricing)
 
@@ -51,7 +49,9 @@ class PaidApp:
         is_read = self._reads_body or presented_in(request.headers) is not None
         body = await _body_of(receive) if is_read else b""
         if body is None:
-            too_large = Refused(413, "BODY_TOO_LARGE", f"A body has at most {BODY_MAX_BYTES} bytes.", Outcome.FAILED)
+            too_large = Refused(
+                413, "BODY_TOO_LARGE", f"A body has at most {BODY_MAX_BYTES} bytes.", Outcome.FAILED
+            )
             await CallPayment(self._service, request, send).refuse(too_large)
             return
         payment = CallPayment(self._service, request.with_body(body), send)

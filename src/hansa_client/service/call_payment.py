@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hansa_client.errors import HansaError
 
@@ -11,11 +10,9 @@ from . import refusals
 from .admission import Stored, Working
 from .challenge import Challenge, payment_headers, presented_in, refusal_as_http
 from .http_answers import HttpAnswer, Message, Recorder
+from .paid_calls import PaidCalls
 from .refusals import Outcome, Refused
 from .requests import HttpRequest, Priced, order_of
-
-if TYPE_CHECKING:
-    from .paid_service import PaidService
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +26,7 @@ class StreamCut(Exception):
 class CallPayment:
     """The payment of one request over HTTP."""
 
-    def __init__(self, service: "PaidService", request: HttpRequest, send: Send) -> None:
+    def __init__(self, service: PaidCalls, request: HttpRequest, send: Send) -> None:
         self.request = request
         self.working: Working | None = None
         """Set while the application does the paid work."""

@@ -10,7 +10,7 @@ from typing import Any
 from .refusals import Outcome, Refused
 from .terms import Facts, Presented, Terms
 
-TOKEN_HEADER = "x-payment-token"
+TOKEN_HEADER = "x-payment-token"  # noqa: S105
 ISSUER_HEADER = "x-payment-issuer"
 OUTCOME_HEADER = "x-payment-outcome"
 X402_REQUIRED_HEADER = "payment-required"
@@ -74,7 +74,9 @@ class Challenge:
         }
 
 
-def refusal_as_http(refused: Refused, challenge: Challenge | None) -> tuple[int, list[tuple[str, str]], bytes]:
+def refusal_as_http(
+    refused: Refused, challenge: Challenge | None
+) -> tuple[int, list[tuple[str, str]], bytes]:
     """Status, headers and body of a refusal; a challenge is stated where a payment would help."""
     problem: dict[str, Any] = {
         "type": "about:blank",
@@ -95,15 +97,21 @@ def refusal_as_http(refused: Refused, challenge: Challenge | None) -> tuple[int,
     return refused.status, headers, json.dumps(problem).encode()
 
 
-def payment_headers(outcome: Outcome, facts: Facts, settlement_tx_id: str | None, challenge: Challenge) -> list[tuple[str, str]]:
+def payment_headers(
+    outcome: Outcome, facts: Facts, settlement_tx_id: str | None, challenge: Challenge
+) -> list[tuple[str, str]]:
     """The headers of an answer that was paid for."""
     headers = [(OUTCOME_HEADER, outcome.value)]
     if facts.by_x402 and challenge.x402:
-        headers.append((X402_RESPONSE_HEADER, encoded(x402_receipt(outcome, facts, settlement_tx_id, challenge.x402))))
+        headers.append(
+            (X402_RESPONSE_HEADER, encoded(x402_receipt(outcome, facts, settlement_tx_id, challenge.x402)))
+        )
     return headers
 
 
-def x402_receipt(outcome: Outcome, facts: Facts, settlement_tx_id: str | None, network: X402Network) -> dict[str, Any]:
+def x402_receipt(
+    outcome: Outcome, facts: Facts, settlement_tx_id: str | None, network: X402Network
+) -> dict[str, Any]:
     """`SettleResponse` of x402."""
     is_paid = settlement_tx_id is not None
     receipt: dict[str, Any] = {

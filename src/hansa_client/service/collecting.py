@@ -51,7 +51,9 @@ def facts_from_text(text: str) -> Facts:
     return Facts(**{**members, "amount": Decimal(members["amount"])})
 
 
-async def collect(store: Store, registry: AsyncRegistry, entry: Entry, token: str) -> tuple[Collected, str | None]:
+async def collect(
+    store: Store, registry: AsyncRegistry, entry: Entry, token: str
+) -> tuple[Collected, str | None]:
     """Capture or release the due payment of an entry, and record the end of it.
 
     Returns what became of it and the settlement's id. Raises: StoreUnavailable, after the registry has decided.

@@ -13,7 +13,9 @@ Headers = list[tuple[bytes, bytes]]
 SUCCESS_MAX = 399
 STREAMED_TYPES = (b"text/event-stream", b"application/x-ndjson", b"application/stream+json")
 # They describe one connection, or are computed anew for a stored answer.
-NOT_KEPT = frozenset({b"connection", b"transfer-encoding", b"content-length", b"date", b"server", b"keep-alive"})
+NOT_KEPT = frozenset(
+    {b"connection", b"transfer-encoding", b"content-length", b"date", b"server", b"keep-alive"}
+)
 FAILED_BODY = (
     b'{"type": "about:blank", "title": "Internal server error", "status": 500, "code": "WORK_FAILED", '
     b'"detail": "The work failed; the payment is not collected."}'
@@ -36,7 +38,9 @@ class HttpAnswer:
     @classmethod
     def unpacked(cls, packed: bytes) -> "HttpAnswer":
         """A stored answer."""
-        status, headers, body = msgspec.msgpack.decode(packed, type=tuple[int, list[tuple[bytes, bytes]], bytes])
+        status, headers, body = msgspec.msgpack.decode(
+            packed, type=tuple[int, list[tuple[bytes, bytes]], bytes]
+        )
         return cls(status, headers, body)
 
     def packed(self) -> bytes:
@@ -121,5 +125,7 @@ class Recorder:
             self.ended.set()
 
     def _is_stream(self) -> bool:
-        headers = {bytes(name).lower(): bytes(value) for name, value in (self._start or {}).get("headers", ())}
+        headers = {
+            bytes(name).lower(): bytes(value) for name, value in (self._start or {}).get("headers", ())
+        }
         return headers.get(b"content-type", b"").startswith(STREAMED_TYPES)

@@ -16,7 +16,9 @@ class IssuerNotTrusted(Exception):
 def origin_of(url: str) -> str:
     """The one spelling of a registry's address: scheme, host, and a port that is not the default. Raises: ValueError."""
     if len(url) > URL_MAX or not url.isascii() or any(mark <= " " or mark == "\\" for mark in url):
-        raise ValueError("the address of a registry is an ASCII URL without blanks, of at most 500 characters")
+        raise ValueError(
+            "the address of a registry is an ASCII URL without blanks, of at most 500 characters"
+        )
     parts = urlsplit(url)
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"the address of a registry is an http or https URL, got {url!r}")
@@ -39,18 +41,18 @@ def read_registries(stated: str | Iterable[str | Mapping[str, str]]) -> tuple[st
     listed: object = stated
     if isinstance(stated, str):
         text = stated.strip()
-        listed = json.loads(text) if text.startswith(("[", "{", '"')) else [part for part in text.split(",")]
+        listed = json.loads(text) if text.startswith(("[", "{", '"')) else text.split(",")
     if isinstance(listed, str | Mapping):
         listed = [listed]
     if not isinstance(listed, Iterable):
-        raise ValueError("TRUSTED_REGISTRIES is a list of URLs")
+        raise ValueError("TRUSTED_REGISTRIES is a list of URLs")  # noqa: TRY004
     return tuple(origin_of(url) for url in (_url(entry) for entry in listed) if url)
 
 
 def _url(entry: object) -> str:
     url = entry.get("url") if isinstance(entry, Mapping) else entry
     if not isinstance(url, str):
-        raise ValueError(f"an entry of TRUSTED_REGISTRIES is a URL or an object with `url`, got {entry!r}")
+        raise ValueError(f"an entry of TRUSTED_REGISTRIES is a URL or an object with `url`, got {entry!r}")  # noqa: TRY004
     return url.strip()
 
 

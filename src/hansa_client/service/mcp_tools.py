@@ -1,16 +1,20 @@
-"""Paid tools of an MCP server, by the MCP binding of x402: the challenge is an error result with the requirements as
-`structuredContent` and as text, the payment comes in `_meta["x402/payment"]`, the receipt goes in
-`_meta["x402/payment-response"]`. A payment token in the header X-Payment-Token of the HTTP request is taken too.
+"""Paid tools of an MCP server, by the MCP binding of x402.
+
+The challenge is an error result with the requirements as `structuredContent` and as text, the payment comes in
+`_meta["x402/payment"]`, the receipt goes in `_meta["x402/payment-response"]`. A payment token in the header
+X-Payment-Token of the HTTP request is taken too.
 """
 
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
 from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.types import CallToolResult, TextContent
 
@@ -19,11 +23,9 @@ from hansa_client.errors import HansaError
 from . import refusals
 from .admission import Stored, Working
 from .challenge import Challenge, presented_by_x402, presented_in, x402_receipt
+from .paid_calls import PaidCalls
 from .refusals import Outcome, Refused
 from .terms import Order, Presented, digest_of, fingerprint_of
-
-if TYPE_CHECKING:
-    from .paid_service import PaidService
 
 PAYMENT_META = "x402/payment"
 RECEIPT_META = "x402/payment-response"
@@ -34,11 +36,29 @@ CONTEXT = "hansa_payment_context"
 Tool = Callable[..., Any]
 
 
-def paid_tool(service: "PaidService", price: Decimal | None) -> Callable[[Tool], Tool]:
+@dataclass(frozen=True)
+class _ToolCall:
+    name: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def resource(self) -> str:
+        return f"mcp://tool/{self.name}"
+
+    def order(self) -> Order:
+        canonical = json.dumps(self.arguments, sort_keys=True, separators=(",", ":"), default=str).encode()
+        return Order(
+            fingerprint_of(b"mcp", self.name.encode(), canonical),
+            digest_of(canonical),
+            frozenset({self.resource, self.name}),
+        )
+
+
+def paid_tool(service: PaidCalls, price: Decimal | None) -> Callable[[Tool], Tool]:
     """The decorator for one price; None is the price of the service."""
 
     def decorated(tool: Tool) -> Tool:
-        own_context = _context_parameter(tool)
+        own_context = find_context_parameter(tool)
         converted = func_metadata(tool, skip_names=[own_context] if own_context else [])
 
         @wraps(tool)
@@ -54,7 +74,7 @@ def paid_tool(service: "PaidService", price: Decimal | None) -> Callable[[Tool],
                 assert isinstance(result, CallToolResult), "a paid tool answers in one call"
                 return result
 
-            return await _call(service, price, tool.__name__, given, context, work)
+            return await _call(service, price, _ToolCall(tool.__name__, given), _presented(context), work)
 
         _declare_context(paid, tool, own_context)
         return paid
@@ -63,22 +83,18 @@ def paid_tool(service: "PaidService", price: Decimal | None) -> Callable[[Tool],
 
 
 async def _call(
-    service: "PaidService",
+    service: PaidCalls,
     price: Decimal | None,
-    name: str,
-    arguments: Mapping[str, Any],
-    context: "Context[Any, Any]",
+    call: "_ToolCall",
+    presented: Presented | None,
     work: Callable[[], Any],
 ) -> CallToolResult:
-    resource = f"mcp://tool/{name}"
     try:
         terms = await service.terms(price)
-        challenge = await service.challenge(terms, resource)
+        challenge = await service.challenge(terms, call.resource)
     except HansaError:
         return _refused(refusals.issuer_unavailable(), None)
-    canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"), default=str).encode()
-    order = Order(fingerprint_of(b"mcp", name.encode(), canonical), digest_of(canonical), frozenset({resource, name}))
-    decision = await service.admit(_presented(context), terms, order)
+    decision = await service.admit(presented, terms, call.order())
     if isinstance(decision, Working):
         decision = await _worked(service, decision, work)
     if isinstance(decision, Refused):
@@ -86,11 +102,13 @@ async def _call(
     return _answered(decision, challenge)
 
 
-async def _worked(service: "PaidService", working: Working, work: Callable[[], Any]) -> Stored | Refused:
+async def _worked(service: PaidCalls, working: Working, work: Callable[[], Any]) -> Stored | Refused:
     try:
         result = await work()
     except Exception as trouble:  # noqa: BLE001
-        result = CallToolResult(content=[TextContent(type="text", text=f"The tool failed: {trouble}")], is_error=True)
+        result = CallToolResult(
+            content=[TextContent(type="text", text=f"The tool failed: {trouble}")], is_error=True
+        )
     except BaseException:
         working.abandon()
         raise
@@ -122,7 +140,9 @@ def _answered(stored: Stored, challenge: Challenge) -> CallToolResult:
     result = CallToolResult.model_validate_json(stored.content)
     meta: dict[str, Any] = {**(result.meta or {}), OUTCOME_META: stored.outcome.value}
     if challenge.x402:
-        meta[RECEIPT_META] = x402_receipt(stored.outcome, stored.facts, stored.settlement_tx_id, challenge.x402)
+        meta[RECEIPT_META] = x402_receipt(
+            stored.outcome, stored.facts, stored.settlement_tx_id, challenge.x402
+        )
     return result.model_copy(update={"meta": meta})
 
 
@@ -142,12 +162,6 @@ def _refused(refused: Refused, challenge: Challenge | None) -> CallToolResult:
         is_error=True,
         _meta={PROBLEM_META: problem},
     )
-
-
-def _context_parameter(tool: Tool) -> str | None:
-    from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
-
-    return find_context_parameter(tool)
 
 
 def _declare_context(paid: Any, tool: Tool, own_context: str | None) -> None:

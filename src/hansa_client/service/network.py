@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hansa_client import AsyncRegistry
+from hansa_client.calls import Call, read_answer
 from hansa_client.errors import HansaError
 
 from .challenge import X402Network
@@ -17,7 +18,8 @@ NATIVE = "hansa:"
 async def native_network(registry: AsyncRegistry) -> X402Network | None:
     """The network; None where the registry does not serve x402, or does not answer now."""
     try:
-        supported = await registry.x402_supported()
+        response = await registry.fetch(Call("GET", "/x402/supported"))
+        supported = read_answer(response, dict[str, Any])
     except HansaError as trouble:
         log.warning("the registry states no x402 network: %s", type(trouble).__name__)
         return None

@@ -44,7 +44,9 @@ def issuer_not_trusted(detail: str) -> Refused:
 
 def issuer_unavailable() -> Refused:
     """503: the verdict of the issuer is not known; nothing was done yet."""
-    return Refused(503, "ISSUER_UNAVAILABLE", "The issuer of the token does not answer.", retry_after_seconds=2)
+    return Refused(
+        503, "ISSUER_UNAVAILABLE", "The issuer of the token does not answer.", retry_after_seconds=2
+    )
 
 
 def store_unavailable() -> Refused:
@@ -79,7 +81,9 @@ def capture_pending() -> Refused:
 
 def not_captured() -> Refused:
     """402: the issuer refused the capture for good; the answer is withheld."""
-    return payment_refused("PAYMENT_NOT_CAPTURED", "The payment could not be captured; the answer is withheld.")
+    return payment_refused(
+        "PAYMENT_NOT_CAPTURED", "The payment could not be captured; the answer is withheld."
+    )
 
 
 def answer_too_large(limit: int) -> Refused:

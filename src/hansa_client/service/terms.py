@@ -101,28 +101,46 @@ def facts_of(verdict: Verification, issuer: str, *, by_x402: bool) -> Facts | No
     return Facts(token_id, caller_did, amount, currency, issuer, verdict.capture_by or "caller", by_x402)
 
 
-def refusal_of(verdict: Verification, facts: Facts, terms: Terms, order: Order, *, can_capture: bool) -> Refused | None:
+def refusal_of(
+    verdict: Verification, facts: Facts, terms: Terms, order: Order, *, can_capture: bool
+) -> Refused | None:
     """Why a valid token does not pay this call; None when it does."""
-    if verdict.caller_status in REFUSED_CALLERS:
-        return payment_refused("CALLER_SUSPENDED", f"The caller is {verdict.caller_status}.")
-    if facts.currency != terms.currency:
-        return payment_refused(
-            "CURRENCY_NOT_ACCEPTED", f"The token is in {facts.currency}; this service is paid in {terms.currency}."
-        )
-    if facts.amount < terms.amount:
-        return payment_refused(
-            "AMOUNT_TOO_LOW", f"The token is worth {facts.amount}; the price is {terms.amount} {terms.currency}."
-        )
-    if verdict.resource is not None and verdict.resource not in order.resources:
-        return payment_refused("BOUND_TO_ANOTHER_RESOURCE", "The token is bound to another resource than this one.")
-    if verdict.request_digest is not None and verdict.request_digest != order.body_digest:
-        return payment_refused("BOUND_TO_ANOTHER_REQUEST", "The token is bound to a request with another body.")
-    if facts.is_captured_by_payee and not can_capture:
-        return payment_refused(
-            "CAPTURE_NOT_SUPPORTED", "This service does not capture payments; use a token with capture_by `caller`."
-        )
-    if facts.by_x402 and not facts.is_captured_by_payee:
-        return payment_refused(
-            "CAPTURE_NOT_ALLOWED", "An x402 payment is a token with capture_by `payee`."
-        )
-    return None
+    unbound = (None, *order.resources)
+    reasons = (
+        (
+            verdict.caller_status in REFUSED_CALLERS,
+            "CALLER_SUSPENDED",
+            f"The caller is {verdict.caller_status}.",
+        ),
+        (
+            facts.currency != terms.currency,
+            "CURRENCY_NOT_ACCEPTED",
+            f"The token is in {facts.currency}; this service is paid in {terms.currency}.",
+        ),
+        (
+            facts.amount < terms.amount,
+            "AMOUNT_TOO_LOW",
+            f"The token is worth {facts.amount}; the price is {terms.amount} {terms.currency}.",
+        ),
+        (
+            verdict.resource not in unbound,
+            "BOUND_TO_ANOTHER_RESOURCE",
+            "The token is bound to another resource than this one.",
+        ),
+        (
+            verdict.request_digest not in {None, order.body_digest},
+            "BOUND_TO_ANOTHER_REQUEST",
+            "The token is bound to a request with another body.",
+        ),
+        (
+            facts.is_captured_by_payee and not can_capture,
+            "CAPTURE_NOT_SUPPORTED",
+            "This service does not capture payments; use a token with capture_by `caller`.",
+        ),
+        (
+            facts.by_x402 and not facts.is_captured_by_payee,
+            "CAPTURE_NOT_ALLOWED",
+            "An x402 payment is a token with capture_by `payee`.",
+        ),
+    )
+    return next((payment_refused(code, detail) for applies, code, detail in reasons if applies), None)

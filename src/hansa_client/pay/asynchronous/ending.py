@@ -79,7 +79,16 @@ class AsyncEnding:
     async def _status_of(self, entry: Entry) -> str | None:
         if entry.token_id is None:
             return None
-        for status in (None, "settled", "released", "expired", "failed", "consumed", "authorized", "settling"):
+        for status in (
+            None,
+            "settled",
+            "released",
+            "expired",
+            "failed",
+            "consumed",
+            "authorized",
+            "settling",
+        ):
             listed = await self._registry.payments.tokens(status=status, limit=TOKENS_LISTED)
             for token in listed:
                 if token.token_id == entry.token_id:
@@ -97,4 +106,3 @@ class AsyncEnding:
     async def _ended(self, entry: Entry, progress: Progress, detail: str | None) -> Progress:
         await async_result(self._journal.move(entry.payment_id, progress, detail=detail))
         return progress
-

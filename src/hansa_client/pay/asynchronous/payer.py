@@ -34,7 +34,11 @@ class AsyncPayer:
     """What the requests of one client share."""
 
     def __init__(
-        self, registry: AsyncRegistry, journal: Journal, budget: Budget, patience_seconds: float = PATIENCE_SECONDS
+        self,
+        registry: AsyncRegistry,
+        journal: Journal,
+        budget: Budget,
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._registry = registry
         self._journal = journal
@@ -154,7 +158,10 @@ class AsyncPayer:
             pause = pause_before_repeat({}, attempt)
             try:
                 response = await send(_with_payment(request, token.token, header, token.issuer))
-                if response.headers.get("content-type", "").startswith(STREAM) and response.status_code < PAYMENT_REQUIRED:
+                if (
+                    response.headers.get("content-type", "").startswith(STREAM)
+                    and response.status_code < PAYMENT_REQUIRED
+                ):
                     return self._streamed(response, entry, token)
                 await response.aread()
             except httpx2.TransportError as trouble:
@@ -218,7 +225,11 @@ def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issue
     headers["X-Payment-Token"] = token
     headers[issuer_header] = issuer
     return httpx2.Request(
-        request.method, request.url, headers=headers, content=request.content, extensions=dict(request.extensions)
+        request.method,
+        request.url,
+        headers=headers,
+        content=request.content,
+        extensions=dict(request.extensions),
     )
 
 

@@ -122,7 +122,7 @@ class Store(Protocol):
         ...
 
     async def start(self, token_hash: str, owner: str, work: Work) -> bool:
-        """claimed → running, while the owner's lease lasts. Repeatable."""
+        """Claimed → running, while the owner's lease lasts. Repeatable."""
         ...
 
     async def renew(self, token_hash: str, owner: str, lease_seconds: float) -> bool:
@@ -130,7 +130,7 @@ class Store(Protocol):
         ...
 
     async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
-        """running → answered by the owner. Repeatable; False when the work was given up as lost."""
+        """Running → answered by the owner. Repeatable; False when the work was given up as lost."""
         ...
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
@@ -142,7 +142,7 @@ class Store(Protocol):
         ...
 
     async def lose(self, token_hash: str, owner: str, work: Work) -> None:
-        """claimed → lost: the token was first used by an entry that this store no longer has."""
+        """Claimed → lost: the token was first used by an entry that this store no longer has."""
         ...
 
     async def read(self, token_hash: str) -> Entry | None:

@@ -85,7 +85,13 @@ class RedisStore:
 
     async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
         """See Store."""
-        values = (owner, answer.sealed, answer.payment.value, answer.capture_amount or "", CAPTURE_GRACE_SECONDS)
+        values = (
+            owner,
+            answer.sealed,
+            answer.payment.value,
+            answer.capture_amount or "",
+            CAPTURE_GRACE_SECONDS,
+        )
         return bool(await self._run("finish", token_hash, *values))
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
@@ -122,8 +128,8 @@ class RedisStore:
     async def _run(self, act: str, token_hash: str, *values: object) -> Any:
         if not self._client:
             raise StoreUnavailable("the store is not open")
-        arguments = (act, PREFIX, token_hash, KEPT_SECONDS, *values)
-        return await self._answer(self._client.eval(self._script, 0, *arguments))  # type: ignore[arg-type]
+        arguments: tuple[Any, ...] = (act, PREFIX, token_hash, KEPT_SECONDS, *values)
+        return await self._answer(self._client.eval(self._script, 0, *arguments))
 
     async def _answer(self, reply: Any) -> Any:
         import redis.exceptions

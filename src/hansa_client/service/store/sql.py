@@ -18,9 +18,9 @@ CAPTURE_GRACE_SECONDS = 5.0
 class Driver(Protocol):
     """Runs the statements of one use in one transaction. Raises: StoreUnavailable."""
 
-    async def open(self) -> None: ...  # noqa: D102
-    async def close(self) -> None: ...  # noqa: D102
-    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...  # noqa: D102
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...
 
 
 class SqlStore:
@@ -122,7 +122,7 @@ class SqlStore:
         return len(await self._one(statements.PURGE, (kept_seconds,)))
 
     def _sql(self, statement: str) -> str:
-        return statement.replace("{now}", self._now)
+        return statement.replace("{columns}", statements.COLUMNS).replace("{now}", self._now)
 
     async def _one(self, statement: str, values: Sequence[Any]) -> Rows:
         return await self._driver.within(lambda run: run(self._sql(statement), values))

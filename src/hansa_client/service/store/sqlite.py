@@ -17,7 +17,19 @@ TIMEOUT_SECONDS = 5.0
 CLOCK = "((julianday('now') - 2440587.5) * 86400.0)"
 # A file on one of these is shared by machines, and SQLite's locks do not hold there.
 NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs", "afs", "lustre"}
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "ceph",
+        "glusterfs",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "afs",
+        "lustre",
+    }
 )
 
 

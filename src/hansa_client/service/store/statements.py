@@ -1,5 +1,6 @@
-"""The SQL of the store, the same text for SQLite and PostgreSQL: parameters are $1, $2 …; {now} is the store's clock.
+"""The SQL of the store, the same text for SQLite and PostgreSQL.
 
+Parameters are $1, $2 …; {now} is the store's clock, {columns} what an entry is read from.
 Every transition is one conditional UPDATE, so that of several processes exactly one performs it.
 """
 
@@ -40,30 +41,30 @@ SCHEMA = (
 NAME_STORE = "INSERT INTO hansa_paid_store (one, store_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING"
 STORE_NAME = "SELECT store_id FROM hansa_paid_store"
 
-_COLUMNS = """token_hash, state, owner, lease_until - {now}, use_id, fingerprint, facts, sealed_token, answer,
+COLUMNS = """token_hash, state, owner, lease_until - {now}, use_id, fingerprint, facts, sealed_token, answer,
     payment, capture_amount, settlement_tx_id"""
 
-INSERT = f"""INSERT INTO hansa_paid_call
+INSERT = """INSERT INTO hansa_paid_call
         (token_hash, state, owner, lease_until, use_id, fingerprint, payment, created_at)
-    VALUES ($1, 'claimed', $2, {{now}} + $3, $4, $5, 'none', {{now}})
+    VALUES ($1, 'claimed', $2, {now} + $3, $4, $5, 'none', {now})
     ON CONFLICT (token_hash) DO NOTHING
-    RETURNING {_COLUMNS}"""
+    RETURNING {columns}"""
 
 # The use_id stays: the issuer may already know it, and answers first_use for it again.
-TAKE_OVER = f"""UPDATE hansa_paid_call SET owner = $2, lease_until = {{now}} + $3
-    WHERE token_hash = $1 AND state = 'claimed' AND lease_until < {{now}}
-    RETURNING {_COLUMNS}"""
+TAKE_OVER = """UPDATE hansa_paid_call SET owner = $2, lease_until = {now} + $3
+    WHERE token_hash = $1 AND state = 'claimed' AND lease_until < {now}
+    RETURNING {columns}"""
 
-_GIVEN_UP = "payment = CASE payment WHEN 'held' THEN 'release' ELSE payment END, try_at = {now}"
+GIVE_UP = """UPDATE hansa_paid_call SET state = 'lost',
+    payment = CASE payment WHEN 'held' THEN 'release' ELSE payment END, try_at = {now}
+    WHERE token_hash = $1 AND state = 'running' AND lease_until < {now}
+    RETURNING {columns}"""
 
-GIVE_UP = f"""UPDATE hansa_paid_call SET state = 'lost', {_GIVEN_UP}
-    WHERE token_hash = $1 AND state = 'running' AND lease_until < {{now}}
-    RETURNING {_COLUMNS}"""
+GIVE_UP_ALL = """UPDATE hansa_paid_call SET state = 'lost',
+    payment = CASE payment WHEN 'held' THEN 'release' ELSE payment END, try_at = {now}
+    WHERE state = 'running' AND lease_until < {now}"""
 
-GIVE_UP_ALL = f"""UPDATE hansa_paid_call SET state = 'lost', {_GIVEN_UP}
-    WHERE state = 'running' AND lease_until < {{now}}"""
-
-READ = f"SELECT {_COLUMNS} FROM hansa_paid_call WHERE token_hash = $1"
+READ = "SELECT {columns} FROM hansa_paid_call WHERE token_hash = $1"
 
 START = """UPDATE hansa_paid_call SET state = 'running', facts = $3, payment = $4, sealed_token = $5
     WHERE token_hash = $1 AND owner = $2
@@ -79,7 +80,9 @@ FINISH = """UPDATE hansa_paid_call
     WHERE token_hash = $1 AND owner = $2 AND state = 'running'
     RETURNING token_hash"""
 
-FINISHED = "SELECT token_hash FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
+FINISHED = (
+    "SELECT token_hash FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
+)
 
 WITHDRAW = "DELETE FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'claimed'"
 
@@ -93,13 +96,13 @@ LOSE = """UPDATE hansa_paid_call
 SETTLE = """UPDATE hansa_paid_call SET payment = $2, settlement_tx_id = $3, sealed_token = NULL
     WHERE token_hash = $1 AND payment IN ('capture', 'release')"""
 
-DUE = f"""UPDATE hansa_paid_call SET try_at = {{now}} + $2
+DUE = """UPDATE hansa_paid_call SET try_at = {now} + $2
     WHERE token_hash IN (
         SELECT token_hash FROM hansa_paid_call
-        WHERE payment IN ('capture', 'release') AND try_at <= {{now}}
+        WHERE payment IN ('capture', 'release') AND try_at <= {now}
         ORDER BY try_at LIMIT $1)
-      AND try_at <= {{now}}
-    RETURNING {_COLUMNS}"""
+      AND try_at <= {now}
+    RETURNING {columns}"""
 
 PURGE = """DELETE FROM hansa_paid_call
     WHERE created_at < {now} - $1 AND payment NOT IN ('capture', 'release') AND lease_until < {now}
