@@ -12,6 +12,7 @@ from hansa.rooms import (
     agents,
     auditor,
     catalogue,
+    commerce,
     enforcement,
     federation,
     journal,
@@ -23,6 +24,8 @@ from hansa.rooms import (
 API_ROUTERS: tuple[APIRouter, ...] = (
     # Matched in this order: the hot routes first.
     transfers.router,
+    commerce.hot_router,
+    commerce.router,
     agents.router,
     people.router,
     people.api_keys_router,
@@ -92,6 +95,8 @@ JOBS: tuple[JobKind, ...] = (
     mail_queue.MAIL,
     scheduled("agents: pay owed grants", 5, agents.pay_owed_grants),
     scheduled("ledger: free overdue holds", 10, ledger.free_overdue_holds),
+    scheduled("payments: expire tokens", 60, commerce.expire_due_tokens),
+    scheduled("payments: resume settlements", 2, commerce.resume_settlements),
     sweep("agents: forget ended capabilities", 600, agents.forget_capabilities),
     sweep("agents: forget spend approvals", 600, agents.forget_approvals),
     sweep("catalogue: erase old cards", 3600, catalogue.erase_old),
@@ -121,6 +126,16 @@ ROUNDS: tuple[Round, ...] = (
 def group_commit(runtime: Runtime) -> ledger.GroupCommit:
     """The desk where the transfers of this process gather."""
     return ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings), ledger.FeePolicy())
+
+
+def verifier(runtime: Runtime) -> commerce.Verifier:
+    """Where the payment tokens that this process is asked about are verified together."""
+    return commerce.Verifier(runtime)
+
+
+def settlements(runtime: Runtime) -> commerce.Settlements:
+    """The settlements of payment tokens under way in this process."""
+    return commerce.Settlements(runtime)
 
 
 def live_feed(runtime: Runtime) -> journal.LiveFeed:

@@ -104,6 +104,8 @@ def build_app(runtime: Runtime) -> FastAPI:
     )
     app.state.belongings = assembly.BELONGINGS
     app.state.group_commit = assembly.group_commit(runtime)
+    app.state.verifier = assembly.verifier(runtime)
+    app.state.settlements = assembly.settlements(runtime)
     app.state.export_desk = assembly.export_desk(runtime)
     app.state.event_counts = assembly.event_counts(runtime)
     app.state.ledger_readings = assembly.LEDGER_READINGS

@@ -14,7 +14,15 @@ from hansa.rooms.agents.documents import root_router
 from hansa.rooms.agents.grants import pay_owed_grants
 from hansa.rooms.agents.keys import newest_keys
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
-from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
+from hansa.rooms.agents.payment import (
+    HeldBudget,
+    Payment,
+    clear_payment,
+    hold_budget,
+    pays_plainly,
+    preview_payment,
+    return_budget,
+)
 from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
@@ -54,6 +62,7 @@ __all__ = [
     "CaveatViolated",
     "Clearance",
     "DelegatorMayNot",
+    "HeldBudget",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnedAgent",
@@ -65,6 +74,7 @@ __all__ = [
     "forget_approvals",
     "forget_bootstrap_tokens",
     "forget_capabilities",
+    "hold_budget",
     "identities_ended",
     "lock_owner_and_status",
     "newest_keys",
@@ -77,6 +87,7 @@ __all__ = [
     "reinstate",
     "restore_mtls",
     "retire",
+    "return_budget",
     "revoke",
     "revoke_mtls",
     "root_router",

@@ -38,9 +38,10 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
+from hansa.rooms.ledger.payments import PaymentOrder, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
 from hansa.rooms.ledger.routes import router
-from hansa.rooms.ledger.rules import FeePolicy
+from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
@@ -63,6 +64,7 @@ __all__ = [
     "NewHold",
     "Order",
     "OrderRefused",
+    "PaymentOrder",
     "Preview",
     "Receipt",
     "Result",
@@ -93,6 +95,7 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "open_hold",
+    "pay",
     "preview",
     "read_holds",
     "reinstate_accounts",
@@ -103,4 +106,5 @@ __all__ = [
     "thaw_hold",
     "transfer",
     "transfer_all",
+    "uncovered",
 ]

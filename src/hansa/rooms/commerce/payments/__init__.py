@@ -1,0 +1,27 @@
+"""Payments for calls: single-use tokens, from their authorization to their settlement."""
+
+from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, authorize
+from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
+from hansa.rooms.commerce.payments.release import expire_due_tokens
+from hansa.rooms.commerce.payments.routes import hot_router, router
+from hansa.rooms.commerce.payments.rules import Terms, Token
+from hansa.rooms.commerce.payments.settle import settle_within
+from hansa.rooms.commerce.payments.settlements import Settlements, resume_settlements
+from hansa.rooms.commerce.payments.verify import Verifier
+
+__all__ = [
+    "AuthorizeOrder",
+    "Authorized",
+    "Settlements",
+    "Terms",
+    "Token",
+    "Verifier",
+    "authorize",
+    "expire_due_tokens",
+    "hot_router",
+    "resume_settlements",
+    "router",
+    "settle_within",
+    "token_of_id",
+    "token_of_secret",
+]
