@@ -21,7 +21,7 @@ async def native_network(registry: AsyncRegistry) -> X402Network | None:
         response = await registry.fetch(Call("GET", "/x402/supported"))
         supported = read_answer(response, dict[str, Any])
     except HansaError as trouble:
-        log.warning("the registry states no x402 network: %s", type(trouble).__name__)
+        log.info("the registry states no x402 network: %s", type(trouble).__name__)
         return None
     return network_in(supported)
 

@@ -36,6 +36,8 @@ COLLECT_AGAIN_SECONDS = 15.0
 COLLECT_LIMIT = 20
 PURGE_ROUNDS = 300
 STOP_SECONDS = 20.0
+# A registry without x402 is asked again now and then.
+X402_AGAIN_SECONDS = 60.0
 Price = str | Decimal | int
 
 
@@ -71,9 +73,15 @@ class PaidCalls:
         self._registries: dict[str, AsyncRegistry] = {}
         self._admission: Admission | None = None
         self._x402: X402Network | None = None
+        self._x402_asked_again_at = 0.0
         self._starting = asyncio.Lock()
         self._collecting: asyncio.Task[None] | None = None
         self._calls: set[asyncio.Task[Any]] = set()
+
+    @property
+    def captures(self) -> bool:
+        """Whether it captures payments itself."""
+        return self._credentials is not None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:
@@ -119,7 +127,7 @@ class PaidCalls:
                     issuers=self.issuers,
                     registry_at=self._registry_at,
                     secret=secret,
-                    can_capture=self._credentials is not None,
+                    can_capture=self.captures,
                     use_ids=UseIds(self.agent_did, self._store.store_id),
                     lease_seconds=self._lease_seconds,
                 )
@@ -165,10 +173,11 @@ class PaidCalls:
 
     async def challenge(self, terms: Terms, resource: str) -> Challenge:
         """What to answer to a call that is not paid."""
-        can_capture = self._credentials is not None
-        if can_capture and self._x402 is None:
+        now = asyncio.get_running_loop().time()
+        if self.captures and self._x402 is None and now >= self._x402_asked_again_at:
+            self._x402_asked_again_at = now + X402_AGAIN_SECONDS
             self._x402 = await native_network(self._registry_at(self.issuers.own))
-        capture_by = ("payee", "caller") if can_capture else ("caller",)
+        capture_by = ("payee", "caller") if self.captures else ("caller",)
         return Challenge(self.agent_did, terms, self.issuers.accepted, capture_by, resource, self._x402)
 
     def keep_running(self, call: asyncio.Task[Any]) -> None:
