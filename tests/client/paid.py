@@ -4,20 +4,20 @@ import asyncio
 import json
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from hansa_client import AgentCredentials, AsyncRegistry
 from hansa_client.pay import AsyncPayingClient, Budget
 from hansa_client.service import PaidService
 from hansa_client.service.asgi import PaidApp
-from tests.registry import TestAgent, TestRegistry, card_of
+from tests.doors.served import serving
+from tests.registry import TestAgent, TestRegistry
 
 PRICE = "0.05"
 
@@ -67,7 +67,10 @@ class Shop:
     def client(self, payer: TestAgent | None = None, **options: Any) -> AsyncPayingClient:
         """A paying client; all of them share one journal."""
         registry = self.registry_of(payer or self.payer)
-        stated: dict[str, Any] = {"budget": Budget.of(per_call="1"), "journal": self.directory / "payments.db"}
+        stated: dict[str, Any] = {
+            "budget": Budget.of(per_call="1"),
+            "journal": self.directory / "payments.db",
+        }
         client = AsyncPayingClient(registry, **{**stated, **options})
         self.opened.append(client)
         return client
@@ -82,7 +85,9 @@ class Shop:
         amount = more.pop("amount", PRICE)
         return await self.registry_of(self.payer).payments.authorize(self.payee.did, amount, **more)
 
-    async def call(self, token: Any, path: str = "/work", content: bytes = b"one", **headers: str) -> httpx2.Response:
+    async def call(
+        self, token: Any, path: str = "/work", content: bytes = b"one", **headers: str
+    ) -> httpx2.Response:
         """A call with a token, by a client that knows the two headers and nothing else."""
         sent = {"X-Payment-Token": token.token, "X-Payment-Issuer": token.issuer, **headers}
         async with httpx2.AsyncClient(timeout=30) as http:
@@ -141,36 +146,6 @@ def priced_card(registry: TestRegistry, url: str) -> dict[str, Any]:
     currency = registry.settings.settlement_currency
     pricing = {"base_rate": PRICE, "currency": currency, "payment_required": True}
     return {"supportedInterfaces": [interface], "pricing": pricing}
-
-
-@asynccontextmanager
-async def serving(app: Any, listener: socket.socket) -> AsyncIterator[None]:
-    """The application on a socket."""
-    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5, lifespan="on")
-    server = _Server(config)
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        await server.ready.wait()
-        yield
-    finally:
-        server.should_exit = True
-        await task
-
-
-class _Server(uvicorn.Server):
-    """Says when it answers, and leaves signals to the test run."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 async def _lifespan(receive: Any, send: Any) -> None:

@@ -34,7 +34,9 @@ def fastapi_app(service: PaidService, works: Works) -> Any:
     app = FastAPI()
 
     @app.post("/forecast")
-    async def forecast(city: str, paid: Annotated[PaidCall, Depends(service.dependency("0.05"))]) -> dict[str, Any]:
+    async def forecast(
+        city: str, paid: Annotated[PaidCall, Depends(service.dependency("0.05"))]
+    ) -> dict[str, Any]:
         works.executions[city] += 1
         return {"city": city, "payer": paid.facts.caller_did, "execution": works.executions[city]}
 
@@ -105,13 +107,17 @@ class Echo(AgentExecutor):
 
 
 def a2a_card(url: str, *, streaming: bool = False) -> AgentCard:
-    card = card_of("Echo", supportedInterfaces=[{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}])
+    card = card_of(
+        "Echo", supportedInterfaces=[{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
+    )
     return ParseDict({**card, "capabilities": {"streaming": streaming}}, AgentCard())
 
 
 def a2a_app(service: PaidService, works: Works) -> Any:
     card = a2a_card("http://127.0.0.1/a2a", streaming=True)
-    handler = DefaultRequestHandler(agent_executor=Echo(works), task_store=InMemoryTaskStore(), agent_card=card)
+    handler = DefaultRequestHandler(
+        agent_executor=Echo(works), task_store=InMemoryTaskStore(), agent_card=card
+    )
     return service.a2a(Starlette(routes=create_jsonrpc_routes(handler, "/a2a")))
 
 
@@ -128,7 +134,11 @@ def a_message(text: str) -> SendMessageRequest:
 
 
 async def said(client: Any, request: SendMessageRequest) -> list[str]:
-    return [part.text for reply in [one async for one in client.send_message(request)] for part in reply.message.parts]
+    return [
+        part.text
+        for reply in [one async for one in client.send_message(request)]
+        for part in reply.message.parts
+    ]
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -147,7 +157,9 @@ async def test_a_repeated_message_gets_the_same_answer(a2a_shop: Shop) -> None:
     token = await a2a_shop.token()
     headers = {"X-Payment-Token": token.token, "X-Payment-Issuer": token.issuer}
     async with httpx.AsyncClient(headers=headers, timeout=30) as http:
-        client = await create_client(a2a_card(f"{a2a_shop.url}/a2a"), ClientConfig(httpx_client=http, streaming=False))
+        client = await create_client(
+            a2a_card(f"{a2a_shop.url}/a2a"), ClientConfig(httpx_client=http, streaming=False)
+        )
         # Each attempt of the client bears another JSON-RPC id and another message id.
         assert [await said(client, a_message("one")) for _ in range(3)] == [["echo one"]] * 3
     assert a2a_shop.works.executions == {"one": 1}
@@ -188,7 +200,10 @@ async def called(shop: Shop, arguments: dict[str, Any], token: Any = None) -> An
     """A call by the stock MCP client; a payment goes in `_meta`, as x402's binding for MCP says."""
     payload = {"token": token.token, "issuer": token.issuer} if token else {}
     meta = {"x402/payment": {"x402Version": 2, "payload": payload, "accepted": {}}} if token else None
-    async with streamable_http_client(f"{shop.url}/a2a") as (read, write), ClientSession(read, write) as session:
+    async with (
+        streamable_http_client(f"{shop.url}/a2a") as (read, write),
+        ClientSession(read, write) as session,
+    ):
         await session.initialize()
         return await session.call_tool("forecast", arguments, meta=meta)
 

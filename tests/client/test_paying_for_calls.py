@@ -21,6 +21,7 @@ from hansa_client.pay import (
     Progress,
     paying,
 )
+from hansa_client.service import PaidService
 from tests.client.faults import Faults
 from tests.client.paid import PRICE, Shop, shop_of
 from tests.registry import TestRegistry, at_once
@@ -129,7 +130,9 @@ async def test_a_token_below_the_price_is_refused_and_its_units_returned(capturi
     assert not capturing.works.executions
 
 
-@pytest.mark.parametrize("token", ["", "apt_", "apt_" + "0" * 63, "apt_" + "A" * 64, "apt_" + "0" * 64, "x" * 9000])
+@pytest.mark.parametrize(
+    "token", ["", "apt_", "apt_" + "0" * 63, "apt_" + "A" * 64, "apt_" + "0" * 64, "x" * 9000]
+)
 async def test_a_token_of_a_wrong_shape_is_refused(capturing: Shop, token: str) -> None:
     async with httpx2.AsyncClient() as http:
         answer = await http.post(f"{capturing.url}/work", headers={"X-Payment-Token": token})
@@ -191,7 +194,9 @@ async def test_a_suspended_caller_is_refused(capturing: Shop) -> None:
     assert (answer.status_code, answer.json()["code"]) == (402, "CALLER_SUSPENDED")
 
 
-async def test_a_lost_verdict_is_asked_for_again(registry: TestRegistry, tmp_path: Path, faults: Faults) -> None:
+async def test_a_lost_verdict_is_asked_for_again(
+    registry: TestRegistry, tmp_path: Path, faults: Faults
+) -> None:
     async with shop_of(registry, tmp_path, http_transport=faults.asynchronous()) as shop:
         token = await shop.token()
         faults.next("/api/v1/a2a-payment/verify", *["answer lost"] * 3)
@@ -269,7 +274,7 @@ async def test_an_answer_is_withheld_when_the_capture_fails(capturing: Shop) -> 
 
 async def test_a_price_above_the_signed_card_is_declined(registry: TestRegistry, tmp_path: Path) -> None:
     async with shop_of(registry, tmp_path, price="0.06") as shop:
-        with pytest.raises(OfferDeclined, match="signed card of its payee says 0.05"):
+        with pytest.raises(OfferDeclined, match=r"signed card of its payee says 0\.05"):
             await shop.client().post(f"{shop.url}/work", content=b"one")
         assert await shop.tokens() == []
 
@@ -286,7 +291,11 @@ async def test_a_service_at_an_address_that_the_card_does_not_name_is_declined(
 
 @pytest.mark.parametrize(
     ("budget", "paid"),
-    [({"per_call": "0.04"}, 0), ({"per_call": "1", "per_day": "0.14"}, 2), ({"per_call": "1", "per_payee": "0.05"}, 1)],
+    [
+        ({"per_call": "0.04"}, 0),
+        ({"per_call": "1", "per_day": "0.14"}, 2),
+        ({"per_call": "1", "per_payee": "0.05"}, 1),
+    ],
 )
 async def test_a_budget_bounds_what_is_paid(capturing: Shop, budget: dict[str, str], paid: int) -> None:
     for number in range(4):
@@ -300,7 +309,7 @@ async def test_a_budget_bounds_what_is_paid(capturing: Shop, budget: dict[str, s
 
 
 async def test_a_call_may_state_its_own_limit(capturing: Shop) -> None:
-    with pytest.raises(BudgetExceeded, match="at most 0.01"):
+    with pytest.raises(BudgetExceeded, match=r"at most 0\.01"):
         await capturing.client().post(f"{capturing.url}/work", extensions=paying(max_amount="0.01"))
 
 
@@ -354,8 +363,8 @@ async def test_pending_payments_are_shown_and_resolved(registry: TestRegistry, t
 async def test_a_refused_payment_is_given_back(registry: TestRegistry, tmp_path: Path) -> None:
     # The service raised its price above its card's.
     async with shop_of(registry, tmp_path, price="0.07") as shop:
-        with pytest.raises(PaymentRefused, match="the price is 0.07"):
-            extensions = paying(payee=shop.payee.did, capture_by="payee")
+        extensions = paying(payee=shop.payee.did, capture_by="payee")
+        with pytest.raises(PaymentRefused, match=r"the price is 0\.07"):
             await shop.client().post(f"{shop.url}/work", content=b"one", extensions=extensions)
         assert [token["status"] for token in await shop.tokens()] == ["released"]
         assert not shop.works.executions
@@ -367,3 +376,18 @@ async def test_many_calls_at_once_are_each_paid_once(shop: Shop) -> None:
     assert [answer.status_code for answer in answers] == [200] * 15
     assert set(shop.works.executions.values()) == {1}
     assert [token["status"] for token in await shop.tokens()] == ["settled"] * 15
+
+
+async def test_a_service_is_described_by_its_environment(capturing: Shop) -> None:
+    with pytest.raises(ValueError, match="REGISTRY_URL and AGENT_DID"):
+        PaidService.from_environment({})
+    environment = {
+        "REGISTRY_URL": capturing.registry.settings.base_url,
+        "AGENT_DID": capturing.payee.did,
+        "TRUSTED_REGISTRIES": '[{"url": "https://peer.example", "client_id": "x"}]',
+        "PAID_CALLS_STORE": str(capturing.directory / "other.db"),
+    }
+    service = PaidService.from_environment(environment, price="0.05")
+    assert (service.captures, service.issuers.others) == (False, ("https://peer.example",))
+    with pytest.raises(ValueError, match="3 machines"):
+        PaidService.from_environment({**environment, "MACHINES": "3"})

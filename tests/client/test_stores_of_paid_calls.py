@@ -1,7 +1,6 @@
 """The stores of a paid service: the same contract on SQLite, PostgreSQL and Redis."""
 
 import asyncio
-import os
 import signal
 import socket
 import subprocess
@@ -234,4 +233,4 @@ def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
         await store.close()
 
     asyncio.run(use())
-    assert os.stat(tmp_path / "paid-calls.db").st_mode & 0o077 == 0
+    assert (tmp_path / "paid-calls.db").stat().st_mode & 0o077 == 0

@@ -33,9 +33,7 @@ class PayingHttpxTransport(httpx.AsyncBaseTransport):
         if response.is_stream_consumed:
             kept = [(name, value) for name, value in response.headers.items() if name not in OF_THE_WIRE]
             return httpx.Response(response.status_code, headers=kept, content=response.content)
-        return httpx.Response(
-            response.status_code, headers=response.headers.raw, stream=_HandedOn(response)
-        )
+        return httpx.Response(response.status_code, headers=response.headers.raw, stream=_HandedOn(response))
 
 
 class _HandedOn(httpx.AsyncByteStream):
