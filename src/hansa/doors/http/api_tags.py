@@ -6,6 +6,7 @@ TAGS: dict[str, str] = {
     "webhooks": "Signed notifications of events to an address of the developer.",
     "agents": "Create agents; their tokens, keys, identity documents, rights and capabilities.",
     "mutual TLS": "Workload certificates of agents (X.509-SVID).",
+    "wallets": "Wallets whose signatures pay for an agent.",
     "agent cards": "Create, read, change and export agent cards, and their versions.",
     "discovery": "Search agents of this registry and of its peers.",
     "front doors": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",

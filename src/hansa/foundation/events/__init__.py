@@ -12,6 +12,8 @@ from hansa.foundation.events.agents import (
     AgentRevoked,
     AgentSecretRotated,
     AgentStatusChanged,
+    AgentWalletBound,
+    AgentWalletUnbound,
     SpendApprovalRequested,
 )
 from hansa.foundation.events.auditor import SupplyInvariantBreach
@@ -68,6 +70,8 @@ __all__ = [
     "AgentSecretRotated",
     "AgentStatusChanged",
     "AgentSuspended",
+    "AgentWalletBound",
+    "AgentWalletUnbound",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "EmissionRule",

@@ -1,18 +1,13 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
-from hansa.rooms.agents.bootstrap import forget_bootstrap_tokens
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
     CapabilityUnknown,
     CaveatViolated,
     DelegatorMayNot,
-    forget_capabilities,
 )
-from hansa.rooms.agents.check import check_agent
-from hansa.rooms.agents.documents import root_router
-from hansa.rooms.agents.grants import pay_owed_grants
-from hansa.rooms.agents.keys import newest_keys
+from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import (
     HeldBudget,
@@ -23,7 +18,6 @@ from hansa.rooms.agents.payment import (
     preview_payment,
     return_budget,
 )
-from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
     Approval,
@@ -36,21 +30,19 @@ from hansa.rooms.agents.spending import (
     OverPaymentLimit,
     PayeeNotAllowed,
     ask_approval,
-    forget_approvals,
 )
 from hansa.rooms.agents.status import (
-    lock_owner_and_status,
     of_developer,
-    owned_among,
     owner_of,
     reinstate,
-    retire,
     revoke,
     statuses_of,
     suspend,
 )
+from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "ROOM",
     "Approval",
     "ApprovalForAnother",
     "ApprovalUnknown",
@@ -68,30 +60,23 @@ __all__ = [
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
+    "Wallet",
     "ask_approval",
-    "check_agent",
     "clear_payment",
-    "forget_approvals",
-    "forget_bootstrap_tokens",
-    "forget_capabilities",
+    "find_wallet",
     "hold_budget",
     "identities_ended",
-    "lock_owner_and_status",
-    "newest_keys",
     "of_developer",
-    "owned_among",
     "owner_of",
-    "pay_owed_grants",
+    "payee_of_address",
     "pays_plainly",
     "preview_payment",
+    "receive_address",
     "reinstate",
     "restore_mtls",
-    "retire",
     "return_budget",
     "revoke",
     "revoke_mtls",
-    "root_router",
-    "router",
     "statuses_of",
     "suspend",
 ]

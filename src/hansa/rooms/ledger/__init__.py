@@ -1,5 +1,6 @@
 """The book: accounts, postings, fees, issuing and destroying units, staking."""
 
+from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
     BALANCES,
     WRITTEN_TRANSACTIONS,
@@ -12,6 +13,7 @@ from hansa.rooms.ledger.accounts import (
 from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
+from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
@@ -22,7 +24,7 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SystemAccountRefused,
 )
-from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
+from hansa.rooms.ledger.extensions import ClaimRefused, Extension
 from hansa.rooms.ledger.holds import (
     HoldOrder,
     capture_hold,
@@ -40,7 +42,6 @@ from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import PaymentOrder, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
-from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
@@ -48,6 +49,8 @@ from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
     "BALANCES",
+    "GROUP_COMMIT",
+    "ROOM",
     "WRITTEN_TRANSACTIONS",
     "AccountHoldsUnits",
     "AccountSuspended",
@@ -55,7 +58,9 @@ __all__ = [
     "Balance",
     "Book",
     "Capture",
+    "ClaimRefused",
     "EscrowGap",
+    "Extension",
     "FeePolicy",
     "GroupCommit",
     "Hold",
@@ -79,7 +84,6 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
-    "count_of_account",
     "destroy",
     "escrow_gaps",
     "expire_hold",
@@ -88,19 +92,17 @@ __all__ = [
     "free_overdue_holds",
     "freeze_hold",
     "grant",
-    "held_balances",
     "issue",
-    "keys_of_account",
     "mint",
     "newest_transaction",
     "open_account",
     "open_hold",
+    "orders",
     "pay",
     "preview",
     "read_holds",
     "reinstate_accounts",
     "release_hold",
-    "router",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",

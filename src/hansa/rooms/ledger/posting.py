@@ -18,18 +18,18 @@ from .orders import TransferOrder
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What was written; amounts in minor units."""
+    """What was written; amounts in minor units. There is no transaction where no units were moved."""
 
-    tx_id: int
+    tx_id: int | None
     amount: Minor
     fee: Minor
     payer_balance_after: Minor
     recorded_at: datetime
     hold_id: int | None = None
+    extension: str | None = None
 
     @classmethod
     def of(cls, result: Result) -> "Receipt":
-        assert result.tx_id is not None
         return cls(result.tx_id, result.moved, result.fee, result.balance, result.recorded_at)
 
     def as_text(self) -> str:
@@ -41,8 +41,43 @@ class Receipt(msgspec.Struct, frozen=True):
     def of_text(cls, kept: str, amount: Minor) -> "Receipt":
         """The receipt that was remembered of an order of `amount`."""
         tx_id, fee, balance, microseconds = map(int, kept.split())
-        recorded_at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
-        return cls(tx_id, amount, Minor(fee), Minor(balance), recorded_at)
+        return cls(tx_id, amount, Minor(fee), Minor(balance), _moment(microseconds))
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """What is remembered of an order that is not a plain transfer alone; amounts in minor units."""
+
+    tx_id: int | None
+    moved: int
+    fee: int
+    balance: int
+    hold_id: int | None
+    microseconds: int
+    extension: msgspec.Raw
+
+    def receipt(self) -> Receipt:
+        """The receipt of that order."""
+        extension = bytes(self.extension).decode()
+        return Receipt(
+            self.tx_id,
+            Minor(self.moved),
+            Minor(self.fee),
+            Minor(self.balance),
+            _moment(self.microseconds),
+            self.hold_id,
+            None if extension == "null" else extension,
+        )
+
+
+def kept_receipts(kept: str, amount: Minor) -> list[Receipt]:
+    """The receipts that were remembered of orders, the first of `amount`."""
+    if kept.startswith("["):
+        return [one.receipt() for one in msgspec.json.decode(kept, type=list[Kept])]
+    return [Receipt.of_text(kept, amount)]
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None) -> Toke
         hold_id=token.hold_id,
     )
     receipt = await ledger.pay(tx, order, book)
+    assert receipt.tx_id is not None, "a payment moves units"
     counts = await _have_different_owners(tx, token)
     settled = await store.write_settled(tx, token.id, receipt.tx_id, receipt.fee, counts=counts)
     await journal.append(tx, _settled(settled, book, receipt))
@@ -65,9 +66,10 @@ async def _have_different_owners(tx: Tx, token: Token) -> bool:
 
 
 def _settled(token: Token, book: ledger.Book, receipt: ledger.Receipt) -> A2APaymentSettled:
+    assert token.tx_id is not None
     return A2APaymentSettled(
         token_id=str(token.id),
-        tx_id=receipt.tx_id,
+        tx_id=token.tx_id,
         caller=token.caller,
         payee=token.payee,
         amount=format_amount(receipt.amount),

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
@@ -41,16 +41,16 @@ from .rules import Status
 from .schemas import (
     AuthorizeIn,
     AuthorizeOut,
+    PaymentVerifyIn,
+    PaymentVerifyOut,
     ReleaseIn,
     ReleaseOut,
     SettleIn,
     SettleOut,
     TokenOut,
-    VerifyIn,
-    VerifyOut,
 )
-from .settlements import Settlements
-from .verify import Verifier
+from .settlements import SETTLEMENTS, Settlements
+from .verify import VERIFIER, Verifier
 
 PREFIX = "/a2a-payment"
 LISTED_DEFAULT, LISTED_MAX = 50, 200
@@ -60,18 +60,8 @@ hot_router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=DirectRoute
 router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
 
 
-async def _verifier_of(request: Request) -> Verifier:
-    verifier: Verifier = request.app.state.verifier
-    return verifier
-
-
-async def _settlements_of(request: Request) -> Settlements:
-    settlements: Settlements = request.app.state.settlements
-    return settlements
-
-
-VerifierOfHere = Annotated[Verifier, Depends(_verifier_of)]
-SettlementsOfHere = Annotated[Settlements, Depends(_settlements_of)]
+VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
+SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 CapabilityToken = Annotated[
     str | None,
@@ -143,12 +133,14 @@ async def authorize_payment(
     return answer_once(answer, replayed=replayed)
 
 
-@hot_router.post("/verify", response_model=VerifyOut, responses=problems(Invalid, Unavailable))
-async def verify_payment(body: VerifyIn, _: Public, verifier: VerifierOfHere, config: Config) -> Response:
+@hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))
+async def verify_payment(
+    body: PaymentVerifyIn, _: Public, verifier: VerifierOfHere, config: Config
+) -> Response:
     """Whether a presented token is good; the first valid answer consumes it. The token authenticates itself."""
     order = body.order()
     verification = await verifier.verify(order)
-    out = VerifyOut.of(verification, order, config.settlement_currency)
+    out = PaymentVerifyOut.of(verification, order, config.settlement_currency)
     return Response(out.model_dump_json(), media_type="application/json")
 
 

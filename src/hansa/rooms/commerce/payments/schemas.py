@@ -119,7 +119,7 @@ class AuthorizeOut(BaseModel):
         )
 
 
-class VerifyIn(RequestBody):
+class PaymentVerifyIn(RequestBody):
     """A token that was presented to a service."""
 
     token: Secret
@@ -140,7 +140,7 @@ class VerifyIn(RequestBody):
         return VerifyOrder(self.token, self.target_agent_did, self.use_id)
 
 
-class VerifyOut(BaseModel):
+class PaymentVerifyOut(BaseModel):
     """Whether a token is good; of one that is not, only status and error say something."""
 
     valid: bool
@@ -164,10 +164,12 @@ class VerifyOut(BaseModel):
     request_digest: str | None = None
     capture_by: CaptureBy | None = None
     reserved: bool | None = None
-    caller_status: str | None = Field(default=None, examples=["active"])
+    caller_status: str | None = Field(
+        default=None, description="active, suspended, revoked, or unknown.", examples=["active"]
+    )
 
     @classmethod
-    def of(cls, verification: Verification, order: VerifyOrder, currency: str) -> "VerifyOut":
+    def of(cls, verification: Verification, order: VerifyOrder, currency: str) -> "PaymentVerifyOut":
         """The shape of a verification."""
         token = verification.token
         if token is None or verification.error is not None:

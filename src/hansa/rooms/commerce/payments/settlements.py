@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import ledger
 
@@ -71,6 +71,9 @@ class Settlements:
         token = await self._runtime.database.look(lambda tx: store.find(tx, token_id))
         assert token is not None, "tokens are not deleted"
         return token
+
+
+SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 
 
 async def settle_token(runtime: Runtime, token_id: UUID) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import agents
 
@@ -99,6 +99,9 @@ class Verifier:
 
     async def _load_statuses(self, dids: Sequence[str]) -> dict[str, str]:
         return await self._runtime.database.look(lambda tx: agents.statuses_of(tx, dids))
+
+
+VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens")
 
 
 def first_use_of(verification: Verification, order: VerifyOrder) -> str | None:
