@@ -51,6 +51,18 @@ class Works:
                 await _send(send, 200, json.dumps(answer).encode())
 
 
+class LosesPaidAnswers(httpx2.AsyncHTTPTransport):
+    """A network that loses the answer of every call that bears a payment."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if "X-Payment-Token" not in request.headers:
+            return response
+        await response.aread()
+        await response.aclose()
+        raise httpx2.ReadError("the answer was lost", request=request)
+
+
 @dataclass
 class Shop:
     """A running service, its payee, its payer and their registry."""

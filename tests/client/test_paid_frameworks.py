@@ -27,7 +27,15 @@ from hansa_client.pay.httpx_transport import PayingHttpxTransport
 from hansa_client.service import PaidService
 from hansa_client.service.fastapi_dependency import PaidCall
 from tests.client.paid import Shop, Works, shop_of
-from tests.registry import TestRegistry, card_of
+from tests.doors.served import served
+from tests.registry import StartRegistry, TestRegistry, card_of
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]:
+    """A registry at its own base address, which is the issuer of its tokens."""
+    async with served(start_registry) as registry:
+        yield registry
 
 
 def fastapi_app(service: PaidService, works: Works) -> Any:

@@ -23,8 +23,16 @@ from hansa_client.pay import (
 )
 from hansa_client.service import PaidService
 from tests.client.faults import Faults
-from tests.client.paid import PRICE, Shop, shop_of
-from tests.registry import TestRegistry, at_once
+from tests.client.paid import PRICE, LosesPaidAnswers, Shop, shop_of
+from tests.doors.served import served
+from tests.registry import StartRegistry, TestRegistry, at_once
+
+
+@pytest.fixture
+async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]:
+    """A registry at its own base address, which is the issuer of its tokens."""
+    async with served(start_registry) as registry:
+        yield registry
 
 
 @pytest.fixture(params=[True, False], ids=["captured by the payee", "settled by the caller"])
@@ -324,11 +332,9 @@ async def test_a_payer_without_units_pays_nothing(capturing: Shop) -> None:
 
 
 async def test_an_interrupted_call_continues_with_its_token(capturing: Shop) -> None:
-    capturing.works.gate.clear()
-    impatient = capturing.client(patience_seconds=0.0, timeout=2)
+    impatient = capturing.client(patience_seconds=0.0, transport=LosesPaidAnswers())
     with pytest.raises(PaymentUnresolved):
         await impatient.post(f"{capturing.url}/work", content=b"one")
-    capturing.works.gate.set()
     response = await capturing.client().post(f"{capturing.url}/work", content=b"one")
     assert response.json() == {"echo": "one", "execution": 1}
     assert [token["status"] for token in await capturing.tokens()] == ["settled"]
@@ -345,12 +351,10 @@ async def test_a_named_call_is_paid_once_for_ever(capturing: Shop) -> None:
 
 async def test_pending_payments_are_shown_and_resolved(registry: TestRegistry, tmp_path: Path) -> None:
     async with shop_of(registry, tmp_path, captures=False) as shop:
-        shop.works.gate.clear()
-        client = shop.client(patience_seconds=0.0, timeout=2)
+        client = shop.client(patience_seconds=0.0, transport=LosesPaidAnswers())
         for body in (b"one", b"two"):
             with pytest.raises(PaymentUnresolved):
                 await client.post(f"{shop.url}/work", content=body)
-        shop.works.gate.set()
         pending = AsyncPendingPayments(shop.registry_of(shop.payer), client.journal)
         first, second = await pending.list()
         assert {first.progress, second.progress} == {Progress.SENT}

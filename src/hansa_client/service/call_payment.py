@@ -48,7 +48,7 @@ class CallPayment:
             self._challenge = await self._service.challenge(terms, self.request.url)
             decision = await self._service.admit(presented_in(self.request.headers), terms, priced.order)
         except HansaError as trouble:
-            log.warning("the registry of this service does not answer: %s", type(trouble).__name__)
+            log.warning("the registry of this service does not answer: %s", trouble)
             decision = refusals.issuer_unavailable()
         if isinstance(decision, Working):
             self.working = decision
