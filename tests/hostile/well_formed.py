@@ -125,7 +125,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{version}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
-        "{name}": "standing: blocklist",
+        "{name}": "enforcement: blocklist",
     }
 
 
@@ -198,15 +198,15 @@ async def _delivery(stage: Stage) -> str:
     """The id of a delivery of the newest webhook."""
     return await stage.registry.database.act(
         lambda tx: tx.fetchval(
-            "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
-            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM people_webhook"
+            "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
+            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM notifications_webhook"
             " ORDER BY created_at DESC LIMIT 1 RETURNING id"
         )
     )
 
 
 async def _forget_webhooks(stage: Stage) -> None:
-    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM people_webhook"))
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
 
 
 async def _session_to_end(stage: Stage) -> str:
@@ -512,6 +512,10 @@ async def _own_token(stage: Stage) -> WellFormed:
     return _json(token=(await _authorized(stage))["token"])
 
 
+async def _own_tokens(stage: Stage) -> WellFormed:
+    return _json(tokens=[{"token": (await _authorized(stage))["token"]}])
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -638,6 +642,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/a2a-payment/authorize": _payment,
     "POST /api/v1/a2a-payment/verify": _own_token,
     "POST /api/v1/a2a-payment/settle": _own_token,
+    "POST /api/v1/a2a-payment/settle-many": _own_tokens,
     "POST /api/v1/a2a-payment/release": _own_token,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
