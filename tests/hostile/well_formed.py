@@ -256,7 +256,12 @@ async def _org_and_name(stage: Stage) -> str:
 
 
 async def _authorized(stage: Stage) -> dict[str, str]:
-    """A new payment token of the agent that is asked."""
+    """A new payment token of the staged agent, which has no other that is unused."""
+    await stage.registry.database.act(
+        lambda tx: tx.execute(
+            "DELETE FROM commerce_payment_token WHERE status = 'authorized' AND hold_id IS NULL"
+        )
+    )
     body = {"target_agent_did": stage.payee.did, "amount": "0.0001"}
     made = await stage.registry.post("/a2a-payment/authorize", json=body, headers=stage.agent.headers)
     assert made.status_code == 200, made.text

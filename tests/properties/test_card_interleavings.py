@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from hansa.foundation.plumbing.entity_tags import PreconditionFailed
-from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue
 from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, delete_card, edit_card, list_or_unlist
 from hansa.rooms.catalogue.owning.ownership import ownership_in
@@ -28,14 +27,14 @@ class Scene:
 
     card: catalogue.StoredCard
     seen: Card
-    settings: Settings
+    registry: TestRegistry
 
     def editor(self, *, blind: bool = True) -> Editor:
         def precondition(card: Card) -> None:
             if not blind and card.updated_at != self.seen.updated_at:
                 raise PreconditionFailed
 
-        return Editor(OWNER, str(self.card.id), precondition, SignaturePolicy.of(self.settings))
+        return Editor(OWNER, str(self.card.id), precondition, SignaturePolicy.of(self.registry.settings))
 
     def put(self, name: str, *, blind: bool = True, is_active: bool | None = None) -> UseCase:
         edit = CardEdit(card_of(name), is_active)
@@ -121,7 +120,7 @@ async def test_however_writers_of_a_card_meet_each_word_counts_or_is_refused(
     async def play(choose: Choose) -> None:
         card = await publish(registry, "Before", developer=OWNER)
         seen = await registry.database.look(lambda tx: catalogue.card_of(tx, str(card.id)))
-        told = await director.play(sides(Scene(card, seen, registry.settings)), choose)
+        told = await director.play(sides(Scene(card, seen, registry)), choose)
         statement = (
             "SELECT name, status, is_active, unlisted, version, (SELECT count(*) FROM catalogue_card_version"
             " WHERE card_id = c.id) AS kept FROM catalogue_card c WHERE id = $1"
