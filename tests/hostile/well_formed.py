@@ -125,7 +125,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{version}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
-        "{name}": "standing: blocklist",
+        "{name}": "enforcement: blocklist",
     }
 
 
@@ -198,15 +198,15 @@ async def _delivery(stage: Stage) -> str:
     """The id of a delivery of the newest webhook."""
     return await stage.registry.database.act(
         lambda tx: tx.fetchval(
-            "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
-            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM people_webhook"
+            "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
+            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM notifications_webhook"
             " ORDER BY created_at DESC LIMIT 1 RETURNING id"
         )
     )
 
 
 async def _forget_webhooks(stage: Stage) -> None:
-    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM people_webhook"))
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
 
 
 async def _session_to_end(stage: Stage) -> str:
@@ -229,8 +229,43 @@ async def _capability_to_use(stage: Stage) -> str:
     return made.json()["id"]
 
 
+def _contract(act: str, *, provided: bool, submitted: bool = False) -> Callable[[Stage], Awaitable[str]]:
+    """The end of the path of an act on a new contract, in the state that it needs, of the staged agent."""
+
+    async def made(stage: Stage) -> str:
+        contractor, provider = (stage.spare, stage.agent) if provided else (stage.agent, stage.spare)
+        status = "SUBMITTED" if submitted else "ACCEPTED" if act in {"submit", "mark-failed"} else "PROPOSED"
+        contract_id = await stage.registry.database.act(
+            lambda tx: tx.fetchval(
+                "INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did,"
+                " provider_did, terms, acceptance_criteria, auto_approve, funded, status, expires_at, turn_at,"
+                " created_at) VALUES (1, 'Staged', 'service', 1, 'UNIT', $1, $2, '\"\"', '\"\"', false, false, $3,"
+                " now() + interval '1 day', now(), now()) RETURNING id",
+                contractor.did,
+                provider.did,
+                status,
+            )
+        )
+        return f"{contract_id}/{act}".removesuffix("/")
+
+    return made
+
+
 async def _org_and_name(stage: Stage) -> str:
     return stage.card_name
+
+
+async def _authorized(stage: Stage) -> dict[str, str]:
+    """A new payment token of the agent that is asked."""
+    body = {"target_agent_did": stage.payee.did, "amount": "0.0001"}
+    made = await stage.registry.post("/a2a-payment/authorize", json=body, headers=stage.agent.headers)
+    assert made.status_code == 200, made.text
+    answer: dict[str, str] = made.json()
+    return answer
+
+
+async def _token_id(stage: Stage) -> str:
+    return (await _authorized(stage))["token_id"]
 
 
 async def _wallet_to_unbind(stage: Stage) -> str:
@@ -245,9 +280,19 @@ async def _wallet_to_unbind(stage: Stage) -> str:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
+    "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
+    "{contract_id}/submit-federated": _contract("submit-federated", provided=True),
+    "{contract_id}/accept": _contract("accept", provided=True),
+    "{contract_id}/submit": _contract("submit", provided=True),
+    "{contract_id}/cancel": _contract("cancel", provided=False),
+    "{contract_id}/mark-failed": _contract("mark-failed", provided=False),
+    "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
+    "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
+    "{contract_id}": _contract("", provided=False),
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "{licence_id:uuid}/reinstate": _suspended_registry,
@@ -436,6 +481,20 @@ async def _role(stage: Stage) -> WellFormed:
     return _json(role="trader")
 
 
+async def _proposal(stage: Stage) -> WellFormed:
+    return _json(
+        title="Translate a manual",
+        contract_type="service",
+        amount="0.0001",
+        terms="German to English.",
+        acceptance_criteria="All pages.",
+    )
+
+
+async def _federated_contract(stage: Stage) -> WellFormed:
+    return _json(contractor_registry="elsewhere.example")
+
+
 async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -443,6 +502,14 @@ async def _transfer(stage: Stage) -> WellFormed:
 async def _bulk(stage: Stage) -> WellFormed:
     line = {"receiver_did": stage.payee.did, "amount": "0.0001", "message": "thanks"}
     return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
+
+
+async def _payment(stage: Stage) -> WellFormed:
+    return _json(target_agent_did=stage.payee.did, amount="0.0001")
+
+
+async def _own_token(stage: Stage) -> WellFormed:
+    return _json(token=(await _authorized(stage))["token"])
 
 
 async def _sending(stage: Stage) -> WellFormed:
@@ -531,6 +598,9 @@ def _json(**members: Any) -> WellFormed:
 
 
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
+    "POST /api/v1/contracts": _proposal,
+    "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
+    "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
     "POST /api/v1/developers/webhooks": _subscription,
     "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
     "POST /api/v1/agent-cards": _new_card,
@@ -565,6 +635,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,
+    "POST /api/v1/a2a-payment/authorize": _payment,
+    "POST /api/v1/a2a-payment/verify": _own_token,
+    "POST /api/v1/a2a-payment/settle": _own_token,
+    "POST /api/v1/a2a-payment/release": _own_token,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),

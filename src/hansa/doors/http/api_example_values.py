@@ -14,6 +14,7 @@ POINT = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
 JWT = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCJ9.…"
 PEM = "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n"
 PASSWORD = "Correct-Horse-7-Battery"  # noqa: S105
+PAYMENT_TOKEN = "apt_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"  # noqa: S105
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n"
 ENTRY = f"urn:air:hansa.local:{DID}"
 SPIFFE_ID = "spiffe://hansa.local/agent/1b4e28ba-2fa1-41d2-883f-0016d3cca427"
@@ -28,6 +29,12 @@ CARD: dict[str, Any] = {
     "defaultInputModes": ["text/plain"],
     "defaultOutputModes": ["text/plain"],
     "skills": [SKILL],
+}
+
+DELIVERABLE = {
+    "uri": "https://work.example.org/manual.pdf",
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "note": "All 40 pages.",
 }
 
 VALUES: dict[str, Any] = {
@@ -53,6 +60,19 @@ VALUES: dict[str, Any] = {
     "InvitesIn": {"count": 2, "max_uses": 1, "expires_days": 30, "note": "For the pilot"},
     "WebhookChangeIn": {"description": "Payments", "is_active": True},
     "PolicyChange": {"emit_from_registry": True},
+    "ContractIn": {
+        "provider_did": PAYEE,
+        "title": "Translate a manual",
+        "contract_type": "service",
+        "amount": "100",
+        "terms": "German to English, 40 pages.",
+        "acceptance_criteria": "Every page is translated.",
+        "submit_by": "2026-12-01T12:00:00Z",
+        "review_by": "2026-12-08T12:00:00Z",
+        "funded": True,
+    },
+    "SubmissionIn": {"deliverable": DELIVERABLE},
+    "FederatedSubmissionIn": {"contractor_registry": "peer.example.org", "deliverable": DELIVERABLE},
     "StakeIn": {"amount": "100", "lock_period": 30},
     "RegistrationIn": {
         "name": "Ada",
@@ -83,6 +103,29 @@ VALUES: dict[str, Any] = {
     "issuer_did": DID,
     "holder_did": PAYEE,
     "holder_agent_did": PAYEE,
+    "contractor_did": DID,
+    "provider_did": PAYEE,
+    "actor_did": DID,
+    "contractor_registry": "hansa.local",
+    "FederatedAcceptIn.contractor_registry": "peer.example.org",
+    "provider_registry": "hansa.local",
+    "payment_tx_id": "tx-4711",
+    "ContractOut.title": "Translate a manual",
+    "ContractOut.amount_paid": "0",
+    "ContractOut.status": "SUBMITTED",
+    "ContractOut.ended_because": None,
+    "contract_type": "service",
+    "terms": "German to English, 40 pages.",
+    "acceptance_criteria": "Every page is translated.",
+    "MilestoneIn.title": "First half",
+    "MilestoneOut.title": "First half",
+    "uri": DELIVERABLE["uri"],
+    "sha256": DELIVERABLE["sha256"],
+    "DeliverableIn.note": DELIVERABLE["note"],
+    "DeliverableOut.note": DELIVERABLE["note"],
+    "ContractMoveOut.note": "Page 7 is missing.",
+    "NoteIn.note": "Page 7 is missing.",
+    "ReasonIn.reason": "It is not a translation.",
     "receiver_did": PAYEE,
     "recipient_did": PAYEE,
     "receiver_agent_id": PAYEE,
@@ -148,7 +191,7 @@ VALUES: dict[str, Any] = {
     "agent_card_name": "Lingua",
     "displayName": "Lingua",
     "ProfileOut.name": "Ada",
-    "ReactorOut.name": "standing: blocklist",
+    "ReactorOut.name": "enforcement: blocklist",
     "CardTrouble.field": "$.skills",
     "FacetWanted.field": "tags",
     "developer_name": "Ada",
@@ -308,6 +351,30 @@ VALUES: dict[str, Any] = {
     "card_hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "protected": "eyJhbGciOiJFZERTQSJ9",
     "signature": "hZ3kYvJx…",
+    # Payments.
+    "target_agent_did": PAYEE,
+    "caller_did": DID,
+    "AuthorizeIn": {"target_agent_did": PAYEE, "amount": "12.5", "resource": "translate"},
+    "AuthorizeOut.token": PAYMENT_TOKEN,
+    "PaymentVerifyIn": {"token": PAYMENT_TOKEN, "target_agent_did": PAYEE},
+    "PaymentVerifyOut.status": "consumed",
+    "PaymentVerifyOut.error": None,
+    "SettleIn": {"token": PAYMENT_TOKEN, "task_id": "task-4711"},
+    "SettleOut.status": "settled",
+    "SettleOut.reason": None,
+    "ReleaseIn": {"token": PAYMENT_TOKEN},
+    "ReleaseOut.status": "released",
+    "TokenOut.status": "settled",
+    "TokenOut.reason": None,
+    "settlement_tx_id": "tx-4711",
+    "contract_id": None,
+    "issuer": "https://registry.example.org",
+    "issuer_header": "X-Payment-Issuer",
+    "resource": "translate",
+    "request_digest": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "use_id": "store-1.5d41402a",
+    "first_use_id": "store-1.5d41402a",
+    "task_id": "task-4711",
     # Addresses.
     "url": "https://lingua.example.org/a2a",
     "WebhookIn.url": "https://example.org/hooks/hansa",

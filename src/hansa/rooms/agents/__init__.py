@@ -8,8 +8,17 @@ from hansa.rooms.agents.capabilities import (
     DelegatorMayNot,
 )
 from hansa.rooms.agents.descriptor import ROOM
+from hansa.rooms.agents.ending import REQUIRE_UNBOUND
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
-from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
+from hansa.rooms.agents.payment import (
+    HeldBudget,
+    Payment,
+    clear_payment,
+    hold_budget,
+    pays_plainly,
+    preview_payment,
+    return_budget,
+)
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
     Approval,
@@ -24,6 +33,7 @@ from hansa.rooms.agents.spending import (
     ask_approval,
 )
 from hansa.rooms.agents.status import (
+    lock_owner_and_status,
     of_developer,
     owner_of,
     reinstate,
@@ -34,6 +44,7 @@ from hansa.rooms.agents.status import (
 from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "REQUIRE_UNBOUND",
     "ROOM",
     "Approval",
     "ApprovalForAnother",
@@ -46,6 +57,7 @@ __all__ = [
     "CaveatViolated",
     "Clearance",
     "DelegatorMayNot",
+    "HeldBudget",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnedAgent",
@@ -55,7 +67,9 @@ __all__ = [
     "ask_approval",
     "clear_payment",
     "find_wallet",
+    "hold_budget",
     "identities_ended",
+    "lock_owner_and_status",
     "of_developer",
     "owner_of",
     "payee_of_address",
@@ -64,6 +78,7 @@ __all__ = [
     "receive_address",
     "reinstate",
     "restore_mtls",
+    "return_budget",
     "revoke",
     "revoke_mtls",
     "statuses_of",

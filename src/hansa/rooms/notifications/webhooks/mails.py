@@ -1,0 +1,26 @@
+"""The mail to an owner whose webhook was stopped."""
+
+from datetime import timedelta
+
+from hansa.foundation.plumbing.mail_queue import Letter
+from hansa.rooms.people import NOTICE_DAYS
+
+from .records import Errand
+from .rules import FAILURES_UNTIL_STOPPED, StoppedBy
+
+WHY: dict[StoppedBy, str] = {
+    "failures": f"{FAILURES_UNTIL_STOPPED} tries in a row have failed",
+    "gone": "the receiver answered that it is gone for good (410)",
+}
+
+
+def webhook_stopped(*, to: str, name: str, errand: Errand, stopped: StoppedBy) -> Letter:
+    """Told when the registry stops a webhook; of its address only the host, for the rest may be a secret of the receiver."""
+    text = f"""Hello {name},
+
+your webhook {errand.webhook_id} at {errand.place} has been stopped: {WHY[stopped]}.
+
+What happens from now on is not told to it. What was waiting for it stays, for up to 30 days. When the receiver is well
+again, set the webhook going with PUT /api/v1/developers/webhooks/{errand.webhook_id}.
+"""
+    return Letter(to, "Your webhook has been stopped", text, timedelta(days=NOTICE_DAYS))

@@ -1,0 +1,77 @@
+"""What is kept of webhooks and deliveries, as the code holds it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+DeliveryStatus = Literal["pending", "delivered", "failed"]
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A webhook as its owner sees it."""
+
+    id: str
+    url: str
+    event_types: list[str]
+    description: str | None
+    is_active: bool
+    stopped_by: str | None
+    stopped_at: datetime | None
+    consecutive_failures: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A delivery as its owner sees it."""
+
+    id: str
+    webhook_id: str
+    event_type: str
+    payload: str = field(repr=False)
+    status: DeliveryStatus
+    attempts: int
+    next_attempt_at: datetime | None
+    created_at: datetime
+    last_attempt_at: datetime | None
+    response_status: int | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A delivery to be sent now. `moment` is the database's time in epoch seconds."""
+
+    webhook_id: str
+    lease: UUID
+    url: str = field(repr=False)
+    place: str
+    delivery_id: str
+    event_type: str
+    payload: str = field(repr=False)
+    attempts: int
+    moment: int
+    sealed_secrets: Sequence[bytes] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A webhook that is due, and the right to send to it."""
+
+    webhook_id: str
+    lease: UUID
+    place: str
+
+
+@dataclass(frozen=True)
+class Locked:
+    """A webhook locked at the end of an attempt."""
+
+    developer_id: int
+    lease: UUID | None
+    is_active: bool
+    consecutive_failures: int

@@ -1,0 +1,145 @@
+"""Webhooks over HTTP."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import Limit, admit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
+
+from . import deliveries, reading, subscribing
+from .errors import DeliveryUnknown, TooManyWebhooks, WebhookStopped, WebhookUnknown
+from .records import Webhook
+from .schemas import (
+    DeletedOut,
+    DeliveriesQuery,
+    DeliveryOut,
+    DeliveryPage,
+    NewWebhookOut,
+    PageQuery,
+    RotatedSecretOut,
+    WebhookChangeIn,
+    WebhookIn,
+    WebhookOut,
+    WebhookPage,
+)
+
+router = APIRouter(prefix="/developers/webhooks", tags=["webhooks"], route_class=GuardedRoute)
+
+Owner = Annotated[Developer, developer_holding("webhooks:manage")]
+Id = Annotated[str, Path(max_length=64)]
+
+# What an owner asks to be sent at once, so that nobody is called by us more often than that at somebody's whim.
+SENT_ON_REQUEST = Limit("webhook-sent-on-request", 30)
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=problems(Unauthorized, ScopeMissing, TooManyWebhooks, Invalid, BodyInvalid, HostRefused),
+)
+async def create_webhook(
+    body: WebhookIn, developer: Owner, db: Db, config: Config, seal: Sealing
+) -> NewWebhookOut:
+    """Have an address told what happens. The secret is shown this once."""
+    wanted = subscribing.Subscription(
+        body.url, body.event_types, body.description, config.outgoing_allow_hosts
+    )
+    webhook, secret = await db.act(lambda tx: subscribing.subscribe(tx, seal, developer.id, wanted))
+    return NewWebhookOut(**vars(webhook), secret=secret)
+
+
+@router.get("", responses=problems(Unauthorized, ScopeMissing, Invalid))
+async def list_webhooks(developer: Owner, query: Annotated[PageQuery, Query()], db: Db) -> WebhookPage:
+    """Own webhooks, oldest first."""
+    webhooks = await db.read(lambda tx: reading.webhooks_of(tx, developer.id))
+    return WebhookPage.of(webhooks, query)
+
+
+@router.get("/{webhook_id}", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid))
+async def read_webhook(webhook_id: Id, developer: Owner, db: Db) -> WebhookOut:
+    """One of the own webhooks."""
+    return WebhookOut.of(await db.read(lambda tx: subscribing.find(tx, developer.id, webhook_id)))
+
+
+@router.put(
+    "/{webhook_id}",
+    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid, BodyInvalid, HostRefused),
+)
+async def change_webhook(
+    webhook_id: Id, body: WebhookChangeIn, developer: Owner, db: Db, config: Config
+) -> WebhookOut:
+    """Change a webhook, and set it going unless `is_active` is false."""
+
+    async def change(tx: Tx) -> Webhook:
+        webhook = await subscribing.lock(tx, developer.id, webhook_id)
+        changed = replace(webhook, **body.changes())
+        return await subscribing.change(tx, developer.id, changed, allowed=config.outgoing_allow_hosts)
+
+    return WebhookOut.of(await db.act(change))
+
+
+@router.delete("/{webhook_id}", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid))
+async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut:
+    """Delete a webhook with its deliveries."""
+    await db.act(lambda tx: subscribing.unsubscribe(tx, developer.id, webhook_id))
+    return DeletedOut(id=webhook_id)
+
+
+@router.post(
+    "/{webhook_id}/rotate-secret",
+    operation_id="rotate_webhook_secret",
+    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid),
+)
+async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing) -> RotatedSecretOut:
+    """Make a new secret, shown this once. For a day deliveries are signed with the former one too."""
+    secret, until = await db.act(lambda tx: subscribing.rotate_secret(tx, seal, developer.id, webhook_id))
+    return RotatedSecretOut(id=webhook_id, secret=secret, former_secret_until=until)
+
+
+@router.post(
+    "/{webhook_id}/test",
+    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, WebhookStopped, Invalid, TooManyRequests),
+)
+async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
+    """Send a `webhook.test` at once, tried once; how it ended is found among the deliveries."""
+    await admit(db, SENT_ON_REQUEST, str(developer.id))
+    return DeliveryOut.of(await db.act(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
+
+
+@router.get(
+    "/{webhook_id}/deliveries", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid)
+)
+async def list_deliveries(
+    webhook_id: Id, developer: Owner, query: Annotated[DeliveriesQuery, Query()], db: Db
+) -> DeliveryPage:
+    """What was sent and is to be sent, newest first; kept for 30 days."""
+    deliveries, total = await db.read(
+        lambda tx: reading.deliveries_of(tx, developer.id, webhook_id, **query.model_dump())
+    )
+    return DeliveryPage.of(deliveries, total, query)
+
+
+@router.post(
+    "/{webhook_id}/deliveries/{delivery_id}/resend",
+    responses=problems(
+        Unauthorized,
+        ScopeMissing,
+        WebhookUnknown,
+        DeliveryUnknown,
+        WebhookStopped,
+        Invalid,
+        TooManyRequests,
+    ),
+)
+async def resend_delivery(webhook_id: Id, delivery_id: Id, developer: Owner, db: Db) -> DeliveryOut:
+    """Send a delivery again, however it ended: the same id, the same bytes, all its tries anew."""
+    await admit(db, SENT_ON_REQUEST, str(developer.id))
+    delivery = await db.act(lambda tx: deliveries.resend(tx, developer.id, webhook_id, delivery_id))
+    return DeliveryOut.of(delivery)

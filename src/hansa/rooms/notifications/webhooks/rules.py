@@ -1,0 +1,73 @@
+"""What is told, who may be told, how often it is tried."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+WEBHOOKS_MAX = 20
+ATTEMPTS_MAX = 8
+FAILURES_UNTIL_STOPPED = 20
+FORMER_SECRET_HOURS = 24
+DELIVERIES_KEPT_DAYS = 30
+GONE = 410
+
+# After the first failure, the second, and so on: the eighth and last try comes about a day after the first.
+PAUSES_SECONDS = (5, 5 * 60, 30 * 60, 3600, 3 * 3600, 7 * 3600, 12 * 3600)
+# What else there is to tell a receiver that fails waits no longer than this.
+WEBHOOK_PAUSE_MAX_SECONDS = 15 * 60
+# Deliveries that failed together are not all tried again at one moment.
+JITTER = 0.1
+
+StoppedBy = Literal["owner", "failures", "gone"]
+
+
+class WebhookEvent(StrEnum):
+    """What a webhook can be told of; `*` in a subscription means all of them, later ones too."""
+
+    AGENT_ONBOARDED = "agent.onboarded"
+    AGENT_SUSPENDED = "agent.suspended"
+    AGENT_REINSTATED = "agent.reinstated"
+    AGENT_REVOKED = "agent.revoked"
+    APPROVAL_REQUESTED = "agent.approval_requested"
+    PAYMENT_SETTLED = "payment.settled"
+    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
+    DEVELOPER_SUSPENDED = "developer.suspended"
+    DEVELOPER_REINSTATED = "developer.reinstated"
+    RETRY_EXHAUSTED = "webhook.retry_exhausted"
+    TEST = "webhook.test"
+
+
+EVERY_EVENT = "*"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended: with a status, or without one because of an error."""
+
+    status: int | None
+    error: str | None = None
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the receiver took the delivery."""
+        return self.status is not None and 200 <= self.status <= 299  # noqa: PLR2004
+
+
+def pause_after(event_type: str, attempts: int, jitter: float) -> float | None:
+    """Seconds until a delivery that failed `attempts` times is tried again, or None; `jitter` is from -1 to 1."""
+    if event_type == WebhookEvent.TEST or attempts >= ATTEMPTS_MAX:
+        return None
+    return PAUSES_SECONDS[attempts - 1] * (1 + JITTER * jitter)
+
+
+def webhook_pause_after(consecutive_failures: int) -> float:
+    """Seconds for which a receiver that failed so often in a row is left alone."""
+    position = min(consecutive_failures, len(PAUSES_SECONDS)) - 1
+    return min(PAUSES_SECONDS[position], WEBHOOK_PAUSE_MAX_SECONDS)
+
+
+def stopped_by(outcome: Outcome, consecutive_failures: int) -> StoppedBy | None:
+    """What stops a webhook whose try ended so, the failure counted; None: nothing does."""
+    if outcome.status == GONE:
+        return "gone"
+    return "failures" if consecutive_failures >= FAILURES_UNTIL_STOPPED else None

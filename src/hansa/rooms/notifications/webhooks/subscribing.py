@@ -1,0 +1,107 @@
+"""Making, changing and ending webhooks."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.values.secrets import new_name
+from hansa.foundation.values.web_address import require_callable
+from hansa.rooms import people
+
+from . import rules, store
+from .errors import TooManyWebhooks, WebhookUnknown
+from .records import Webhook
+from .signature import new_secret
+
+ID_CHARACTERS = 24
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """What an owner wants to be told, and where; `allowed` are the `host:port` pairs of the operator."""
+
+    url: str
+    event_types: Sequence[str]
+    description: str | None
+    allowed: Collection[str]
+
+
+async def subscribe(tx: Tx, seal: Seal, developer_id: int, wanted: Subscription) -> tuple[Webhook, str]:
+    """A new webhook and its secret, which is shown this once.
+
+    Raises: HostRefused, TooManyWebhooks.
+    """
+    address = require_callable(wanted.url, wanted.allowed, field="url")
+    webhook_id, secret = new_name("whk_", ID_CHARACTERS), new_secret()
+    await people.lock_developer(tx, developer_id)
+    made = await store.add(
+        tx,
+        webhook_id,
+        developer_id,
+        url=address.url,
+        place=address.place,
+        event_types=wanted.event_types,
+        description=wanted.description,
+        sealed_secret=seal.close(secret.encode(), purpose_of(webhook_id)),
+    )
+    if made is None:
+        raise TooManyWebhooks
+    return made, secret
+
+
+async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook:
+    """Raises: WebhookUnknown."""
+    webhook = await store.find(tx, developer_id, webhook_id)
+    if webhook is None:
+        raise WebhookUnknown
+    return webhook
+
+
+async def change(tx: Tx, developer_id: int, webhook: Webhook, *, allowed: Collection[str]) -> Webhook:
+    """Write a webhook that `lock` gave and the owner changed. An active one begins afresh, with what waits for it.
+
+    Raises: HostRefused.
+    """
+    address = require_callable(webhook.url, allowed, field="url")
+    if webhook.is_active and webhook.stopped_by:
+        await store.hasten(tx, webhook.id)
+    return await store.change(tx, developer_id, replace(webhook, url=address.url), address.place)
+
+
+async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook:
+    """Raises: WebhookUnknown."""
+    webhook = await store.lock(tx, developer_id, webhook_id)
+    if webhook is None:
+        raise WebhookUnknown
+    return webhook
+
+
+async def rotate_secret(tx: Tx, seal: Seal, developer_id: int, webhook_id: str) -> tuple[str, datetime]:
+    """A new secret, shown this once, and until when the former one signs too.
+
+    Raises: WebhookUnknown.
+    """
+    secret = new_secret()
+    sealed = seal.close(secret.encode(), purpose_of(webhook_id))
+    until = await store.rotate(tx, developer_id, webhook_id, sealed, rules.FORMER_SECRET_HOURS)
+    if until is None:
+        raise WebhookUnknown
+    return secret, until
+
+
+async def unsubscribe(tx: Tx, developer_id: int, webhook_id: str) -> None:
+    """Delete the webhook with all its deliveries. Raises: WebhookUnknown."""
+    if not await store.delete(tx, developer_id, webhook_id):
+        raise WebhookUnknown
+
+
+def purpose_of(webhook_id: str) -> str:
+    """What the secrets of a webhook are sealed for."""
+    return f"webhook {webhook_id}"
+
+
+async def erase_webhooks(tx: Tx, developer_id: int) -> None:
+    """Delete the webhooks of a developer whose account has ended, with their deliveries."""
+    await store.delete_all(tx, developer_id)

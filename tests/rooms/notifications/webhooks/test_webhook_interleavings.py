@@ -1,0 +1,211 @@
+"""Pairs of acts on the queue of one webhook, in every order of their statements: nothing is sent twice or forgotten."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.values.secrets import new_name
+from hansa.rooms.notifications.webhooks import store, subscribing
+from hansa.rooms.notifications.webhooks.deliveries import enqueue_webhook, send_test
+from hansa.rooms.notifications.webhooks.records import Errand
+from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
+from hansa.rooms.notifications.webhooks.sending import claim, record
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
+from tests.registry import DatabaseFarm, TestRegistry, open_registry
+
+URL = "https://receiver.example.com/hook"
+
+
+@dataclass(frozen=True)
+class Stands:
+    """How a webhook stands; all of it is None or empty once it is deleted."""
+
+    is_leased: bool | None
+    is_due: bool | None
+    deliveries: list[tuple[str, str]]
+
+    @property
+    def waiting(self) -> int:
+        return sum(status == "pending" for _, status in self.deliveries)
+
+
+class Queue:
+    """A webhook with `waiting` deliveries, of which the first is `under_way` or not."""
+
+    def __init__(self, owner: int, seal: Seal, *, waiting: int, under_way: bool) -> None:
+        self._seal = seal
+        self.id = new_name("whk_", 24)
+        self.errand: Errand | None = None
+        self._owner = owner
+        self._waiting = waiting
+        self._under_way = under_way
+
+    async def open(self, tx: Tx) -> None:
+        await tx.execute("DELETE FROM notifications_webhook")
+        made = await store.add(
+            tx,
+            self.id,
+            self._owner,
+            url=URL,
+            place="receiver.example.com:443",
+            event_types=["*"],
+            description=None,
+            sealed_secret=b"sealed",
+        )
+        assert made is not None
+        for _ in range(self._waiting):
+            await self.tell()(tx)
+
+    async def begin(self, tx: Tx) -> None:
+        if self._under_way:
+            self.errand = await claim(tx, [])
+            assert self.errand is not None
+
+    def tell(self) -> UseCase:
+        return lambda tx: enqueue_webhook(tx, self._owner, WebhookEvent.AGENT_REVOKED, {})
+
+    def test(self) -> UseCase:
+        return lambda tx: send_test(tx, self._owner, self.id)
+
+    def claim(self) -> UseCase:
+        return lambda tx: claim(tx, [])
+
+    def record(self, status: int) -> UseCase:
+        errand = self.errand
+        assert errand is not None
+        return lambda tx: record(tx, self._seal, errand, Outcome(status))
+
+    def stop(self) -> UseCase:
+        async def act(tx: Tx) -> None:
+            webhook = await subscribing.lock(tx, self._owner, self.id)
+            await subscribing.change(tx, self._owner, replace(webhook, is_active=False), allowed=())
+
+        return act
+
+    def delete(self) -> UseCase:
+        return lambda tx: subscribing.unsubscribe(tx, self._owner, self.id)
+
+    async def stands(self, tx: Tx) -> Stands:
+        row = await tx.fetchrow(
+            "SELECT lease IS NOT NULL AS is_leased, due_at IS NOT NULL AS is_due FROM notifications_webhook WHERE id = $1",
+            self.id,
+        )
+        deliveries = await tx.fetch(
+            "SELECT id, status FROM notifications_webhook_delivery WHERE webhook_id = $1", self.id
+        )
+        leased, due = tuple(row) if row else (None, None)
+        return Stands(leased, due, [tuple(delivery) for delivery in deliveries])
+
+
+Judge = Callable[[Queue, list[Any], Stands], bool]
+
+
+def errands(outcomes: list[Any]) -> list[Errand]:
+    return [outcome for outcome in outcomes if isinstance(outcome, Errand)]
+
+
+PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
+    "of two claims one gets the webhook": (
+        2,
+        False,
+        lambda queue: [queue.claim(), queue.claim()],
+        lambda queue, outcomes, stands: len(errands(outcomes)) == 1 and bool(stands.is_leased),
+    ),
+    "what is told while a try ends is not forgotten": (
+        1,
+        True,
+        lambda queue: [queue.record(200), queue.tell()],
+        lambda queue, outcomes, stands: (stands.is_leased, stands.is_due, stands.waiting) == (False, True, 1),
+    ),
+    "what is told while a try fails is not forgotten": (
+        1,
+        True,
+        lambda queue: [queue.record(500), queue.tell()],
+        lambda queue, outcomes, stands: (stands.is_leased, stands.is_due, stands.waiting) == (False, True, 2),
+    ),
+    "a claim while a try ends gets what is next or nothing": (
+        2,
+        True,
+        lambda queue: [queue.record(200), queue.claim()],
+        lambda queue, outcomes, stands: (
+            all(errand.delivery_id != queue.errand.delivery_id for errand in errands(outcomes))
+            and stands.is_leased is bool(errands(outcomes))
+            and (stands.is_due, stands.waiting) == (True, 1)
+        ),
+    ),
+    "a claim while something is told gets one of them or comes again": (
+        1,
+        False,
+        lambda queue: [queue.claim(), queue.tell()],
+        lambda queue, outcomes, stands: (
+            stands.is_leased is bool(errands(outcomes)) and (stands.is_due, stands.waiting) == (True, 2)
+        ),
+    ),
+    "what is told while a try is under way is sent by nobody else": (
+        1,
+        True,
+        lambda queue: [queue.tell(), queue.claim()],
+        lambda queue, outcomes, stands: (
+            outcomes == [1, None] and (stands.is_leased, stands.waiting) == (True, 2)
+        ),
+    ),
+    "a test that is asked for while a try is under way is sent by nobody else": (
+        1,
+        True,
+        lambda queue: [queue.test(), queue.claim()],
+        lambda queue, outcomes, stands: (
+            outcomes[1] is None and (stands.is_leased, stands.waiting) == (True, 2)
+        ),
+    ),
+    "a webhook that is stopped while a try ends is stopped, and free": (
+        1,
+        True,
+        lambda queue: [queue.record(500), queue.stop()],
+        lambda queue, outcomes, stands: (stands.is_leased, stands.waiting) == (False, 1),
+    ),
+    "a webhook that is deleted while a try ends is gone": (
+        1,
+        True,
+        lambda queue: [queue.record(200), queue.delete()],
+        lambda queue, outcomes, stands: outcomes == [None, None] and stands == Stands(None, None, []),
+    ),
+    "a webhook that is deleted while something is told is gone": (
+        0,
+        False,
+        lambda queue: [queue.tell(), queue.delete()],
+        lambda queue, outcomes, stands: outcomes[0] in {0, 1} and stands == Stands(None, None, []),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[TestRegistry, int, Director]]:
+    dsn = await database_farm.fresh()
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
+        directing(dsn, 2) as director,
+    ):
+        profile = await registry.get("/auth/profile", headers=(await registry.developer()).headers)
+        yield registry, profile.json()["id"], director
+
+
+@pytest.mark.parametrize("name", PAIRS)
+async def test_in_every_order_of_statements(name: str, stage: tuple[TestRegistry, int, Director]) -> None:
+    registry, owner, director = stage
+    waiting, under_way, sides, is_right = PAIRS[name]
+
+    async def play(choose: Choose) -> None:
+        queue = Queue(owner, registry.runtime.seal, waiting=waiting, under_way=under_way)
+        await registry.database.act(queue.open)
+        await registry.database.act(queue.begin)
+        outcomes = await director.play(sides(queue), choose)
+        stands = await registry.database.read(queue.stands)
+        assert is_right(queue, outcomes, stands), (outcomes, stands)
+
+    print(f"{name}: {await in_every_order(play)} orders")
