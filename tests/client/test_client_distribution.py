@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tests.client.clean_environment import METADATA, ROOT, declared
 
-# A paid service brings the framework, or the shared store, that it chose.
+# A paid service brings the framework, or the shared store, that it chose; a caller with httpx brings httpx.
 NO_SERVER = """
 import importlib, importlib.util, pkgutil, hansa_client
 for module in pkgutil.walk_packages(hansa_client.__path__, "hansa_client."):
-    if not module.name.startswith("hansa_client.service."):
+    if not module.name.startswith(("hansa_client.service.", "hansa_client.pay.httpx_transport")):
         importlib.import_module(module.name)
 print([name for name in ("hansa", "fastapi", "asyncpg", "a2a") if importlib.util.find_spec(name)])
 """
