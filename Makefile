@@ -53,7 +53,7 @@ map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reac
 	$(BIN)/hansa map --write docs/map.md
 
 events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
-	$(BIN)/hansa events --write docs/events
+	$(BIN)/hansa schema events --write docs/events
 
 synchronous: .venv/.test ## rewrite the synchronous client from the asynchronous one
 	@$(BIN)/python -m tests.house.synchronous

@@ -18,6 +18,7 @@ Lock = threading.Lock
 async_sleep = asyncio.sleep
 sleep = time.sleep
 
+STOP_SECONDS = 5.0
 NOTHING_RECEIVED = (TimeoutError, queue.Empty)
 """What the two forms of a socket raise when nothing arrives in time."""
 
@@ -77,5 +78,5 @@ class Background:
         self._thread.start()
 
     def stop(self) -> None:
-        """Wait for its end."""
-        self._thread.join()
+        """Wait for its end, but not for a connection that hangs."""
+        self._thread.join(STOP_SECONDS)

@@ -1,15 +1,23 @@
 """Clients of a served registry: each test runs with the asynchronous client and with the synchronous one."""
 
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 
 from hansa_client import AsyncRegistry, Registry
+from tests.client import clean_environment
 from tests.client.both import Client
 from tests.client.faults import Faults
 from tests.registry import TestRegistry
 
 Open = Callable[..., Client]
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with nothing but the client's distribution."""
+    return clean_environment.make(tmp_path_factory.mktemp("client") / "environment")
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ _.regex  # Starlette
 _.num_tickets  # ssl
 _.list_commands  # typer
 _.metavar  # typer
+_.__getattr__  # Python, of a module
 _.__signature__  # inspect
 
 # Members that the ledger's engine reads in JSON.

@@ -1,4 +1,4 @@
-"""What maintainers of Hansa use: `hansa map` and `hansa events` generate documentation from the code."""
+"""What maintainers of Hansa use: `hansa map` and `hansa schema events` generate documentation from the code."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +9,7 @@ from hansa.doors.commands.options import DEVELOP, examples
 from hansa.doors.commands.outcome import fail
 
 app = typer.Typer()
+schema_app = typer.Typer(help="Generate schemas.", no_args_is_help=True)
 
 
 @app.command("map", rich_help_panel=DEVELOP, epilog=examples("hansa map --write docs/map.md"))
@@ -32,7 +33,7 @@ def house_map(
         fail(f"{write} cannot be written: {trouble.strerror}")
 
 
-@app.command("events", rich_help_panel=DEVELOP, epilog=examples("hansa events --write docs/events"))
+@schema_app.command("events", epilog=examples("hansa schema events --write docs/events"))
 def event_schemas(
     write: Annotated[Path, typer.Option(help="Output directory; other schemas in it are removed.")],
 ) -> None:

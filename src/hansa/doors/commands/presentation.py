@@ -10,11 +10,12 @@ from typer.exceptions import TyperException
 
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT, RUN
 from hansa.doors.commands.outcome import fail
+from hansa_client.commands.options import USE
 
 HELP_OPTIONS = ["-h", "--help"]
 PROGRAM = "hansa"
 COMPLETION_VARIABLE = "_HANSA_COMPLETE"
-PANELS = (RUN, ADMINISTER, INSPECT, DEVELOP)
+PANELS = (RUN, USE, ADMINISTER, INSPECT, DEVELOP)
 # How the parser of options words what it refuses, and how it reads to somebody who does not know the parser.
 PARSER_PREFIX = "Value error, "
 PARSER_INTEGER = (

@@ -20,8 +20,9 @@ from hansa.doors.commands import (
     supply,
     verification,
 )
-from hansa.doors.commands.options import ADMINISTER, INSPECT
+from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT
 from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
+from hansa_client.commands.verbs import add_verbs
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,7 +55,9 @@ def hansa(
 
 for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):
     app.add_typer(top_level.app)
+add_verbs(app)
 app.add_typer(registry_keys.bundle_app)
+app.add_typer(development.schema_app, name="schema", rich_help_panel=DEVELOP)
 app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
 app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
 app.add_typer(background_jobs.app, name="jobs", rich_help_panel=ADMINISTER)

@@ -46,6 +46,7 @@ VALUES: dict[str, Any] = {
     "TransferLine": {"receiver_did": PAYEE, "amount": "12.5", "message": "Invoice 17", "key": "invoice-17"},
     "TransferLineOut.key": "invoice-17",
     "TransferLineOut.error": None,
+    "ApprovalIn.payment_token": None,
     "TransferIn": {"receiver_agent_id": PAYEE, "amount": "12.5", "message": "Invoice 17"},
     "NarrowerCaveatsIn": {"permissions": ["teg.transfer"], "max_per_tx": "5"},
     "AttenuationIn": {"holder_agent_did": PAYEE, "caveats": {"max_per_tx": "5"}, "ttl_seconds": 300},

@@ -1,0 +1,128 @@
+"""The client that a command works with, from what is stored; and how a command ends."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import typer
+
+from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
+from hansa_client.errors import HansaError, SecondFactorNeeded
+from hansa_client.synchronous import Registry
+
+from .profiles import NothingStored, Profile, locked, read_profiles
+from .vault import read_secret, store_secret
+
+FAILED = 1
+ACCESS, REFRESH, EXPIRY, API_KEY = "access token", "refresh token", "expiry", "API key"
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """End the command with one line where it fails."""
+    try:
+        yield
+    except (HansaError, OSError, ValueError, TypeError) as trouble:
+        fail(str(trouble))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def as_anyone(profile: str | None, url: str | None = None) -> Iterator[Registry]:
+    """A client without a credential, of the registry at `url` or of the profile."""
+    with reported(), Registry(url or read_profiles().named(profile)[1].url) as registry:
+        yield registry
+
+
+@contextmanager
+def as_developer(profile: str | None) -> Iterator[tuple[Registry, str]]:
+    """The developer who is logged in, and the name of the profile."""
+    with reported(), locked():
+        # Two commands that refreshed the same pair would end the session.
+        name, stored = read_profiles().named(profile)
+        with Registry(
+            stored.url, developer=_developer(name, stored), keep=lambda new: keep(name, new)
+        ) as registry:
+            yield registry, name
+
+
+@contextmanager
+def as_agent(profile: str | None, agent: str | None) -> Iterator[Registry]:
+    """A stored agent."""
+    with reported():
+        name, stored = read_profiles().named(profile)
+        with Registry(stored.url, agent=agent_credentials(name, stored, agent)) as registry:
+            yield registry
+
+
+def agent_credentials(name: str, profile: Profile, agent: str | None) -> AgentCredentials:
+    """The credentials of a stored agent. Raises: NothingStored."""
+    chosen = profile.chosen(agent)
+    secret = read_secret(name, secret_of(chosen.did))
+    if secret is None:
+        raise NothingStored(f"The secret of the agent {chosen.did} is not stored on this machine.")
+    return AgentCredentials(chosen.client_id, secret)
+
+
+def keep(name: str, tokens: DeveloperTokens) -> None:
+    """Store a new pair of tokens; the lock is held by the command."""
+    store_secret(name, ACCESS, tokens.access_token)
+    store_secret(name, REFRESH, tokens.refresh_token)
+    store_secret(name, EXPIRY, tokens.expires_at.isoformat())
+
+
+def log_in(registry: Registry, email: str, password: str, code: str | None) -> DeveloperTokens:
+    """Log in, with a second factor where the account has one. Raises: Unauthorized."""
+    try:
+        return registry.accounts.login(email, password, code=code)
+    except SecondFactorNeeded as half:
+        typed: str = typer.prompt("Two-factor code", err=True)
+        return registry.accounts.complete_login(half.partial_token, typed)
+
+
+def write_new(file: str, content: str) -> None:
+    """Write a file that is readable for this user alone. Raises: NothingStored when there is one."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as trouble:
+        raise NothingStored(f"{file} cannot be written: {trouble.strerror}") from None
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(content)
+
+
+def key_of(did: str) -> str:
+    """Under which name the private key of an agent is stored."""
+    return f"private key of {did}"
+
+
+def secret_of(did: str) -> str:
+    """Under which name the secret of an agent is stored."""
+    return f"secret of {did}"
+
+
+def show(sentence: str, members: Any, *, as_json: bool) -> None:
+    """Print the sentence, or the members as JSON."""
+    typer.echo(msgspec.json.format(msgspec.json.encode(members), indent=2) if as_json else sentence)
+
+
+def fail(sentence: str) -> NoReturn:
+    """End the command with one line."""
+    typer.echo(f"{Path(sys.argv[0]).name}: {sentence}", err=True)
+    raise typer.Exit(FAILED)
+
+
+def _developer(name: str, profile: Profile) -> ApiKey | DeveloperTokens:
+    key = read_secret(name, API_KEY)
+    if key is not None:
+        return ApiKey(key)
+    access, refresh = read_secret(name, ACCESS), read_secret(name, REFRESH)
+    expires_at = read_secret(name, EXPIRY)
+    if access is None or refresh is None or expires_at is None:
+        raise NothingStored(f"Nobody is logged in at {profile.url}. Log in with `login`.")
+    return DeveloperTokens(access, refresh, datetime.fromisoformat(expires_at))

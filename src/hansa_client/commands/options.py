@@ -1,0 +1,21 @@
+"""Options that commands share."""
+
+from typing import Annotated
+
+import typer
+
+USE = "Use a registry"
+
+ProfileName = Annotated[
+    str | None,
+    typer.Option("--profile", envvar="HANSA_CLIENT_PROFILE", help="The profile; by default the one in use."),
+]
+AgentName = Annotated[
+    str | None, typer.Option("--agent", help="Name or DID of the agent; by default the one in use.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: lines that can be typed as they are."""
+    return "\n\n".join([f"Example{'s' if len(lines) > 1 else ''}:", *lines])

@@ -1,0 +1,50 @@
+"""The program `hansa-client`."""
+
+import os
+import sys
+from typing import Annotated, Literal
+
+import typer
+from typer.exceptions import TyperException
+
+from .verbs import add_verbs
+
+PROGRAM = "hansa-client"
+COMPLETION_VARIABLE = "_HANSA_CLIENT_COMPLETE"
+USAGE_ERROR = 2
+
+app = typer.Typer(
+    help="Use a Hansa registry: agents, payments, events.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+add_verbs(app)
+
+
+@app.command()
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.")]) -> None:
+    """Print the completion script for a shell; no file is changed."""
+    from typer._completion_shared import get_completion_script
+
+    typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, shell=shell))
+
+
+def run() -> None:
+    """Run the command that was typed, or answer a shell that completes one."""
+    if COMPLETION_VARIABLE in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+    command = typer.main.get_command(app)
+    try:
+        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
+    except TyperException as trouble:
+        if trouble.format_message():
+            typer.echo(f"{PROGRAM}: {trouble.format_message()} See `{PROGRAM} --help`.", err=True)
+        sys.exit(USAGE_ERROR)
+    except typer.Abort:
+        typer.echo(f"{PROGRAM}: aborted", err=True)
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,73 @@
+"""An environment with the client's own distribution, what it declares to need, and nothing else."""
+
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+METADATA = ROOT / "client" / "pyproject.toml"
+# Made from the same versions that are installed here, so that nothing is downloaded.
+INSTALLED = Path(sysconfig.get_path("purelib"))
+
+
+def declared() -> list[Requirement]:
+    """What the client's distribution requires."""
+    project = tomllib.loads(METADATA.read_text())["project"]
+    return [Requirement(one) for one in project["dependencies"]]
+
+
+def make(directory: Path) -> Path:
+    """Make the environment; returns its directory of programs."""
+    venv.create(directory, symlinks=True)
+    (site,) = directory.glob("lib/python*/site-packages")
+    for name in sorted(_closure()):
+        for entry in _entries(name):
+            target = site / entry
+            if not target.exists():
+                target.symlink_to(INSTALLED / entry)
+    wheels = directory / "wheels"
+    # Without isolation: what builds it is installed here.
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT / "client"))
+    (wheel,) = wheels.glob("hansa_client-*.whl")
+    python = str(directory / "bin" / "python")
+    _pip("--python", python, "install", "--no-deps", "--no-index", str(wheel))
+    return directory / "bin"
+
+
+def _closure() -> set[str]:
+    found: set[str] = set()
+    waiting = [(one.name, frozenset(one.extras)) for one in declared()]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        name, extras = waiting.pop()
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        try:
+            requires = distribution(name).requires or []
+        except PackageNotFoundError:
+            continue
+        found.add(name)
+        for text in requires:
+            one = Requirement(text)
+            if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+                waiting.append((one.name, frozenset(one.extras)))
+    return found
+
+
+def _entries(name: str) -> Iterator[str]:
+    files = distribution(name).files or []
+    yield from sorted({file.parts[0] for file in files} - {"..", "__pycache__"})
+
+
+def _pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

@@ -1,0 +1,278 @@
+"""`hansa-client` as its user runs it, in an environment of its own."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import stat
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.operation.registry_process import COMMAND
+from tests.registry import PASSWORD, TestRegistry
+
+END_SECONDS = 60
+KEYRING = """
+import json, os
+from keyring.backend import KeyringBackend
+
+class Drawer(KeyringBackend):
+    priority = 5
+    file = os.environ["DRAWER"]
+
+    def read(self):
+        return json.load(open(self.file)) if os.path.exists(self.file) else {}
+
+    def write(self, secrets):
+        json.dump(secrets, open(self.file, "w"))
+
+    def get_password(self, service, username):
+        return self.read().get(f"{service} {username}")
+
+    def set_password(self, service, username, password):
+        self.write({**self.read(), f"{service} {username}": password})
+
+    def delete_password(self, service, username):
+        secrets = self.read()
+        secrets.pop(f"{service} {username}", None)
+        self.write(secrets)
+"""
+
+
+@dataclass
+class Terminal:
+    """Where one user types commands; `said` is all that was ever printed."""
+
+    programs: Path
+    home: Path
+    environment: dict[str, str]
+    said: str = ""
+
+    @property
+    def directory(self) -> Path:
+        return self.home / ".config" / "hansa-client"
+
+    async def start(self, *arguments: str) -> Process:
+        return await asyncio.create_subprocess_exec(
+            *(self.programs / "hansa-client", *arguments),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            env={
+                "PATH": os.defpath,
+                "HOME": str(self.home),
+                "HANSA_CLIENT_PASSWORD": PASSWORD,
+                **self.environment,
+            },
+        )
+
+    async def run(self, *arguments: str, code: int = 0) -> str:
+        """What a command printed; of one that failed, its one line on standard error."""
+        async with asyncio.timeout(END_SECONDS):
+            process = await self.start(*arguments)
+            output, complaint = (text.decode() for text in await process.communicate())
+        self.said += output + complaint
+        assert process.returncode == code, output + complaint
+        assert complaint.count("\n") == (1 if code else 0), complaint
+        return complaint if code else output
+
+    async def json(self, *arguments: str) -> dict:
+        return json.loads(await self.run(*arguments, "--json"))
+
+
+@pytest.fixture
+def terminal(programs: Path, tmp_path: Path) -> Callable[..., Terminal]:
+    def open_terminal(**environment: str) -> Terminal:
+        home = tmp_path / "home"
+        home.mkdir()
+        return Terminal(programs, home, environment)
+
+    return open_terminal
+
+
+async def logged_in(terminal: Terminal, address: str) -> None:
+    keys = str(terminal.home / "recovery-keys")
+    options = ["--name", "Ada", "--email", "ada@example.org", "--recovery-keys", keys, "--accept-terms"]
+    await terminal.run("register", address, *options)
+    await terminal.run("login", address, "--email", "ada@example.org")
+
+
+async def test_a_user_registers_creates_agents_and_sends_units(
+    terminal: Callable[..., Terminal], address: str, registry: TestRegistry
+):
+    at = terminal()
+    await logged_in(at, address)
+    customer = (await at.json("agent", "create", "--name", "Customer"))["agent_did"]
+    painter = (await at.json("agent", "create", "--name", "Painter", "--price", "0.05"))["agent_did"]
+    await registry.indexed()
+    assert await at.run("find", "painter", "--pricing", "paid") == f"Painter  0.05 AVT  {painter}\n"
+    assert await at.run("find", "locksmith") == "No agents found.\n"
+    shown = await at.run("agent", "show", painter)
+    assert "0.05 AVT per call" in shown
+    assert await at.run("agent", "list") == f"* Customer  active  {customer}\n  Painter  active  {painter}\n"
+    planned = await at.json("send", painter, "10", "--dry-run")
+    assert planned["status"] == "dry_run"
+    for _ in range(2):
+        await at.run("send", painter, "10", "--key", "rent-1", "--message", "For the picture")
+    assert await at.run("balance") == "89.95\n"
+    await at.run("agent", "use", "Painter")
+    assert await at.json("balance") == {"agent_id": painter, "balance": "10"}
+    await registry.transactions_ended()
+    listed = [json.loads(line) for line in (await at.run("events", "--json")).splitlines()]
+    assert "TokensTransferred" in [event["event_type"] for event in listed]
+    assert await at.run("events", "--after", listed[-1]["position"]) == ""
+    assert "amount=10" in await at.run("events")
+
+
+async def test_no_secret_is_printed_and_files_are_for_the_user_alone(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Painter", "--json")
+    exported = at.home / "painter.json"
+    await at.run("agent", "export", str(exported))
+    await at.run("profile", "list", "--json")
+    await at.run("login", "--json")
+    secrets = json.loads((at.directory / "credentials.json").read_text())
+    assert len(secrets) == 5
+    credentials = json.loads(exported.read_text())
+    assert credentials["client_secret"] in secrets.values()
+    assert credentials["private_key_pem"].startswith("-----BEGIN PRIVATE KEY")
+    keys = (at.home / "recovery-keys").read_text().split()
+    private = [secret for name, secret in secrets.items() if "expiry" not in name]
+    assert [secret for secret in (*private, *keys, PASSWORD) if secret in at.said] == []
+    for file in (exported, at.home / "recovery-keys", *at.directory.glob("*.json")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+    assert "cannot be written" in await at.run("agent", "export", str(exported), code=1)
+
+
+async def test_where_the_system_has_a_keyring_secrets_are_in_no_file(
+    terminal: Callable[..., Terminal], address: str, tmp_path: Path
+):
+    (tmp_path / "drawers.py").write_text(KEYRING)
+    drawer = tmp_path / "drawer"
+    at = terminal(PYTHONPATH=str(tmp_path), PYTHON_KEYRING_BACKEND="drawers.Drawer", DRAWER=str(drawer))
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Painter")
+    assert await at.run("balance") == "100\n"
+    assert not (at.directory / "credentials.json").exists()
+    held = json.loads(drawer.read_text())
+    assert any(name.startswith("hansa-client default/secret of did:") for name in held)
+    await at.run("logout")
+    assert not any("token" in name for name in json.loads(drawer.read_text()))
+
+
+async def test_an_ended_access_token_is_refreshed_and_both_commands_of_one_moment_succeed(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    file = at.directory / "credentials.json"
+    secrets = json.loads(file.read_text())
+    secrets["default/expiry"] = "2020-01-01T00:00:00+00:00"
+    file.write_text(json.dumps(secrets))
+    await asyncio.gather(*(at.run("agent", "list") for _ in range(3)))
+    assert json.loads(file.read_text())["default/refresh token"] != secrets["default/refresh token"]
+
+
+async def test_events_are_followed_until_the_user_ends_it(
+    terminal: Callable[..., Terminal], address: str, registry: TestRegistry
+):
+    at = terminal()
+    await logged_in(at, address)
+    did = (await at.json("agent", "create", "--name", "Painter"))["agent_did"]
+    payer = await registry.agent()
+    await registry.transactions_ended()
+    position = json.loads((await at.run("events", "--json")).splitlines()[-1])["position"]
+    process = await at.start("events", "--follow", "--json", "--after", position)
+    assert process.stdout
+    assert (await payer.transfer(did, "2")).status_code == 200
+    async with asyncio.timeout(END_SECONDS):
+        received = [json.loads(await process.stdout.readline())["event_type"] for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        assert await process.wait() == 130
+    assert received == ["LedgerBalanceChanged", "TokensTransferred"]
+
+
+async def test_a_command_that_fails_says_why_in_one_line(terminal: Callable[..., Terminal], address: str):
+    at = terminal()
+    assert await at.run("balance", code=1) == (
+        "hansa-client: There is no profile default. Create it with `login URL`.\n"
+    )
+    assert "AUTH_FAILED" in await at.run("login", address, "--email", "nobody@example.org", code=1)
+    assert "http or https" in await at.run("login", "ftp://x", "--email", "a@example.org", code=1)
+    await logged_in(at, address)
+    assert "no agent yet" in await at.run("balance", code=1)
+    await at.run("agent", "create", "--name", "Painter")
+    receiver = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
+    assert "ACCOUNT_UNKNOWN" in await at.run("send", receiver, "1", code=1)
+    assert "decimal number" in await at.run("send", receiver, "much", code=1)
+    assert "exactly one of" in await at.run("agent", "create", code=1)
+    assert "not stored" in await at.run("balance", "--agent", "Somebody", code=1)
+    assert "No such option" in await at.run("balance", "--everything", code=2)
+
+
+async def test_profiles_are_several_registries_or_developers(
+    terminal: Callable[..., Terminal], address: str, registry: TestRegistry
+):
+    at = terminal()
+    await logged_in(at, address)
+    key = (await (await registry.developer("Bea")).api_key("*")).token
+    at.environment["HANSA_CLIENT_API_KEY"] = key
+    await at.run("login", address, "--api-key", "--profile", "work")
+    assert key not in at.said
+    assert (await at.run("profile", "list")).splitlines()[1].startswith("* work")
+    assert (await at.json("agent", "create", "--name", "Clerk", "--profile", "work"))["name"] == "Clerk"
+    await at.run("profile", "use", "default")
+    assert await at.run("agent", "list") == "\n"
+
+
+async def test_the_server_has_the_same_commands(address: str, registry: TestRegistry):
+    await registry.indexed()
+    process = await asyncio.create_subprocess_exec(
+        *(COMMAND, "find", "painter", "--url", address, "--json"),
+        stdout=PIPE,
+        stderr=PIPE,
+        env={"PATH": os.defpath, "HOME": "/nonexistent"},
+    )
+    output, complaint = await process.communicate()
+    assert (process.returncode, complaint) == (0, b"")
+    assert json.loads(output)["results"] == []
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("bash", "zsh", "fish") if shutil.which(shell)])
+async def test_the_shell_completes_commands(terminal: Callable[..., Terminal], shell: str):
+    asking = {
+        "bash": "source <(hansa-client completion bash); COMP_WORDS=(hansa-client ba); COMP_CWORD=1;"
+        ' _hansa_client_completion hansa-client; printf "%s\\n" "${COMPREPLY[@]}"',
+        "zsh": 'compdef() {}; _arguments() { print -r -- "$@" }; source <(hansa-client completion zsh);'
+        " words=(hansa-client ba); CURRENT=2; _hansa_client_completion",
+        "fish": "hansa-client completion fish | source; complete -C 'hansa-client ba'",
+    }
+    at = terminal()
+    process = await asyncio.create_subprocess_exec(
+        *(shell, "-c", asking[shell]),
+        stdout=PIPE,
+        stderr=PIPE,
+        env={"PATH": f"{at.programs}:{os.environ['PATH']}", "HOME": str(at.home)},
+    )
+    output, complaint = await process.communicate()
+    assert complaint == b""
+    assert b"balance" in output
+    assert b"tokens" not in output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+async def test_a_completion_script_is_printed_for_each_shell(terminal: Callable[..., Terminal], shell: str):
+    assert "_HANSA_CLIENT_COMPLETE" in await terminal().run("completion", shell)
+
+
+def test_programs_are_those_of_the_clean_environment(programs: Path):
+    assert (programs / "hansa-client").is_file()
+    assert not (programs / "hansa").exists()

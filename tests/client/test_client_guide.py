@@ -1,0 +1,16 @@
+"""The guide of the client, followed to the letter with its own distribution and nothing else."""
+
+from pathlib import Path
+
+from tests.doors.guides import follow
+from tests.registry import TestRegistry
+
+
+async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
+    programs: Path, address: str, registry: TestRegistry, tmp_path: Path
+):
+    await registry.indexed()
+    around = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    printed = await follow("client.md", address, tmp_path, **around)
+    for line in ("98.4925", "fee 0.0125 balance 95.98", "INSUFFICIENT_BALANCE 95.98", "received 2.5"):
+        assert line in printed, printed
