@@ -9,7 +9,7 @@ from hansa.rooms.agents.capabilities import (
     DelegatorMayNot,
     forget_capabilities,
 )
-from hansa.rooms.agents.check import check_agent
+from hansa.rooms.agents.check import active_agent, check_agent
 from hansa.rooms.agents.documents import root_router
 from hansa.rooms.agents.grants import pay_owed_grants
 from hansa.rooms.agents.keys import newest_keys
@@ -61,6 +61,7 @@ __all__ = [
     "PayeeNotAllowed",
     "Payment",
     "Wallet",
+    "active_agent",
     "ask_approval",
     "check_agent",
     "clear_payment",
