@@ -1,21 +1,16 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
-from hansa.rooms.agents.bootstrap import forget_bootstrap_tokens
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
     CapabilityUnknown,
     CaveatViolated,
     DelegatorMayNot,
-    forget_capabilities,
 )
-from hansa.rooms.agents.check import active_agent, check_agent
-from hansa.rooms.agents.documents import root_router
-from hansa.rooms.agents.grants import pay_owed_grants
-from hansa.rooms.agents.keys import newest_keys
+from hansa.rooms.agents.check import active_agent
+from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
-from hansa.rooms.agents.routes import router
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
     Approval,
@@ -28,15 +23,11 @@ from hansa.rooms.agents.spending import (
     OverPaymentLimit,
     PayeeNotAllowed,
     ask_approval,
-    forget_approvals,
 )
 from hansa.rooms.agents.status import (
-    lock_owner_and_status,
     of_developer,
-    owned_among,
     owner_of,
     reinstate,
-    retire,
     revoke,
     statuses_of,
     suspend,
@@ -44,6 +35,7 @@ from hansa.rooms.agents.status import (
 from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "ROOM",
     "Approval",
     "ApprovalForAnother",
     "ApprovalUnknown",
@@ -63,30 +55,19 @@ __all__ = [
     "Wallet",
     "active_agent",
     "ask_approval",
-    "check_agent",
     "clear_payment",
     "find_wallet",
-    "forget_approvals",
-    "forget_bootstrap_tokens",
-    "forget_capabilities",
     "identities_ended",
-    "lock_owner_and_status",
-    "newest_keys",
     "of_developer",
-    "owned_among",
     "owner_of",
-    "pay_owed_grants",
     "payee_of_address",
     "pays_plainly",
     "preview_payment",
     "receive_address",
     "reinstate",
     "restore_mtls",
-    "retire",
     "revoke",
     "revoke_mtls",
-    "root_router",
-    "router",
     "statuses_of",
     "suspend",
 ]

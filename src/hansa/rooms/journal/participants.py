@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
 
 from . import participants_store as store
 from .cursor import seal, unseal
 from .ledger_readings import LedgerReadings
 from .reading import BIGGEST, EventsPage, SortOrder
-from .store import StoredEvent
 
 SKIPPED_AT_ONCE = 1000
 

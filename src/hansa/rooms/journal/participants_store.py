@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.reactors import StoredEvent
 
 from .parties import PARTIES
 from .reading_store import RARE, Place
-from .store import COLUMNS, StoredEvent, stored
+from .store import COLUMNS, stored
 
 # What the ledger records is found by the transaction.
 _FILED = f"aggregate_id = $1 AND {RARE} AND source_service <> 'ledger'"

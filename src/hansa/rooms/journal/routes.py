@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
-from .counting import EventCounts
+from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
@@ -33,6 +33,9 @@ from .schemas import (
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
 include(router, emission_router, projection_router, reactors_router)
+
+
+Counts = Annotated[EventCounts, Depends(EVENT_COUNTS.given)]
 
 
 @router.get(
@@ -60,9 +63,8 @@ async def read_recent_events(
     responses=problems(TooManyRequests),
     dependencies=[Depends(within_read_limit)],
 )
-async def read_event_stats(_: Public, request: Request, settings: Config) -> EventStats:
+async def read_event_stats(_: Public, counts: Counts, settings: Config) -> EventStats:
     """How many events of each type the journal holds, and where it begins and ends."""
-    counts: EventCounts = request.app.state.event_counts
     return EventStats.of(await counts.now(), scope=settings.trust_domain)
 
 

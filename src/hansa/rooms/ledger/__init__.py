@@ -13,6 +13,7 @@ from hansa.rooms.ledger.accounts import (
 from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
+from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
@@ -24,7 +25,6 @@ from hansa.rooms.ledger.errors import (
     SystemAccountRefused,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
-from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
 from hansa.rooms.ledger.holds import (
     HoldOrder,
     capture_hold,
@@ -41,7 +41,6 @@ from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
-from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
@@ -49,6 +48,8 @@ from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
     "BALANCES",
+    "GROUP_COMMIT",
+    "ROOM",
     "WRITTEN_TRANSACTIONS",
     "AccountHoldsUnits",
     "AccountSuspended",
@@ -81,7 +82,6 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
-    "count_of_account",
     "destroy",
     "escrow_gaps",
     "expire_hold",
@@ -90,9 +90,7 @@ __all__ = [
     "free_overdue_holds",
     "freeze_hold",
     "grant",
-    "held_balances",
     "issue",
-    "keys_of_account",
     "mint",
     "newest_transaction",
     "open_account",
@@ -102,7 +100,6 @@ __all__ = [
     "read_holds",
     "reinstate_accounts",
     "release_hold",
-    "router",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",

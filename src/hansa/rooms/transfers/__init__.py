@@ -1,5 +1,5 @@
-"""The ways units move: so far, between two agents of this registry."""
+"""The methods by which units move: so far, between two agents of this registry."""
 
-from hansa.rooms.transfers.routes import router
+from hansa.rooms.transfers.descriptor import ROOM
 
-__all__ = ["router"]
+__all__ = ["ROOM"]

@@ -9,11 +9,12 @@ from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.federation import KeyDoesNotOpen
 
-from .export import ExportDesk
+from .export import EXPORT_DESK
 from .schemas import SignedCard
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -31,5 +32,5 @@ async def export_card(
 
     A suspended agent's card says so in the enforcement extension. Of a revoked agent a tombstone is told for 30 days.
     """
-    desk: ExportDesk = request.app.state.export_desk
+    desk = EXPORT_DESK.of(runtime_of(request))
     return tagged(request, await desk.export(agent_did))

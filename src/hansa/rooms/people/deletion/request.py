@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.seal import Seal
 from hansa.rooms.people import mails
 
 from . import store
 from .errors import DeletionBlocked, DeletionNotRequested
-from .owned_data import Belongings, Blocker
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Standing:
 
 
 async def request_deletion(
-    tx: Tx, seal: Seal, developer: Developer, belongings: Belongings, *, cooling_off_days: int
+    tx: Tx, seal: Seal, developer: Developer, account_end: AccountEnd, *, cooling_off_days: int
 ) -> Standing:
     """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
 
@@ -30,7 +30,7 @@ async def request_deletion(
 
     Raises: DeletionBlocked.
     """
-    if blockers := await belongings.blockers(tx, developer.id):
+    if blockers := await account_end.blockers(tx, developer.id):
         told = [asdict(blocker) for blocker in blockers]
         raise DeletionBlocked(context={"blockers": told}, members={"blockers": told})
     requested = await store.request_deletion(tx, developer.id, cooling_off_days)
@@ -48,6 +48,6 @@ async def cancel_deletion(tx: Tx, developer: Developer) -> Standing:
     return Standing(cancelled, [])
 
 
-async def standing_of(tx: Tx, developer: Developer, belongings: Belongings) -> Standing:
+async def standing_of(tx: Tx, developer: Developer, account_end: AccountEnd) -> Standing:
     """How it stands with the developer's own account."""
-    return Standing(await store.deletion_of(tx, developer.id), await belongings.blockers(tx, developer.id))
+    return Standing(await store.deletion_of(tx, developer.id), await account_end.blockers(tx, developer.id))
