@@ -447,6 +447,7 @@ _.staked_guard
 _.stakers
 _.staking_enabled
 _.staking_rewards_enabled
+_.start
 _.state
 _.status
 _.stopped_at

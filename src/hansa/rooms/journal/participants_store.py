@@ -63,6 +63,12 @@ async def filed_under(tx: Tx, did: str, place: Place, limit: int, *, newest_firs
     return stored(await tx.fetch(statement, did, *place, limit))
 
 
+async def oldest_open(tx: Tx) -> int:
+    """The transaction before which nothing can appear any more."""
+    xid: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
+    return xid
+
+
 async def count_filed(tx: Tx, did: str) -> int:
     """How many of these there are."""
     count: int = await tx.fetchval(_COUNT_FILED, did)

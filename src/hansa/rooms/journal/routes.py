@@ -5,19 +5,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
+from hansa.foundation.plumbing.caller import CurrentAgent, InternalCaller, LicenceSuspended, Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
 
 from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
-from .participants import count_taking_part, events_taking_part
+from .participants import PlacedPage, count_taking_part, end_of_events, events_taking_part, placed_events
 from .projection import router as projection_router
 from .reactors import router as reactors_router
 from .reading import EventsPage, list_events
@@ -28,6 +28,8 @@ from .schemas import (
     EventsPageOut,
     EventsQuery,
     EventStats,
+    OwnEventsPage,
+    OwnEventsQuery,
     RecentEvents,
 )
 
@@ -66,6 +68,26 @@ async def read_recent_events(
 async def read_event_stats(_: Public, counts: Counts, settings: Config) -> EventStats:
     """How many events of each type the journal holds, and where it begins and ends."""
     return EventStats.of(await counts.now(), scope=settings.trust_domain)
+
+
+@router.get("/agents/me/events", responses=problems(Unauthorized, Forbidden, CursorInvalid))
+async def read_own_events(
+    agent: CurrentAgent,
+    db: Db,
+    settings: Config,
+    ledger: OfLedger,
+    query: Annotated[OwnEventsQuery, Query()],
+) -> OwnEventsPage:
+    """The events in which the agent takes part, from a position on; to follow them live, see /ws/events."""
+    wanted = query.wanted(agent.did, settings.trust_domain)
+
+    async def reading(tx: Tx) -> PlacedPage:
+        if query.next is None and query.start == "end":
+            end = await end_of_events(tx, agent.did, wanted.frame, ledger)
+            return PlacedPage([], end, is_last=True)
+        return await placed_events(tx, wanted, ledger)
+
+    return OwnEventsPage.of(await db.read(reading), agent.did)
 
 
 @router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
