@@ -233,6 +233,19 @@ async def _org_and_name(stage: Stage) -> str:
     return stage.card_name
 
 
+async def _authorized(stage: Stage) -> dict[str, str]:
+    """A new payment token of the agent that is asked."""
+    body = {"target_agent_did": stage.payee.did, "amount": "0.0001"}
+    made = await stage.registry.post("/a2a-payment/authorize", json=body, headers=stage.agent.headers)
+    assert made.status_code == 200, made.text
+    answer: dict[str, str] = made.json()
+    return answer
+
+
+async def _token_id(stage: Stage) -> str:
+    return (await _authorized(stage))["token_id"]
+
+
 async def _wallet_to_unbind(stage: Stage) -> str:
     """The address of a new wallet of the staged agent, the only one that it has."""
     wallet = TestWallet()
@@ -248,6 +261,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "{licence_id:uuid}/reinstate": _suspended_registry,
@@ -445,6 +459,14 @@ async def _bulk(stage: Stage) -> WellFormed:
     return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
 
 
+async def _payment(stage: Stage) -> WellFormed:
+    return _json(target_agent_did=stage.payee.did, amount="0.0001")
+
+
+async def _own_token(stage: Stage) -> WellFormed:
+    return _json(token=(await _authorized(stage))["token"])
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -565,6 +587,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,
+    "POST /api/v1/a2a-payment/authorize": _payment,
+    "POST /api/v1/a2a-payment/verify": _own_token,
+    "POST /api/v1/a2a-payment/settle": _own_token,
+    "POST /api/v1/a2a-payment/release": _own_token,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),

@@ -70,9 +70,11 @@ _.budget_total
 _.bundle_pem
 _.by
 _.bytes
+_.caller
 _.caller_did
 _.caller_status
 _.capabilities
+_.capture_amount
 _.capture_by
 _.card_data
 _.card_hash
@@ -108,6 +110,7 @@ _.count
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
+_.counts
 _.created
 _.created_at
 _.created_by
@@ -331,6 +334,7 @@ _.parent_token_id
 _.part
 _.partial_token
 _.password
+_.payee
 _.payer
 _.payload
 _.per_day_max
@@ -383,6 +387,7 @@ _.requested_by
 _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
+_.reserve
 _.reserved
 _.resource
 _.result_type
@@ -454,6 +459,7 @@ _.stopped_at
 _.stopped_by
 _.subject
 _.succeeded
+_.success
 _.supply
 _.supportedInterfaces
 _.suspended_at
@@ -466,6 +472,7 @@ _.tag
 _.tags
 _.taken_at
 _.target_agent_did
+_.task_id
 _.tee_type
 _.teg
 _.text
@@ -522,6 +529,7 @@ _.updated_at
 _.updated_since
 _.url
 _.use
+_.use_id
 _.used_at
 _.username
 _.uses

@@ -11,6 +11,7 @@ TAGS: dict[str, str] = {
     "discovery": "Search agents of this registry and of its peers.",
     "front doors": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",
     "transfers": "Move units between agents.",
+    "payments": "Pay for calls of agents with single-use tokens.",
     "ledger": "Balances, statements and fees of agents.",
     "staking": "Lock units for a time, release them, claim rewards.",
     "event store": "The ledger's events, their totals and the policies of their emission.",

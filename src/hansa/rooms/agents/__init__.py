@@ -10,7 +10,15 @@ from hansa.rooms.agents.capabilities import (
 from hansa.rooms.agents.check import active_agent
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
-from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
+from hansa.rooms.agents.payment import (
+    HeldBudget,
+    Payment,
+    clear_payment,
+    hold_budget,
+    pays_plainly,
+    preview_payment,
+    return_budget,
+)
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
     Approval,
@@ -47,6 +55,7 @@ __all__ = [
     "CaveatViolated",
     "Clearance",
     "DelegatorMayNot",
+    "HeldBudget",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnedAgent",
@@ -57,6 +66,7 @@ __all__ = [
     "ask_approval",
     "clear_payment",
     "find_wallet",
+    "hold_budget",
     "identities_ended",
     "of_developer",
     "owner_of",
@@ -66,6 +76,7 @@ __all__ = [
     "receive_address",
     "reinstate",
     "restore_mtls",
+    "return_budget",
     "revoke",
     "revoke_mtls",
     "statuses_of",

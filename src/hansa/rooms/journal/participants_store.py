@@ -35,7 +35,7 @@ WITH moved AS (
 )
 SELECT {{selected}} FROM moved m CROSS JOIN LATERAL (
   SELECT {COLUMNS} FROM journal_event
-  WHERE xid = m.moved_xid AND seq >= m.moved_seq AND recorded_at = m.moved_at ORDER BY xid, seq LIMIT 3
+  WHERE xid = m.moved_xid AND seq >= m.moved_seq AND recorded_at = m.moved_at ORDER BY xid, seq LIMIT 4
 ) f
 WHERE f.data ->> 'tx_id' = m.tx_id AND (f.sequence = m.moved_seq OR {_NAMED})
 """  # noqa: S608
@@ -53,7 +53,14 @@ SELECT EXISTS (SELECT FROM journal_emission_policy
 """  # noqa: S608
 
 _BESIDE_A_MOVEMENT = [
-    *("TokensTransferred", "TransactionFeeCollected", "TokensStaked", "TokensUnstaked", "RewardsDistributed"),
+    *(
+        "TokensTransferred",
+        "TransactionFeeCollected",
+        "TokensStaked",
+        "TokensUnstaked",
+        "RewardsDistributed",
+        "A2APaymentSettled",
+    ),
 ]
 
 

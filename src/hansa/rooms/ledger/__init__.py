@@ -40,8 +40,9 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
+from hansa.rooms.ledger.payments import PaymentOrder, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
-from hansa.rooms.ledger.rules import FeePolicy
+from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
@@ -68,6 +69,7 @@ __all__ = [
     "NewHold",
     "Order",
     "OrderRefused",
+    "PaymentOrder",
     "Preview",
     "Receipt",
     "Result",
@@ -96,6 +98,7 @@ __all__ = [
     "open_account",
     "open_hold",
     "orders",
+    "pay",
     "preview",
     "read_holds",
     "reinstate_accounts",
@@ -105,4 +108,5 @@ __all__ = [
     "thaw_hold",
     "transfer",
     "transfer_all",
+    "uncovered",
 ]

@@ -1,5 +1,4 @@
-"""The methods by which units move: so far, between two agents of this registry."""
-
+from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.descriptor import ROOM
 
-__all__ = ["ROOM"]
+__all__ = ["ROOM", "ApprovalRequired"]
