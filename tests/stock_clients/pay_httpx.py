@@ -1,4 +1,4 @@
-"""Pay for one call with the x402 client for httpx: `python pay_httpx.py URL PRIVATE_KEY`. Writes what came of it as JSON."""
+"""Pay for one call with the x402 client for httpx: `python pay_httpx.py URL PRIVATE_KEY NETWORK ASSET`. Writes what came of it as JSON."""
 
 import asyncio
 import json
@@ -10,9 +10,10 @@ from x402.http.clients.httpx import x402HttpxClient
 from x402.mechanisms.evm.exact import ExactEvmScheme
 
 
-async def main(url: str, key: str) -> None:
+async def main(url: str, key: str, network: str, asset: str) -> None:
     client = x402Client()
     client.register("eip155:*", ExactEvmScheme(Account.from_key(key)))
+    client.set_spend_controls({"allowed_assets": [{"network": network, "asset": asset}]})
     async with x402HttpxClient(client, timeout=60) as http:
         answer = await http.get(url)
         print(

@@ -1,4 +1,4 @@
-"""Pay for one call with the x402 client for requests: `python pay_requests.py URL PRIVATE_KEY`. Writes what came of it as JSON."""
+"""Pay for one call with the x402 client for requests: `python pay_requests.py URL PRIVATE_KEY NETWORK ASSET`. Writes what came of it as JSON."""
 
 import json
 import sys
@@ -8,9 +8,10 @@ from x402 import x402ClientSync
 from x402.http.clients.requests import x402_requests
 from x402.mechanisms.evm.exact import ExactEvmScheme
 
-url, key = sys.argv[1:]
+url, key, network, asset = sys.argv[1:]
 client = x402ClientSync()
 client.register("eip155:*", ExactEvmScheme(Account.from_key(key)))
+client.set_spend_controls({"allowed_assets": [{"network": network, "asset": asset}]})
 answer = x402_requests(client).get(url, timeout=60)
 print(
     json.dumps(

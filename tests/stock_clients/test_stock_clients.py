@@ -32,6 +32,7 @@ class Shop:
     url: str
     payee: TestAgent
     network: str
+    asset: str
 
     async def pay(self, client: str, wallet: TestWallet) -> dict[str, Any]:
         """Let a stock client pay for one call; what came of it."""
@@ -39,7 +40,10 @@ class Shop:
         script = self.tools.home / client
         shutil.copy(HERE / client, script)
         program = self.tools.node if client.endswith(".mjs") else self.tools.python
-        done = await asyncio.to_thread(self.tools.run, [program, script, f"{self.url}/answer", key])
+        done = await asyncio.to_thread(
+            self.tools.run,
+            [program, script, f"{self.url}/answer", key, self.network, self.asset],
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
 
@@ -69,13 +73,13 @@ async def shop(purses: Purses) -> AsyncIterator[Shop]:
             "extra": {name: kind["extra"][name] for name in ("name", "version")},
         }
         async with _running(tools, options) as url:
-            yield Shop(tools, url, payee, kind["network"])
+            yield Shop(tools, url, payee, kind["network"], kind["extra"]["asset"])
 
 
 @asynccontextmanager
 async def _running(tools: PinnedTools, options: dict[str, Any]) -> AsyncIterator[str]:
     process = await asyncio.create_subprocess_exec(
-        tools.python, HERE / "service.py", json.dumps(options), stdout=asyncio.subprocess.PIPE
+        tools.python, HERE / "paid_app.py", json.dumps(options), stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout
     try:

@@ -2,13 +2,17 @@
 
 from hansa.foundation.plumbing.room import Room, Routes
 
-from . import payments
+from . import payments, x402
 
 ROOM = Room(
     name="commerce",
-    routes=(Routes(150, payments.hot_router), Routes(2020, payments.router)),
+    routes=(
+        Routes(150, payments.hot_router),
+        Routes(2020, payments.router),
+        Routes(3500, x402.router, at_root=True),
+    ),
     jobs=payments.JOBS,
-    settings=frozenset({"base_url", "settlement_currency"}),
+    settings=frozenset({"agent_rbac_mode", "base_url", "settlement_currency"}),
     offers=(payments.VERIFIER, payments.SETTLEMENTS),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),

@@ -1,15 +1,14 @@
 """The priced agents of this registry, as x402 lists resources."""
 
-from decimal import Decimal
+from decimal import ROUND_CEILING
 from typing import Any
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.values import ethereum
-from hansa.foundation.values.money import SCALE
+from hansa.foundation.values.money import AMOUNT_MAX_UNITS, DECIMALS
 from hansa.rooms import agents, catalogue
 
 from .networks import SHOWN_ASSET, Networks
-from .rules import AMOUNT_MAX
 from .schemas import (
     AcceptedPayment,
     DiscoveredPagination,
@@ -21,7 +20,7 @@ from .schemas import (
 
 
 async def discover_resources(
-    searcher: catalogue.Searcher, database: Database, networks: Networks, *, limit: int, offset: int
+    searcher: catalogue.Searcher, database: Database, networks: Networks, page: DiscoveredPagination
 ) -> DiscoveredResourcesOut:
     """A page of the agents that state a price. Raises: SearchNotReady, Unavailable."""
     wanted = catalogue.Wanted(
@@ -29,13 +28,13 @@ async def discover_resources(
         pricing="paid",
         agents_only=True,
         sort="newest",
-        limit=limit,
-        offset=offset,
+        limit=page.limit,
+        offset=page.offset,
     )
     found = await catalogue.discover(searcher, database, wanted)
     return DiscoveredResourcesOut(
         items=[_resource(card, networks) for card in found.results if card.did],
-        pagination=DiscoveredPagination(limit=limit, offset=offset, total=found.total),
+        pagination=page.model_copy(update={"total": found.total}),
     )
 
 
@@ -87,8 +86,6 @@ def _amount(stated: dict[str, Any] | None, currency: str) -> str | None:
     priced_in = stated.get("currency")
     if isinstance(priced_in, str) and priced_in.strip().upper() not in {"", currency}:
         return None
-    if rate > Decimal(AMOUNT_MAX).scaleb(-SCALE):
+    if rate > AMOUNT_MAX_UNITS:
         return None
-    minor = rate.scaleb(SCALE)
-    whole = int(minor)
-    return str(whole if whole == minor else whole + 1)
+    return str(int(rate.scaleb(DECIMALS).to_integral_value(ROUND_CEILING)))

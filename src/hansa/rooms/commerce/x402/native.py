@@ -5,8 +5,8 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import ledger
 from hansa.rooms.commerce import payments
 
-from . import rules
-from .rules import NativePayment, PaymentInvalid, Requirements
+from . import judging
+from .judging import NativePayment, PaymentInvalid, Requirements
 from .settlement import Settlement
 
 WAIT_SECONDS = 30
@@ -55,7 +55,7 @@ async def _found(database: Database, payment: NativePayment, required: Requireme
     token = await database.look(lambda tx: payments.token_of_secret(tx, payment.token))
     if token is None:
         raise PaymentInvalid(NOT_FOUND, "There is no such payment token.")
-    rules.require_capturable(token, required)
+    judging.require_capturable(token, required)
     return token
 
 
@@ -63,14 +63,12 @@ def _outcome(token: payments.Token) -> Settlement:
     if token.settlement_tx_id is not None:
         return Settlement(token.settlement_tx_id, token.caller, token.paid, token.fee)
     if token.status == "settling":
-        return Settlement(
-            _name(token), token.caller, token.paid, reason=rules.SETTLEMENT_PENDING
-        )
+        return Settlement(_name(token), token.caller, token.paid, reason=judging.SETTLEMENT_PENDING)
     raise PaymentInvalid(token.reason or WRONG_STATUS, f"Token status: {token.status}", token.caller)
 
 
 def _pending(token: payments.Token, required: Requirements) -> Settlement:
-    return Settlement(_name(token), token.caller, required.amount, reason=rules.SETTLEMENT_PENDING)
+    return Settlement(_name(token), token.caller, required.amount, reason=judging.SETTLEMENT_PENDING)
 
 
 def _name(token: payments.Token) -> str:

@@ -16,7 +16,6 @@ from hansa.rooms import ledger
 from .typed_data import domain_separator
 
 SCHEME = "exact"
-DECIMALS = 8
 DOMAIN_VERSION = "1"
 ASSET = sha256(b"hansa-asset").digest()[-ethereum.ADDRESS_BYTES :]
 SHOWN_ASSET = ethereum.shown_address(ASSET)

@@ -1,8 +1,8 @@
 """x402, version 2, over HTTP: what is settled here, verification, settlement, priced agents."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -15,12 +15,14 @@ from hansa.foundation.values.errors import Invalid, TooManyRequests, Unavailable
 from hansa.rooms import catalogue, ledger
 from hansa.rooms.commerce import payments
 
-from . import rules
+from . import judging
 from .discovery import discover_resources
+from .judging import PaymentInvalid
 from .native import settle_native, verify_native
 from .networks import Networks
-from .rules import PaymentInvalid
 from .schemas import (
+    RESOURCE_TYPE,
+    DiscoveredPagination,
     DiscoveredResourcesOut,
     PaymentIn,
     PaymentSettlementOut,
@@ -36,19 +38,11 @@ OFFSET_MAX = 10_000
 router = APIRouter(prefix="/x402", tags=["x402"], route_class=GuardedRoute)
 
 
-async def _verifier_of(request: Request) -> payments.Verifier:
-    verifier: payments.Verifier = request.app.state.verifier
-    return verifier
+Verifier = Annotated[payments.Verifier, Depends(payments.VERIFIER.given)]
+Settlements = Annotated[payments.Settlements, Depends(payments.SETTLEMENTS.given)]
 
 
-async def _settlements_of(request: Request) -> payments.Settlements:
-    settlements: payments.Settlements = request.app.state.settlements
-    return settlements
-
-
-@router.get(
-    "/supported", dependencies=[Depends(within_read_limit)], responses=problems(TooManyRequests)
-)
+@router.get("/supported", dependencies=[Depends(within_read_limit)], responses=problems(TooManyRequests))
 async def read_supported_payments(_: Public, config: Config) -> SupportedOut:
     """The networks on which this registry settles, with the EIP-712 domain that wallets sign under."""
     return SupportedOut.of(Networks.of(config))
@@ -60,7 +54,7 @@ async def verify_x402_payment(
     _: Public,
     db: Db,
     config: Config,
-    verifier: Annotated[payments.Verifier, Depends(_verifier_of)],
+    verifier: Verifier,
 ) -> PaymentVerificationOut:
     """Whether a payment is good; a payment token that is good is consumed by it."""
     try:
@@ -73,19 +67,15 @@ async def _verified(
     body: PaymentIn, db: Database, config: Settings, verifier: payments.Verifier
 ) -> PaymentVerificationOut:
     networks = Networks.of(config)
-    required = rules.read_requirements(
-        networks, body.x402_version, body.payment_payload, body.payment_requirements
-    )
+    required = _required(body, networks)
     if required.network == networks.native:
-        native = rules.read_native(body.payment_payload, networks)
+        native = judging.read_native(body.payment_payload, networks)
         return PaymentVerificationOut(
             is_valid=True, payer=await verify_native(verifier, db, native, required)
         )
-    payment = WalletPayment.of(rules.read_authorization(body.payment_payload), required, networks)
+    payment = WalletPayment.of(judging.read_authorization(body.payment_payload), required, networks)
     fee = await db.read(lambda tx: verify_wallet(tx, payment, config))
-    return PaymentVerificationOut(
-        is_valid=True, payer=payment.authorization.payer, extra={"fee": str(fee)}
-    )
+    return PaymentVerificationOut(is_valid=True, payer=payment.authorization.payer, extra={"fee": str(fee)})
 
 
 @router.post("/settle", responses=problems(Invalid, Unavailable), response_model_exclude_none=True)
@@ -94,32 +84,35 @@ async def settle_x402_payment(
     _: Public,
     db: Db,
     config: Config,
-    settlements: Annotated[payments.Settlements, Depends(_settlements_of)],
+    settlements: Settlements,
 ) -> PaymentSettlementOut:
     """Pay what is required, once: whoever has a payment may settle it, for the payee that it names."""
-    networks = Networks.of(config)
     try:
-        required = rules.read_requirements(
-            networks, body.x402_version, body.payment_payload, body.payment_requirements
-        )
-        settlement = await _settled(body, required, networks, db, config, settlements)
+        required = _required(body, Networks.of(config))
+        settlement = await _settled(body, required, db, config, settlements)
         return PaymentSettlementOut.of(settlement, required)
     except PaymentInvalid as invalid:
         return PaymentSettlementOut.refused(invalid, body.payment_requirements.get("network"))
 
 
+def _required(body: PaymentIn, networks: Networks) -> judging.Requirements:
+    return judging.read_requirements(
+        networks, body.x402_version, body.payment_payload, body.payment_requirements
+    )
+
+
 async def _settled(
     body: PaymentIn,
-    required: rules.Requirements,
-    networks: Networks,
+    required: judging.Requirements,
     db: Database,
     config: Settings,
     settlements: payments.Settlements,
 ) -> Settlement:
+    networks = Networks.of(config)
     if required.network == networks.native:
-        native = rules.read_native(body.payment_payload, networks)
+        native = judging.read_native(body.payment_payload, networks)
         return await settle_native(db, settlements, native, required, ledger.Book.of(config))
-    payment = WalletPayment.of(rules.read_authorization(body.payment_payload), required, networks)
+    payment = WalletPayment.of(judging.read_authorization(body.payment_payload), required, networks)
     return await settle_wallet(db, payment, config)
 
 
@@ -134,9 +127,12 @@ async def read_x402_resources(
     config: Config,
     searcher: catalogue.Search,
     *,
-    type: Literal["http"] | None = None,  # noqa: A002
+    kind: Annotated[str | None, Query(alias="type", max_length=64, examples=["http"])] = None,
     limit: Annotated[int, Query(ge=1, le=LISTED_MAX)] = LISTED_DEFAULT,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
 ) -> DiscoveredResourcesOut:
     """The agents of this registry that state a price, the newest first, and how each can be paid."""
-    return await discover_resources(searcher, db, Networks.of(config), limit=limit, offset=offset)
+    page = DiscoveredPagination(limit=limit, offset=offset, total=0)
+    if kind not in {None, RESOURCE_TYPE}:
+        return DiscoveredResourcesOut(items=[], pagination=page)
+    return await discover_resources(searcher, db, Networks.of(config), page)

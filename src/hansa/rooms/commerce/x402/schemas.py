@@ -5,15 +5,17 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from hansa.foundation.values.money import DECIMALS
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import ledger
 
-from .networks import DECIMALS, DOMAIN_VERSION, SCHEME, SHOWN_ASSET, Networks
-from .rules import VERSION, PaymentInvalid, Requirements
+from .judging import VERSION, PaymentInvalid, Requirements
+from .networks import DOMAIN_VERSION, SCHEME, SHOWN_ASSET, Networks
 from .settlement import Settlement
 
 ASSET_TRANSFER_METHOD = "eip3009"
 TIMEOUT_SECONDS = 300
+RESOURCE_TYPE = "http"
 
 
 class _Model(BaseModel):
@@ -160,7 +162,7 @@ class DiscoveredResource(_Model):
     """A priced agent."""
 
     resource: str
-    type: str = "http"
+    type: str = RESOURCE_TYPE
     x402_version: int = Field(default=VERSION, alias="x402Version")
     accepts: list[AcceptedPayment]
     last_updated: int

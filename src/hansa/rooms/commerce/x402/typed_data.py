@@ -7,9 +7,7 @@ from hansa.foundation.values.ethereum import keccak256
 WORD_BYTES = 32
 
 _DOMAIN_TYPE = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-_AUTHORIZATION_TYPE = (
-    b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
-)
+_AUTHORIZATION_TYPE = b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 
 
 def domain_separator(name: str, version: str, chain_id: int, contract: bytes) -> bytes:

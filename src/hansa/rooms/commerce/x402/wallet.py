@@ -14,9 +14,9 @@ from hansa.rooms import agents, ledger
 from hansa.rooms.commerce import payments
 from hansa.rooms.commerce.payments import Token
 
-from . import rules, store
+from . import judging, store
+from .judging import Authorization, PaymentInvalid, Requirements
 from .networks import Networks
-from .rules import Authorization, PaymentInvalid, Requirements
 from .settlement import Settlement
 
 PERMISSION = "payment.pay"
@@ -33,7 +33,7 @@ class WalletPayment:
     @classmethod
     def of(cls, authorization: Authorization, required: Requirements, networks: Networks) -> "WalletPayment":
         """The payment, which is for what is required. Raises: PaymentInvalid."""
-        rules.require_as_required(authorization, required)
+        judging.require_as_required(authorization, required)
         return cls(authorization, required, authorization.digest(networks.domain))
 
     @property
@@ -63,7 +63,7 @@ async def verify_wallet(tx: Tx, payment: WalletPayment, settings: Settings) -> M
     except Unavailable:
         raise
     except Refused as refusal:
-        raise PaymentInvalid(rules.reason_of(refusal), refusal.detail, authorization.payer) from None
+        raise PaymentInvalid(judging.reason_of(refusal), refusal.detail, authorization.payer) from None
 
 
 async def settle_wallet(database: Database, payment: WalletPayment, settings: Settings) -> Settlement:
@@ -81,13 +81,15 @@ async def settle_wallet(database: Database, payment: WalletPayment, settings: Se
             payment.transaction,
             payment.authorization.payer,
             payment.required.amount,
-            reason=rules.SETTLEMENT_PENDING,
+            reason=judging.SETTLEMENT_PENDING,
         )
     except _ApprovalMissing:
         await _ask_owner(database, payment, settings)
         raise _approval_required(payment) from None
     except Refused as refusal:
-        raise PaymentInvalid(rules.reason_of(refusal), refusal.detail, payment.authorization.payer) from None
+        raise PaymentInvalid(
+            judging.reason_of(refusal), refusal.detail, payment.authorization.payer
+        ) from None
 
 
 class _SettledMeanwhile(Exception):
@@ -130,18 +132,18 @@ def _settled(payment: WalletPayment, token: Token) -> Settlement:
 async def _parties(tx: Tx, payment: WalletPayment, settings: Settings) -> tuple[Agent, str]:
     """The payer, which may pay, and the payee's DID. Raises: PaymentInvalid, AgentSuspended, AgentRevoked, PermissionMissing."""
     authorization = payment.authorization
-    rules.require_within_window(authorization, await store.now(tx))
+    judging.require_within_window(authorization, await store.now(tx))
     wallet = await agents.find_wallet(tx, authorization.sender)
     if wallet is None or not ethereum.verify(wallet.public_key, payment.digest, authorization.signature):
         raise PaymentInvalid(
-            rules.WRONG_SIGNATURE,
+            judging.WRONG_SIGNATURE,
             "The signature is not by a wallet that is bound here, or not of this authorization on this network.",
             authorization.payer,
         )
     payee = await agents.payee_of_address(tx, authorization.recipient)
     if payee is None:
         raise PaymentInvalid(
-            rules.INVALID_REQUIREMENTS, "payTo is no address of an agent here.", authorization.payer
+            judging.INVALID_REQUIREMENTS, "payTo is no address of an agent here.", authorization.payer
         )
     payer = await agents.active_agent(tx, wallet.did)
     require_permission(payer, PERMISSION, settings.agent_rbac_mode)
@@ -177,7 +179,7 @@ def _judged(payment: WalletPayment, payee: str, settings: Settings) -> agents.Pa
 
 def _nonce_used(payment: WalletPayment) -> PaymentInvalid:
     return PaymentInvalid(
-        rules.NONCE_USED, "The nonce of this address was used already.", payment.authorization.payer
+        judging.NONCE_USED, "The nonce of this address was used already.", payment.authorization.payer
     )
 
 

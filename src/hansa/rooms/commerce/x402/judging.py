@@ -11,7 +11,7 @@ from typing import Any
 
 from hansa.foundation.values import ethereum
 from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import Minor
+from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, Minor
 from hansa.rooms.commerce.payments import Token
 from hansa.rooms.ledger import InsufficientBalance
 
@@ -19,7 +19,7 @@ from .networks import DOMAIN_VERSION, SCHEME, SHOWN_ASSET, Networks
 from .typed_data import authorization_digest
 
 VERSION = 2
-AMOUNT_MAX = 2**63 - 1
+AMOUNT_MAX = AMOUNT_MAX_UNITS * UNIT
 NONCE_BYTES = 32
 UINT256_MAX = 2**256 - 1
 TOKEN_MAX_CHARACTERS = 256
@@ -137,11 +137,22 @@ def read_authorization(payload: Mapping[str, Any]) -> Authorization:
     inner = payload.get("payload")
     stated = inner.get("authorization") if isinstance(inner, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(stated, Mapping):
-        raise PaymentInvalid(INVALID_PAYLOAD, "payload must have an authorization (EIP-3009) and a signature.")
-    sender, recipient = (ethereum.bytes_of_hex(stated.get(name), ethereum.ADDRESS_BYTES) for name in ("from", "to"))
+        raise PaymentInvalid(
+            INVALID_PAYLOAD, "payload must have an authorization (EIP-3009) and a signature."
+        )
+    sender, recipient = (
+        ethereum.bytes_of_hex(stated.get(name), ethereum.ADDRESS_BYTES) for name in ("from", "to")
+    )
     nonce = ethereum.bytes_of_hex(stated.get("nonce"), NONCE_BYTES)
     value, after, before = (_uint(stated.get(name)) for name in ("value", "validAfter", "validBefore"))
-    if sender is None or recipient is None or nonce is None or value is None or after is None or before is None:
+    if (
+        sender is None
+        or recipient is None
+        or nonce is None
+        or value is None
+        or after is None
+        or before is None
+    ):
         raise PaymentInvalid(
             INVALID_PAYLOAD,
             "authorization must have from and to (addresses), nonce (32 bytes), value, validAfter and validBefore.",
@@ -190,7 +201,11 @@ def read_native(payload: Mapping[str, Any], networks: Networks) -> NativePayment
     """The payment token in a payment payload, issued here. Raises: PaymentInvalid."""
     inner = payload.get("payload")
     token, issuer = (inner.get("token"), inner.get("issuer")) if isinstance(inner, Mapping) else (None, None)
-    if not isinstance(token, str) or not 0 < len(token) <= TOKEN_MAX_CHARACTERS or not isinstance(issuer, str):
+    if (
+        not isinstance(token, str)
+        or not 0 < len(token) <= TOKEN_MAX_CHARACTERS
+        or not isinstance(issuer, str)
+    ):
         raise PaymentInvalid(INVALID_PAYLOAD, "payload must have a token and its issuer.")
     if issuer.rstrip("/") != networks.authority.rstrip("/"):
         raise PaymentInvalid("unsupported_issuer", "Only payment tokens of this registry are settled here.")

@@ -1,6 +1,6 @@
 """A paid service as the x402 package has it: its FastAPI middleware in front of one route.
 
-`python service.py OPTIONS`: OPTIONS is JSON with facilitator, payTo, network, asset, amount and extra. Writes `ready` and its
+`python paid_app.py OPTIONS`: OPTIONS is JSON with facilitator, payTo, network, asset, amount and extra. Writes `ready` and its
 address when it listens.
 """
 
