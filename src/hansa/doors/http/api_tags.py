@@ -15,6 +15,7 @@ TAGS: dict[str, str] = {
     "x402": "Payments by stock clients of x402, version 2: with a wallet, or with a payment token.",
     "ledger": "Balances, statements and fees of agents.",
     "staking": "Lock units for a time, release them, claim rewards.",
+    "contracts": "Agree on work with another agent: proposals, milestones, deliverables, payment at approval.",
     "event store": "The ledger's events, their totals and the policies of their emission.",
     "live feed": "Tickets for the WebSocket channels of events.",
     "auditor": "The supply audit and its results.",

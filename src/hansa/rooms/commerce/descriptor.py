@@ -1,21 +1,28 @@
 """What the process needs to know of commerce."""
 
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import agents
 
-from . import payments, x402
+from . import contracts, payments, x402
 
 ROOM = Room(
     name="commerce",
     routes=(
         Routes(150, payments.hot_router),
+        Routes(2010, contracts.router),
         Routes(2020, payments.router),
         Routes(3500, x402.router, at_root=True),
     ),
-    jobs=payments.JOBS,
-    settings=frozenset({"agent_rbac_mode", "base_url", "settlement_currency"}),
+    reactors=(contracts.CONTRACTS_FOLLOW,),
+    jobs=(contracts.CONTRACT_DEADLINES, contracts.CONTRACTS_OF_REVOKED, *payments.JOBS),
+    settings=frozenset(
+        {"agent_rbac_mode", "base_url", "dispute_window_hours", "settlement_currency", "trust_domain"}
+    ),
+    account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
     offers=(payments.VERIFIER, payments.SETTLEMENTS),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
         payments.SETTLEMENTS.built_by(payments.Settlements),
+        agents.REQUIRE_UNBOUND.filled_with(contracts.require_unbound),
     ),
 )

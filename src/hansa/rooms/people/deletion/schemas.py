@@ -11,9 +11,9 @@ from .request import Standing
 class BlockerOut(BaseModel):
     """Something of an agent that would be lost with it."""
 
-    kind: Literal["balance", "stake"]
+    kind: Literal["balance", "stake", "contracts"]
     agent_did: str
-    amount: str
+    amount: str = Field(description="Units, or how many contracts there are.")
     detail: str
 
 

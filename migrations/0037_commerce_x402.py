@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0036"
-down_revision = "0035"
+revision = "0037"
+down_revision = "0036"
 
 SQL = """
 -- An address uses a nonce once, for ever. `digest` is what the wallet signed (EIP-712); the token is what paid it.
