@@ -372,6 +372,7 @@ _.payer
 _.payload
 _.payment_payload
 _.payment_requirements
+_.payment_token
 _.payment_tx_id
 _.per_day_max
 _.per_tx_max
