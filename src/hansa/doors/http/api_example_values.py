@@ -151,6 +151,7 @@ VALUES: dict[str, Any] = {
         ],
         "pagination": {"limit": 20, "offset": 0, "total": 1},
     },
+    "ApprovalIn.payment_token": "apt_…",
     # Identifiers.
     "did": DID,
     "agent_did": DID,

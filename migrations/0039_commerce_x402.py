@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0038"
-down_revision = "0037"
+revision = "0039"
+down_revision = "0038"
 
 SQL = """
 -- An address uses a nonce once, for ever. `digest` is what the wallet signed (EIP-712); the token is what paid it.
