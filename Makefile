@@ -9,7 +9,7 @@ IN_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo browser openapi-tools test test-deep test-release check format map events synchronous client-wheel pictures bench bench-full lock clean
+.PHONY: help setup run demo browser openapi-tools stock-clients test test-deep test-release check format map events synchronous client-wheel pictures bench bench-full lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -28,13 +28,16 @@ browser: .venv/.test ## find the browser of the page tests; install one where th
 openapi-tools: .venv/.test ## install the OpenAPI validators and the client generator, once
 	@$(BIN)/python -m tests.openapi.tools
 
-test: browser openapi-tools ## every test, on the embedded database
+stock-clients: .venv/.test ## install the stock clients of x402 that the tests run, once
+	@$(BIN)/python -m tests.stock_clients.tools
+
+test: browser openapi-tools stock-clients ## every test, on the embedded database
 	$(PYTEST) $(IN_PARALLEL) --timeout 600 tests
 
-test-deep: browser openapi-tools ## the same tests with larger numbers (about an hour)
+test-deep: browser openapi-tools stock-clients ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests
 
-test-release: browser openapi-tools ## the same tests before a release (a night)
+test-release: browser openapi-tools stock-clients ## the same tests before a release (a night)
 	HANSA_TEST_TIER=2 $(PYTEST) tests
 
 check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
@@ -72,7 +75,7 @@ bench-full: .venv/.test ## the same benches at their large sizes
 	$(BIN)/python -m bench --full
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
-	cd requirements && for f in service build test openapi; do \
+	cd requirements && for f in service build test openapi stock_clients; do \
 	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
 
 clean: ## remove the environment and every cache

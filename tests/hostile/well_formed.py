@@ -504,6 +504,21 @@ async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
 
 
+async def _x402_payment(stage: Stage) -> WellFormed:
+    asked = await stage.registry.http.get("/x402/supported")
+    kind = asked.json()["kinds"][0]
+    terms = {
+        "scheme": "exact",
+        "network": kind["network"],
+        "amount": "1",
+        "asset": kind["extra"]["asset"],
+        "payTo": TestWallet().address,
+        "maxTimeoutSeconds": 60,
+    }
+    payload = {"x402Version": 2, "accepted": terms, "payload": {}}
+    return _json(x402Version=2, paymentPayload=payload, paymentRequirements=terms)
+
+
 async def _bulk(stage: Stage) -> WellFormed:
     line = {"receiver_did": stage.payee.did, "amount": "0.0001", "message": "thanks"}
     return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
@@ -644,6 +659,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,
+    "POST /x402/settle": _x402_payment,
+    "POST /x402/verify": _x402_payment,
     "POST /api/v1/a2a-payment/authorize": _payment,
     "POST /api/v1/a2a-payment/verify": _own_token,
     "POST /api/v1/a2a-payment/settle": _own_token,

@@ -3,6 +3,7 @@
 # ruff: noqa: B018, F821
 _.acceptance_criteria
 _.accepted_at
+_.accepts
 _.access_token
 _.account
 _.account_status
@@ -48,6 +49,7 @@ _.apy_percent
 _.as_of
 _.as_of_event_seq
 _.assertion_method
+_.asset
 _.at
 _.atomic
 _.attempted
@@ -177,6 +179,8 @@ _.enrolled_at
 _.entries
 _.error
 _.error_code
+_.error_message
+_.error_reason
 _.errors
 _.escrow
 _.event_id
@@ -190,6 +194,8 @@ _.expires_at
 _.expires_days
 _.expires_in
 _.expires_in_days
+_.extensions
+_.extra
 _.facets
 _.fail_closed
 _.failed
@@ -246,6 +252,8 @@ _.instance
 _.interfaces
 _.internal_host
 _.interval_seconds
+_.invalid_message
+_.invalid_reason
 _.invite_code
 _.invite_url
 _.is_active
@@ -274,6 +282,7 @@ _.key_prefix
 _.keys
 _.kid
 _.kind
+_.kinds
 _.kty
 _.label
 _.last_active_at
@@ -285,6 +294,7 @@ _.last_reward_claim
 _.last_sequence
 _.last_timestamp
 _.last_tried_at
+_.last_updated
 _.last_used_at
 _.lease_until
 _.licence_id
@@ -307,6 +317,7 @@ _.matched_in
 _.matched_words
 _.max_per_tx
 _.max_rate_percent
+_.max_timeout_seconds
 _.max_uses
 _.memo
 _.message
@@ -321,6 +332,7 @@ _.mtls
 _.name
 _.natives_only
 _.net_supply
+_.network
 _.never_attempted
 _.new_hash
 _.new_password
@@ -354,9 +366,12 @@ _.parent_token_id
 _.part
 _.partial_token
 _.password
+_.pay_to
 _.payee
 _.payer
 _.payload
+_.payment_payload
+_.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.per_day_max
@@ -433,6 +448,7 @@ _.rows
 _.salt
 _.schemaVersion
 _.schema_revision
+_.scheme
 _.scope
 _.scopes
 _.score
@@ -455,6 +471,7 @@ _.settlement_tx_id
 _.sha256
 _.signature
 _.signatures
+_.signers
 _.since
 _.skills
 _.skip
@@ -533,6 +550,7 @@ _.total_rewards
 _.total_staked
 _.total_unstaked
 _.totp_code
+_.transaction
 _.transaction_id
 _.transactions
 _.transfer_id
@@ -580,3 +598,4 @@ _.versions
 _.wallets
 _.webhook_id
 _.x
+_.x402_version

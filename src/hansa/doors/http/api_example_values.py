@@ -30,6 +30,17 @@ CARD: dict[str, Any] = {
     "defaultOutputModes": ["text/plain"],
     "skills": [SKILL],
 }
+WALLET = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
+WALLET_NETWORK = "eip155:205398113906423"
+WALLET_TERMS: dict[str, Any] = {
+    "scheme": "exact",
+    "network": WALLET_NETWORK,
+    "amount": "25000000",
+    "asset": "0x1c2C2b6a5D4A5f0E3B1d8c9F7E6a5b4C3d2E1f00",
+    "payTo": "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+    "maxTimeoutSeconds": 300,
+    "extra": {"name": "Hansa hansa.local", "version": "1"},
+}
 
 DELIVERABLE = {
     "uri": "https://work.example.org/manual.pdf",
@@ -92,6 +103,56 @@ VALUES: dict[str, Any] = {
     "UnboundWalletOut.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
     "challenge": "Bind this wallet to a Hansa agent.\nRegistry: hansa.local\n…",
     "WalletIn.signature": "0x2d6a7588…1c",
+    "PaymentIn": {
+        "x402Version": 2,
+        "paymentPayload": {
+            "x402Version": 2,
+            "accepted": WALLET_TERMS,
+            "payload": {
+                "signature": "0x2d6a7588…1c",
+                "authorization": {
+                    "from": WALLET,
+                    "to": WALLET_TERMS["payTo"],
+                    "value": "25000000",
+                    "validAfter": "1763900000",
+                    "validBefore": "1763900300",
+                    "nonce": "0xf3746613…3480",
+                },
+            },
+        },
+        "paymentRequirements": WALLET_TERMS,
+    },
+    "SupportedOut": {
+        "kinds": [
+            {"x402Version": 2, "scheme": "exact", "network": WALLET_NETWORK, "extra": WALLET_TERMS["extra"]}
+        ],
+        "extensions": [],
+        "signers": {"eip155:*": [], "hansa:*": []},
+    },
+    "PaymentVerificationOut": {"isValid": True, "payer": WALLET, "extra": {"fee": "125000"}},
+    "PaymentSettlementOut": {
+        "success": True,
+        "payer": WALLET,
+        "transaction": "tx-4711",
+        "network": WALLET_NETWORK,
+        "amount": "25000000",
+        "extra": {"fee": "125000"},
+    },
+    "DiscoveredResourcesOut": {
+        "x402Version": 2,
+        "items": [
+            {
+                "resource": f"https://hansa.example.org/agents/{DID}",
+                "type": "http",
+                "x402Version": 2,
+                "accepts": [WALLET_TERMS],
+                "lastUpdated": 1763900000,
+                "metadata": {"did": DID, "name": "Lingua"},
+            }
+        ],
+        "pagination": {"limit": 20, "offset": 0, "total": 1},
+    },
+    "ApprovalIn.payment_token": "apt_…",
     # Identifiers.
     "did": DID,
     "agent_did": DID,

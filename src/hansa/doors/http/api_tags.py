@@ -12,6 +12,7 @@ TAGS: dict[str, str] = {
     "front doors": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",
     "transfers": "Move units between agents.",
     "payments": "Pay for calls of agents with single-use tokens.",
+    "x402": "Payments by stock clients of x402, version 2: with a wallet, or with a payment token.",
     "ledger": "Balances, statements and fees of agents.",
     "staking": "Lock units for a time, release them, claim rewards.",
     "contracts": "Agree on work with another agent: proposals, milestones, deliverables, payment at approval.",

@@ -7,6 +7,7 @@ from hansa.rooms.agents.capabilities import (
     CaveatViolated,
     DelegatorMayNot,
 )
+from hansa.rooms.agents.check import active_agent
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
@@ -64,6 +65,7 @@ __all__ = [
     "PayeeNotAllowed",
     "Payment",
     "Wallet",
+    "active_agent",
     "ask_approval",
     "clear_payment",
     "find_wallet",

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from fastapi import Depends
 
 from hansa.foundation.plumbing.caller import Agent, agent_caller
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import TokenKind
@@ -58,6 +58,15 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         public_key=bearer.public_key,
         actor=claims.actor,
     )
+
+
+async def active_agent(tx: Tx, did: str) -> Agent:
+    """The agent with this DID, as its own token would show it. Raises: AgentSuspended, AgentRevoked."""
+    bearer = (await store.find_bearers(tx, [did])).get(did)
+    rules.require_active(bearer.status if bearer else "revoked")
+    assert bearer is not None
+    roles = tuple(bearer.roles)
+    return Agent(bearer.did, bearer.developer_id, roles, permissions_of(roles), bearer.is_governed)
 
 
 # The agent that `check_agent` found: it knows more than other rooms ask for.

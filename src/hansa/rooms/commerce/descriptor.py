@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import agents
 
-from . import contracts, payments
+from . import contracts, payments, x402
 
 ROOM = Room(
     name="commerce",
@@ -11,10 +11,13 @@ ROOM = Room(
         Routes(150, payments.hot_router),
         Routes(2010, contracts.router),
         Routes(2020, payments.router),
+        Routes(3500, x402.router, at_root=True),
     ),
     reactors=(contracts.CONTRACTS_FOLLOW,),
     jobs=(contracts.CONTRACT_DEADLINES, contracts.CONTRACTS_OF_REVOKED, *payments.JOBS),
-    settings=frozenset({"base_url", "dispute_window_hours", "settlement_currency", "trust_domain"}),
+    settings=frozenset(
+        {"agent_rbac_mode", "base_url", "dispute_window_hours", "settlement_currency", "trust_domain"}
+    ),
     account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
     offers=(payments.VERIFIER, payments.SETTLEMENTS),
     fills=(

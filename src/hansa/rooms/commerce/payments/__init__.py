@@ -1,14 +1,16 @@
 """Payments for calls: single-use tokens, from their authorization to their settlement."""
 
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
-from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, authorize
+from hansa.rooms.commerce.payments.answers import settle_and_answer
+from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
+from hansa.rooms.commerce.payments.errors import TokenExpired
 from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
 from hansa.rooms.commerce.payments.rules import Terms, Token
-from hansa.rooms.commerce.payments.settle import settle_within
+from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settlements import SETTLEMENTS, Settlements, resume_settlements
-from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier
+from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens),
@@ -21,13 +23,18 @@ __all__ = [
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
+    "Presented",
+    "SettleOrder",
     "Settlements",
     "Terms",
     "Token",
+    "TokenExpired",
     "Verifier",
+    "VerifyOrder",
     "authorize",
     "hot_router",
     "router",
+    "settle_and_answer",
     "settle_within",
     "token_of_id",
     "token_of_secret",

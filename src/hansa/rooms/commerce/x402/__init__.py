@@ -1,0 +1,5 @@
+"""x402: stock clients of the protocol pay agents of this registry, with a wallet or with a payment token."""
+
+from hansa.rooms.commerce.x402.routes import router
+
+__all__ = ["router"]

@@ -1,0 +1,76 @@
+"""Payments by a payment token of this registry that its payee captures. Who has the token and names its payee may settle it."""
+
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.rooms import ledger
+from hansa.rooms.commerce import payments
+
+from . import judging
+from .judging import NativePayment, PaymentInvalid, Requirements
+from .settlement import Settlement
+
+WAIT_SECONDS = 30
+NOT_FOUND = "invalid_exact_hansa_token_not_found"
+EXPIRED = "invalid_exact_hansa_token_expired"
+WRONG_STATUS = "invalid_exact_hansa_token_status"
+
+
+async def verify_native(
+    verifier: payments.Verifier, database: Database, payment: NativePayment, required: Requirements
+) -> str:
+    """The DID of the payer. A token that is good is consumed: its caller can release it no longer. Raises: PaymentInvalid."""
+    token = await _found(database, payment, required)
+    verification = await verifier.verify(payments.VerifyOrder(payment.token, token.payee))
+    if verification.error is not None:
+        reason = EXPIRED if verification.error == "Token expired" else WRONG_STATUS
+        raise PaymentInvalid(reason, verification.error, token.caller)
+    return token.caller
+
+
+async def settle_native(
+    database: Database,
+    settlements: payments.Settlements,
+    payment: NativePayment,
+    required: Requirements,
+    book: ledger.Book,
+) -> Settlement:
+    """Capture the amount that is required, once; an unknown outcome is `settlement_pending`. Raises: PaymentInvalid."""
+    token = await _found(database, payment, required)
+    if token.status == "settled" and token.paid == required.amount:
+        return _outcome(token)
+    order = payments.SettleOrder(payment.token, token.payee, capture_amount=required.amount)
+    try:
+        settled = await payments.settle_and_answer(database, settlements, order, book, WAIT_SECONDS)
+    except Unavailable:
+        return _pending(token, required)
+    except Refused as refusal:
+        reason = EXPIRED if isinstance(refusal, payments.TokenExpired) else WRONG_STATUS
+        raise PaymentInvalid(reason, refusal.detail, token.caller) from None
+    if settled.status == "settled" and settled.paid != required.amount:
+        raise PaymentInvalid(WRONG_STATUS, "The token was settled for another amount.", token.caller)
+    return _outcome(settled)
+
+
+async def _found(database: Database, payment: NativePayment, required: Requirements) -> payments.Token:
+    token = await database.look(lambda tx: payments.token_of_secret(tx, payment.token))
+    if token is None:
+        raise PaymentInvalid(NOT_FOUND, "There is no such payment token.")
+    judging.require_capturable(token, required)
+    return token
+
+
+def _outcome(token: payments.Token) -> Settlement:
+    if token.settlement_tx_id is not None:
+        return Settlement(token.settlement_tx_id, token.caller, token.paid, token.fee)
+    if token.status == "settling":
+        return Settlement(_name(token), token.caller, token.paid, reason=judging.SETTLEMENT_PENDING)
+    raise PaymentInvalid(token.reason or WRONG_STATUS, f"Token status: {token.status}", token.caller)
+
+
+def _pending(token: payments.Token, required: Requirements) -> Settlement:
+    return Settlement(_name(token), token.caller, required.amount, reason=judging.SETTLEMENT_PENDING)
+
+
+def _name(token: payments.Token) -> str:
+    """What names the payment while its transaction is not known."""
+    return f"a2a-pay-{token.id}"

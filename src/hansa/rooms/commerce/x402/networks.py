@@ -1,0 +1,63 @@
+"""The two networks of x402 on which a registry settles, derived from its ledger id, without I/O.
+
+- Wallet network: `eip155:<N>`, where N is the first 48 bits of SHA-256("hansa-wallet-network:" and the ledger id) with the
+  top bit set. Its asset is a fixed pseudo address; no chain is behind it.
+- Native network: `hansa:` and the first 32 hex digits of SHA-256 of the ledger id.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values import ethereum
+from hansa.rooms import ledger
+
+from .typed_data import domain_separator
+
+SCHEME = "exact"
+DOMAIN_VERSION = "1"
+ASSET = sha256(b"hansa-asset").digest()[-ethereum.ADDRESS_BYTES :]
+SHOWN_ASSET = ethereum.shown_address(ASSET)
+_TOP_BIT = 1 << 47
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The networks of one registry; `authority` is its public address, which alone says who settles."""
+
+    ledger_id: str
+    currency: str
+    authority: str
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Networks":
+        """The networks of the registry with these settings."""
+        book = ledger.Book.of(settings)
+        return cls(book.frame, book.currency, settings.base_url)
+
+    @cached_property
+    def native(self) -> str:
+        """The network on which payment tokens are settled."""
+        return f"hansa:{sha256(self.ledger_id.encode()).hexdigest()[:32]}"
+
+    @cached_property
+    def chain_id(self) -> int:
+        """The number of the wallet network."""
+        digest = sha256(b"hansa-wallet-network:" + self.ledger_id.encode()).digest()
+        return int.from_bytes(digest[:6]) | _TOP_BIT
+
+    @cached_property
+    def wallet(self) -> str:
+        """The network on which signatures of wallets are settled."""
+        return f"eip155:{self.chain_id}"
+
+    @cached_property
+    def domain_name(self) -> str:
+        """The name in the EIP-712 domain."""
+        return f"Hansa {self.ledger_id}"
+
+    @cached_property
+    def domain(self) -> bytes:
+        """The separator of the EIP-712 domain."""
+        return domain_separator(self.domain_name, DOMAIN_VERSION, self.chain_id, ASSET)

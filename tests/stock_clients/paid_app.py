@@ -1,0 +1,52 @@
+"""A paid service as the x402 package has it: its FastAPI middleware in front of one route.
+
+`python paid_app.py OPTIONS`: OPTIONS is JSON with facilitator, payTo, network, asset, amount and extra. Writes `ready` and its
+address when it listens.
+"""
+
+import json
+import socket
+import sys
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from x402 import x402ResourceServer
+from x402.http import FacilitatorConfig, HTTPFacilitatorClient
+from x402.http.middleware.fastapi import payment_middleware
+from x402.mechanisms.evm.exact import ExactEvmServerScheme
+
+options = json.loads(sys.argv[1])
+facilitator = HTTPFacilitatorClient(FacilitatorConfig(url=options["facilitator"]))
+server = x402ResourceServer(facilitator)
+server.register(options["network"], ExactEvmServerScheme())
+price = {name: options[name] for name in ("amount", "asset", "extra")}
+routes = {
+    "GET /answer": {
+        "accepts": {
+            "scheme": "exact",
+            "payTo": options["payTo"],
+            "price": price,
+            "network": options["network"],
+        }
+    }
+}
+app = FastAPI()
+guard = payment_middleware(routes, server)
+calls: list[str] = []
+
+
+@app.middleware("http")
+async def paid(request: Request, call_next) -> Response:
+    return await guard(request, call_next)
+
+
+@app.get("/answer")
+async def answer() -> dict[str, int]:
+
+    calls.append("answer")
+    return {"answer": 42, "answered": len(calls)}
+
+
+listening = socket.create_server(("127.0.0.1", 0))
+print(f"ready http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])

@@ -1,0 +1,139 @@
+"""Unmodified clients of x402 pay an agent through an unmodified service."""
+
+import asyncio
+import json
+import shutil
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.hostile.served import serve
+from tests.pinned_tools import PinnedTools
+from tests.registry import DatabaseFarm, TestAgent
+from tests.rooms.ledger.purses import Purses, open_purses
+from tests.stock_clients.tools import HERE, installed
+from tests.wallets import TestWallet
+
+PRICE_MINOR, PRICE, PRICE_AND_FEE = "25000000", Decimal("0.25"), Decimal("0.25125")
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A service that wants to be paid, run by others' code, and the agent that it is paid to."""
+
+    tools: PinnedTools
+    url: str
+    payee: TestAgent
+    network: str
+    asset: str
+
+    async def pay(self, client: str, wallet: TestWallet) -> dict[str, Any]:
+        """Let a stock client pay for one call; what came of it."""
+        key = f"0x{wallet.key.private_numbers().private_value:064x}"
+        script = self.tools.home / client
+        shutil.copy(HERE / client, script)
+        program = self.tools.node if client.endswith(".mjs") else self.tools.python
+        done = await asyncio.to_thread(
+            self.tools.run,
+            [program, script, f"{self.url}/answer", key, self.network, self.asset],
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+async def purses(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Purses]:
+    async with open_purses(database_farm, tmp_path_factory.mktemp("stock")) as purses:
+        yield purses
+        await purses.prove()
+
+
+@pytest.fixture(scope="module")
+async def shop(purses: Purses) -> AsyncIterator[Shop]:
+    tools, payee = await asyncio.to_thread(installed), await purses.agent()
+    async with serve(purses.registry) as served, httpx2.AsyncClient() as http:
+        supported = (await http.get(f"{served.url}/x402/supported")).json()["kinds"]
+        kind = next(one for one in supported if one["network"].startswith("eip155:"))
+        wallets = await http.get(f"{served.url}/api/v1/agents/me/wallets", headers=payee.headers)
+        options = {
+            "facilitator": f"{served.url}/x402",
+            "payTo": wallets.json()["receive_address"],
+            "network": kind["network"],
+            "asset": kind["extra"]["asset"],
+            "amount": PRICE_MINOR,
+            "extra": {name: kind["extra"][name] for name in ("name", "version")},
+        }
+        async with _running(tools, options) as url:
+            yield Shop(tools, url, payee, kind["network"], kind["extra"]["asset"])
+
+
+@asynccontextmanager
+async def _running(tools: PinnedTools, options: dict[str, Any]) -> AsyncIterator[str]:
+    process = await asyncio.create_subprocess_exec(
+        tools.python, HERE / "paid_app.py", json.dumps(options), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = (await process.stdout.readline()).decode()
+        assert line.startswith("ready "), line
+        yield line.split()[1]
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+@pytest.fixture(params=["pay_httpx.py", "pay_requests.py", "pay_fetch.mjs"])
+def client(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def test_a_stock_client_pays_and_gets_its_answer(purses: Purses, shop: Shop, client: str) -> None:
+    payer, wallet = await purses.agent("1"), TestWallet()
+    await wallet.bind(payer)
+    before = Decimal(await shop.payee.balance())
+    done = await shop.pay(client, wallet)
+    assert done["status"] == 200, done
+    assert json.loads(done["body"])["answer"] == 42
+    payment = json.loads(b64decode(done["payment"]))
+    assert (payment["success"], payment["network"]) == (True, shop.network)
+    assert payment["payer"] == wallet.address
+    assert payment["transaction"].startswith("tx-")
+    assert Decimal(await shop.payee.balance()) - before == PRICE
+    assert Decimal(await payer.balance()) == Decimal(1) - PRICE_AND_FEE
+
+
+async def test_a_wallet_whose_agent_cannot_pay_gets_no_answer(
+    purses: Purses, shop: Shop, client: str
+) -> None:
+    payer, wallet = await purses.agent("0.25"), TestWallet()
+    await wallet.bind(payer)
+    before = await shop.payee.balance()
+    done = await shop.pay(client, wallet)
+    assert done["status"] == 402, done
+    assert "42" not in done["body"]
+    assert (await payer.balance(), await shop.payee.balance()) == ("0.25", before)
+
+
+async def test_a_wallet_that_no_agent_has_bound_gets_no_answer(shop: Shop, client: str) -> None:
+    before = await shop.payee.balance()
+    assert (await shop.pay(client, TestWallet()))["status"] == 402
+    assert await shop.payee.balance() == before
+
+
+async def test_a_call_without_payment_is_answered_with_what_is_required(shop: Shop) -> None:
+    async with httpx2.AsyncClient() as http:
+        answer = await http.get(f"{shop.url}/answer")
+    required = json.loads(b64decode(answer.headers["payment-required"]))
+    assert (answer.status_code, required["accepts"][0]["network"]) == (402, shop.network)
+    assert required["accepts"][0]["amount"] == PRICE_MINOR
