@@ -46,7 +46,7 @@ async def take_up_again(
             raise
         except Exception as trouble:  # noqa: BLE001
             failed += 1
-            again = partial(store.fail_again, name=name, place=place, trouble=told_of(trouble))
+            again = partial(store.fail_again, name=name, place=place, error=told_of(trouble))
             await database.act(again)
     return TakenUp(reacted, failed)
 
