@@ -42,6 +42,8 @@ class WebhookEvent(StrEnum):
     CONTRACT_EXPIRED = "contract.expired"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
+    PAYMENT_SETTLED = "payment.settled"
+    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
     TEST = "webhook.test"
 
