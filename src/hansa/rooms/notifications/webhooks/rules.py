@@ -29,8 +29,6 @@ class WebhookEvent(StrEnum):
     AGENT_REINSTATED = "agent.reinstated"
     AGENT_REVOKED = "agent.revoked"
     APPROVAL_REQUESTED = "agent.approval_requested"
-    PAYMENT_SETTLED = "payment.settled"
-    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     CONTRACT_PROPOSED = "contract.proposed"
     CONTRACT_ACCEPTED = "contract.accepted"
     CONTRACT_SUBMITTED = "contract.submitted"
