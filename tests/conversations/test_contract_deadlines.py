@@ -271,7 +271,8 @@ async def test_the_contracts_of_a_revoked_party_end(contracts: Agreements, alice
     assert await contracts.balances(alice) == ("899.5", "100.5")
     # The suspension of a revoked agent is never lifted, and stops nothing any more.
     await contracts.purses.execute(
-        "UPDATE enforcement_suspension SET suspended_at = suspended_at - interval '9 days' WHERE did = $1", bob.did
+        "UPDATE enforcement_suspension SET suspended_at = suspended_at - interval '9 days' WHERE did = $1",
+        bob.did,
     )
     await contracts.elapse(submitted, 72 * HOUR + 1)
     assert await contracts.balances(alice) == ("1000", "0")
