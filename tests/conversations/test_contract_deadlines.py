@@ -269,6 +269,11 @@ async def test_the_contracts_of_a_revoked_party_end(contracts: Agreements, alice
     assert [end["status"] for end in ends] == ["CANCELLED", "FAILED", "FAILED"]
     assert {end["ended_because"] for end in ends} == {"party_revoked"}
     assert await contracts.balances(alice) == ("899.5", "100.5")
+    # The suspension of a revoked agent is never lifted, and stops nothing any more.
+    await contracts.purses.execute(
+        "UPDATE enforcement_suspension SET suspended_at = suspended_at - interval '9 days' WHERE did = $1",
+        bob.did,
+    )
     await contracts.elapse(submitted, 72 * HOUR + 1)
     assert await contracts.balances(alice) == ("1000", "0")
 

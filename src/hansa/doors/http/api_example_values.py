@@ -84,6 +84,8 @@ VALUES: dict[str, Any] = {
         "funded": True,
     },
     "SubmissionIn": {"deliverable": DELIVERABLE},
+    "ApprovalIn": {"milestone": 0},
+    "ApprovalIn.payment_token": "apt_…",
     "FederatedSubmissionIn": {"contractor_registry": "peer.example.org", "deliverable": DELIVERABLE},
     "StakeIn": {"amount": "100", "lock_period": 30},
     "RegistrationIn": {

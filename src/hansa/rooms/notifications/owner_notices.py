@@ -11,6 +11,15 @@ from hansa.foundation.events import (
     AgentReinstated,
     AgentRevoked,
     AgentSuspended,
+    ContractAccepted,
+    ContractCancelled,
+    ContractChangesRequested,
+    ContractCompleted,
+    ContractExpired,
+    ContractFailed,
+    ContractMilestoneApproved,
+    ContractProposed,
+    ContractSubmitted,
     DeveloperReinstated,
     DeveloperSuspended,
     Event,
@@ -60,11 +69,20 @@ NOTICES: dict[type[Event], Notice] = {
     SpendApprovalRequested: Notice(WebhookEvent.APPROVAL_REQUESTED),
     A2APaymentSettled: Notice(WebhookEvent.PAYMENT_SETTLED, _as_settle_answer),
     A2APaymentFailed: Notice(WebhookEvent.PAYMENT_SETTLEMENT_FAILED, _as_settle_answer),
+    ContractProposed: Notice(WebhookEvent.CONTRACT_PROPOSED),
+    ContractAccepted: Notice(WebhookEvent.CONTRACT_ACCEPTED),
+    ContractSubmitted: Notice(WebhookEvent.CONTRACT_SUBMITTED),
+    ContractChangesRequested: Notice(WebhookEvent.CONTRACT_CHANGES_REQUESTED),
+    ContractMilestoneApproved: Notice(WebhookEvent.CONTRACT_MILESTONE_APPROVED),
+    ContractCompleted: Notice(WebhookEvent.CONTRACT_COMPLETED),
+    ContractFailed: Notice(WebhookEvent.CONTRACT_FAILED),
+    ContractCancelled: Notice(WebhookEvent.CONTRACT_CANCELLED),
+    ContractExpired: Notice(WebhookEvent.CONTRACT_EXPIRED),
     DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
     DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
 }
 # The members of an event that name those who are notified: a developer, or agents whose owners are.
-DEVELOPER, PARTIES = "developer_id", ("did", "caller", "payee")
+DEVELOPER, PARTIES = "developer_id", ("did", "caller", "payee", "contractor_did", "provider_did")
 
 _BY_NAME = {kind.__name__: notice for kind, notice in NOTICES.items()}
 
@@ -80,7 +98,7 @@ async def _owners(tx: Tx, event: StoredEvent) -> list[int]:
     """The developers to notify, each once, by id: their webhooks are locked in that order."""
     if (developer := event.data.get(DEVELOPER)) is not None:
         return [developer]
-    dids = [event.data[name] for name in PARTIES if name in event.data]
+    dids = [event.data[name] for name in PARTIES if event.data.get(name) is not None]
     owners = [await agents.owner_of(tx, did) for did in dids]
     return sorted({owner for owner in owners if owner is not None})
 

@@ -6,7 +6,7 @@ from typing import Any
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
-from hansa.rooms import enforcement, journal
+from hansa.rooms import agents, enforcement, journal
 
 from . import rules, store
 from .contract import Contract
@@ -42,9 +42,13 @@ async def require_in_time(tx: Tx, contract: Contract) -> None:
 
 
 async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcement.HardSuspension]:
-    """Which parties were hard-suspended when the deadline that applies came."""
+    """Which parties were hard-suspended when the deadline that applies came; a revoked one stops nothing any more."""
     assert contract.due_at is not None
-    return await enforcement.hard_suspensions_at(tx, contract.parties, contract.due_at)
+    found = await enforcement.hard_suspensions_at(tx, contract.parties, contract.due_at)
+    if not found:
+        return []
+    statuses = await agents.statuses_of(tx, contract.parties)
+    return [suspension for suspension in found if statuses.get(suspension.did) != "revoked"]
 
 
 async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Event) -> Contract:
