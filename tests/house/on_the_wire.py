@@ -370,7 +370,10 @@ _.position
 _.position_id
 _.positions
 _.previous_status
+_.price
+_.price_currency
 _.pricing
+_.pricing_model
 _.private_key_pem
 _.protected
 _.protocol
@@ -384,6 +387,7 @@ _.pulled
 _.q
 _.qr_svg
 _.query
+_.rate
 _.reacted
 _.reason
 _.reasons
