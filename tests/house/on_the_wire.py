@@ -385,7 +385,10 @@ _.position
 _.position_id
 _.positions
 _.previous_status
+_.price
+_.price_currency
 _.pricing
+_.pricing_model
 _.private_key_pem
 _.protected
 _.protocol
@@ -399,6 +402,7 @@ _.pulled
 _.q
 _.qr_svg
 _.query
+_.rate
 _.reacted
 _.reason
 _.reasons

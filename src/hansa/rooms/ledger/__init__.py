@@ -43,7 +43,7 @@ from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import found_book, grant, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import PaymentOrder, pay
-from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
+from hansa.rooms.ledger.posting import Preview, Receipt, fee_of, preview, transfer, transfer_all
 from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
@@ -92,6 +92,7 @@ __all__ = [
     "escrow_gaps",
     "expire_hold",
     "extend_hold",
+    "fee_of",
     "found_book",
     "free_overdue_holds",
     "freeze_hold",

@@ -119,6 +119,33 @@ async def transfer_all(
     return [Receipt.of(result) for result in results]
 
 
+class _Uncovered(Refused):
+    """Carries what a transfer would take out of the payer's account."""
+
+    def __init__(self, required: int) -> None:
+        super().__init__()
+        self.required = required
+
+
+async def fee_of(tx: Tx, order: TransferOrder, book: Book) -> Minor:
+    """The fee that a transfer would bear now, whether or not the balance covers it.
+
+    Raises: SelfTransfer, SystemAccountRefused, AccountUnknown, AccountSuspended.
+    """
+    rules.require_ordinary_parties(order.payer, order.payee)
+    try:
+        (result,) = await apply(
+            tx,
+            [orders.transfer(order)],
+            book,
+            dry=True,
+            uncovered=lambda _, required: _Uncovered(required),
+        )
+    except _Uncovered as short:
+        return Minor(short.required - order.amount)
+    return result.fee
+
+
 async def preview(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Preview:
     """The decision on `order` as things stand, without locks and without effect. Raises: as `transfer`."""
     rules.require_ordinary_parties(order.payer, order.payee)

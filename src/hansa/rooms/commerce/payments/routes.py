@@ -28,13 +28,16 @@ from hansa.foundation.plumbing.idempotency import (
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized, Unavailable
-from hansa.rooms import agents, ledger, transfers
+from hansa.foundation.values.money import PositiveAmount, parse_positive
+from hansa.rooms import agents, catalogue, ledger, transfers
 
 from . import errors
 from .answers import authorize_once, settle_and_answer, settle_many
 from .authorize import PERMISSION
 from .preferences import Preference, wait_seconds
+from .quote import quote
 from .reading import list_tokens
 from .release import release, release_by_id
 from .rules import Status
@@ -43,6 +46,7 @@ from .schemas import (
     AuthorizeOut,
     PaymentVerifyIn,
     PaymentVerifyOut,
+    QuoteOut,
     ReleaseIn,
     ReleaseOut,
     SettleIn,
@@ -277,3 +281,24 @@ async def read_my_tokens(
         lambda tx: list_tokens(tx, agent.did, is_payee=is_payee, status=status, limit=limit)
     )
     return [TokenOut.of(token, config.settlement_currency) for token in found]
+
+
+@router.get(
+    "/quote",
+    responses=problems(errors.TargetMalformed, Unauthorized, Forbidden, catalogue.CardUnknown, Invalid),
+)
+async def quote_payment(
+    agent: CurrentAgent,
+    db: Db,
+    config: Config,
+    *,
+    target_agent_did: Annotated[str, Query(max_length=DID_MAX_CHARACTERS)],
+    amount: Annotated[
+        PositiveAmount | None, Query(description="The amount to be paid instead of the price on the card.")
+    ] = None,
+) -> QuoteOut:
+    """The price of a service, as its card states it, and the fee that its payment would bear now."""
+    book = ledger.Book.of(config)
+    named = None if amount is None else parse_positive(amount)
+    quoted = await db.read(lambda tx: quote(tx, agent.did, target_agent_did, named, book))
+    return QuoteOut.of(quoted, config.settlement_currency)

@@ -6,6 +6,7 @@ a conditional UPDATE only, so that of several acts at once one succeeds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
@@ -199,6 +200,12 @@ async def is_overdue(tx: Tx, token_id: UUID) -> bool:
         token_id,
     )
     return overdue
+
+
+async def now(tx: Tx) -> datetime:
+    """The time by the clock of the database."""
+    moment: datetime = await tx.fetchval("SELECT now()")
+    return moment
 
 
 async def end(tx: Tx, token_id: UUID, status: Status, reason: str | None = None) -> Token:

@@ -1,0 +1,89 @@
+"""The price of a service, as its card states it, in the registry's unit and with the fee that its payment would bear now."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import ROUND_CEILING, Decimal
+from typing import Any, Literal, TypeAlias
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, ZERO, Minor
+from hansa.rooms import agents, catalogue, ledger
+
+from . import rules
+from .store import now
+
+QUOTED_FOR = timedelta(seconds=60)
+PRICING_MODEL_DEFAULT = "per_request"
+
+Source: TypeAlias = Literal["legacy", "extension", "none"]
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here."""
+
+    payee: str
+    price: Decimal | None
+    price_currency: str
+    pricing_model: str | None
+    source: Source
+    amount: Minor | None
+    fee: Minor | None
+    expires_at: datetime
+
+    @property
+    def total(self) -> Minor | None:
+        """Amount and fee."""
+        return None if self.amount is None or self.fee is None else Minor(self.amount + self.fee)
+
+
+async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: ledger.Book) -> Quote:
+    """Read the price of a service, or of the amount that is named instead.
+
+    Raises: TargetMalformed, CardUnknown.
+    """
+    rules.require_target(caller, payee)
+    card = await catalogue.card_of_agent(tx, payee)
+    source, terms = effective_price(card.card_data or {})
+    price = Decimal(0) if source == "none" else catalogue.rate_of(terms)
+    currency = _text(terms.get("currency")).upper() or card.settlement_currency or book.currency
+    if amount is None and price is not None and currency == book.currency:
+        amount = amount_of(price)
+    return Quote(
+        payee=payee,
+        price=price,
+        price_currency=currency,
+        pricing_model=None
+        if source == "none"
+        else _text(terms.get("model")) or _text(terms.get("pricing_model")) or PRICING_MODEL_DEFAULT,
+        source=source,
+        amount=amount,
+        fee=None if amount is None else await _fee(tx, caller, payee, amount, book),
+        expires_at=await now(tx) + QUOTED_FOR,
+    )
+
+
+def effective_price(card_data: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
+    """Where the price stands, in the order of the specification: the older block if it speaks of one, then the extension."""
+    block = card_data.get("pricing")
+    if isinstance(block, dict) and ("base_rate" in block or block.get("payment_required") is True):
+        return ("legacy", block) if catalogue.is_paid(block) else ("none", {})
+    terms = catalogue.stated_price({**card_data, "pricing": None})
+    return ("extension", terms) if terms is not None and catalogue.is_paid(terms) else ("none", {})
+
+
+def amount_of(price: Decimal) -> Minor | None:
+    """The least amount that covers a price; None beyond what one payment can be."""
+    minor = int((price * UNIT).to_integral_value(ROUND_CEILING))
+    return Minor(minor) if minor <= AMOUNT_MAX_UNITS * UNIT else None
+
+
+async def _fee(tx: Tx, caller: str, payee: str, amount: Minor, book: ledger.Book) -> Minor:
+    """The fee of now, whether or not the balance covers it; a payment to another registry bears none here."""
+    if amount == 0 or not await agents.statuses_of(tx, [payee]):
+        return ZERO
+    return await ledger.fee_of(tx, ledger.TransferOrder(caller, payee, amount), book)
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
