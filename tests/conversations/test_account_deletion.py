@@ -83,7 +83,7 @@ async def sweep(registry: TestRegistry, times: int = 2) -> None:
                 " WHERE status = 'processing'"
             )
         )
-        await registry.database.act(lambda tx: people.carry_out_due_deletions(tx, assembly.BELONGINGS))
+        await registry.database.act(lambda tx: people.carry_out_due_deletions(tx, assembly.OWNED_DATA))
 
 
 async def steps(registry: TestRegistry) -> list[str]:
@@ -138,7 +138,7 @@ async def test_an_account_is_deleted_two_weeks_after_it_was_asked_for(
     await let_time_pass(registry, 1)
     await sweep(registry, 1)
     assert await steps(registry) == ["processing"]
-    await registry.database.act(lambda tx: people.carry_out_due_deletions(tx, assembly.BELONGINGS))
+    await registry.database.act(lambda tx: people.carry_out_due_deletions(tx, assembly.OWNED_DATA))
     assert await steps(registry) == ["processing"]
     await sweep(registry, 1)
     assert await steps(registry) == ["deleted"]

@@ -151,7 +151,7 @@ async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_t
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tags[-1])
     assert all(tag != following for tag, following in pairwise(tags))
     # What another process signs in the same hour is the same, byte for byte.
-    other = assembly.export_desk(registry.runtime)
+    other = assembly.card_exporter(registry.runtime)
     assert await other.export(agent.did) == answer.content
 
 
@@ -214,7 +214,7 @@ async def test_what_is_kept_of_exports_is_bounded(registry, monkeypatch):
     crowd = [await developer.agent() for _ in range(3)]
     size = len((await exported(crowd[0])).content)
     monkeypatch.setattr(export, "KEPT_MAX_BYTES", int(size * 2.5))
-    desk = assembly.export_desk(registry.runtime)
+    desk = assembly.card_exporter(registry.runtime)
     for agent in crowd * 2:
         assert await desk.export(agent.did) == (await exported(agent)).content
     assert len(desk._kept) == 2

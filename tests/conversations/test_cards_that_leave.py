@@ -298,7 +298,7 @@ async def test_with_the_account_its_cards_are_erased_at_once(registry: TestRegis
 
     async def end(tx: Any) -> None:
         await revoke(tx, agent.did, by="account_deletion")
-        await catalogue.leave_nothing(tx, number)
+        await catalogue.erase_cards_of(tx, number)
 
     await registry.database.act(end)
     for key in (agent.did, made.json()["id"]):

@@ -63,7 +63,7 @@ async def test_every_scheduled_job_succeeds_there(registry: TestRegistry):
 
 async def test_every_round_succeeds_there(registry: TestRegistry):
     await registry.agent()
-    for turn in assembly.ROUNDS:
+    for turn in assembly.PERIODIC_TASKS:
         await turn.work(registry.runtime)
 
 

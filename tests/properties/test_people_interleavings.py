@@ -53,7 +53,7 @@ class Scene:
         return lambda tx: make_key(tx, self.developer, name="Another", scopes=None, ttl_days=1)
 
     def delete(self) -> UseCase:
-        return lambda tx: people.carry_out_due_deletions(tx, assembly.BELONGINGS)
+        return lambda tx: people.carry_out_due_deletions(tx, assembly.OWNED_DATA)
 
     def keep(self) -> UseCase:
         return lambda tx: cancel_deletion(tx, self.developer)

@@ -201,7 +201,7 @@ async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:
         approval = None
         if meeting.policy:
             await put_policy(tx, payer, meeting.policy)
-            approval = (await agents.ask_approval(tx, payer, spending, "AVT")).id
+            approval = (await agents.request_approval(tx, payer, spending, "AVT")).id
         scene = Scene(settings, payer, payee, approval, capability)
         if meeting.is_approved:
             await scene.decide(is_approved=True)(tx)

@@ -20,7 +20,7 @@ async def end(tx: Tx, developer_id: int) -> None:
     for agent in await agents.of_developer(tx, developer_id):
         if agent.status != "revoked":
             await agents.retire(tx, agent.did, by="account_deletion")
-    await catalogue.leave_nothing(tx, developer_id)
+    await catalogue.erase_cards_of(tx, developer_id)
 
 
 async def may_create_nothing(tx: Tx, developer_id: int) -> bool:

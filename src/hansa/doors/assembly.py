@@ -6,7 +6,7 @@ from hansa.doors import account_closing
 from hansa.foundation.plumbing import idempotency, limits, mail_queue
 from hansa.foundation.plumbing.caller import Gate
 from hansa.foundation.plumbing.jobs import JobKind, forget_dead_jobs, scheduled, sweep
-from hansa.foundation.plumbing.periodic_tasks import Round
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import (
     agents,
@@ -85,7 +85,7 @@ OWNED_AMONG = agents.owned_among
 
 REACTORS: tuple[journal.Reactor, ...] = (enforcement.BLOCKLIST, enforcement.OWNERS_TOLD)
 
-BELONGINGS = people.Belongings(blockers=account_closing.blockers, end=account_closing.end)
+OWNED_DATA = people.OwnedData(blockers=account_closing.blockers, end=account_closing.end)
 
 JOBS: tuple[JobKind, ...] = (
     people.FORGOTTEN_PASSWORDS,
@@ -104,17 +104,19 @@ JOBS: tuple[JobKind, ...] = (
     sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
     sweep("webhooks: forget old deliveries", 3600, people.forget_old_deliveries),
     sweep("live feed: forget expired tickets", 60, journal.forget_tickets),
-    sweep("people: carry out deletions", 60, lambda tx: people.carry_out_due_deletions(tx, BELONGINGS)),
+    sweep("people: carry out deletions", 60, lambda tx: people.carry_out_due_deletions(tx, OWNED_DATA)),
     sweep("people: forget what has ended", 3600, people.forget_ended),
     sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
-    sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_letters_without_job),
+    sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_mails_without_job),
 )
 
-ROUNDS: tuple[Round, ...] = (
-    Round("auditor: show the last audit", 15, auditor.show_last_audit),
-    Round("catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)),
-    Round("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
-    Round("people: send webhooks", 1, people.send_webhooks),
+PERIODIC_TASKS: tuple[PeriodicTask, ...] = (
+    PeriodicTask("auditor: show the last audit", 15, auditor.show_last_audit),
+    PeriodicTask(
+        "catalogue: pull agents' own cards", 1, lambda runtime: catalogue.pull_due(runtime, AGENT_KEYS)
+    ),
+    PeriodicTask("catalogue: call agents for a sign of life", 1, catalogue.probe_due),
+    PeriodicTask("people: send webhooks", 1, people.send_webhooks),
 )
 
 
@@ -142,7 +144,7 @@ def event_counts(runtime: Runtime) -> journal.EventCounts:
     return journal.EventCounts(runtime.database)
 
 
-def export_desk(runtime: Runtime) -> catalogue.ExportDesk:
+def card_exporter(runtime: Runtime) -> catalogue.CardExporter:
     """Where this process signs cards."""
     signatory = federation.Signatory(runtime.database, runtime.seal)
-    return catalogue.ExportDesk(runtime.database, signatory, runtime.settings)
+    return catalogue.CardExporter(runtime.database, signatory, runtime.settings)

@@ -8,7 +8,7 @@ from hansa.rooms.catalogue.marks import standing_of
 from hansa.rooms.catalogue.payment import is_paid
 from hansa.rooms.catalogue.search.documents import sorted_price
 from hansa.rooms.catalogue.search.explanation import is_near
-from hansa.rooms.catalogue.search.text import asked_for
+from hansa.rooms.catalogue.search.text import parse_query
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from hansa.rooms.catalogue.search.text import asked_for
     ],
 )
 def test_a_query_is_cut_into_words_that_say_something(query: str, words: list[str], runs: list[str]):
-    asked = asked_for(query)
+    asked = parse_query(query)
     assert [word.plain for word in asked.words] == words
     assert list(asked.runs) == runs
 

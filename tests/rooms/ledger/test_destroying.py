@@ -98,7 +98,7 @@ async def test_units_that_agents_hold_are_not_destroyed(registry):
 async def test_a_supply_that_was_destroyed_whole_does_not_come_back_at_a_start(registry):
     book = ledger.Book.of(registry.settings)
     await destroy(registry, SUPPLY, "the end")
-    assert await registry.database.act(lambda tx: ledger.found_book(tx, book, SUPPLY)) is False
+    assert await registry.database.act(lambda tx: ledger.initialize_ledger(tx, book, SUPPLY)) is False
     assert (await registry.supply())["net_supply"] == "0"
 
 

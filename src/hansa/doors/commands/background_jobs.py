@@ -9,7 +9,7 @@ from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import print_outcome
 
 if TYPE_CHECKING:
-    from hansa.foundation.plumbing.jobs import JobShown
+    from hansa.foundation.plumbing.jobs import JobView
 
 app = typer.Typer(help="Background work: mail and scheduled jobs.", no_args_is_help=True)
 
@@ -28,10 +28,10 @@ def list_jobs(
 ) -> None:
     """List background jobs, the earliest due first."""
     from hansa.doors import offline_commands
-    from hansa.foundation.plumbing.jobs import JobsWanted
+    from hansa.foundation.plumbing.jobs import JobFilter
 
-    wanted = JobsWanted(kind, state, limit, offset=0)
-    found, total = run_act(offline_commands.list_jobs(settings_from(data_dir=data_dir), wanted))
+    criteria = JobFilter(kind, state, limit, offset=0)
+    found, total = run_act(offline_commands.list_jobs(settings_from(data_dir=data_dir), criteria))
     lines = [_line(job) for job in found]
     if total > len(found):
         lines.append(f"{total - len(found)} more; narrow with --kind and --state, or raise --limit")
@@ -59,13 +59,13 @@ def drop_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_js
     print_outcome(f"job {job_id} is dropped", {"id": job_id, "dropped": True}, as_json=as_json)
 
 
-def _line(job: "JobShown") -> str:
+def _line(job: "JobView") -> str:
     error = f": {job.last_error}" if job.last_error else ""
     due_at = job.due_at.isoformat(timespec="seconds")
     return f"{job.id} {job.kind} {job.key}: {job.state}, due {due_at}, {job.attempts} attempts{error}"
 
 
-def _members(job: "JobShown") -> dict[str, object]:
+def _members(job: "JobView") -> dict[str, object]:
     return {
         name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in vars(job).items()
     }

@@ -24,8 +24,8 @@ from hansa.doors.commands.options import ADMINISTER, INSPECT
 from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"{PROGRAM} {__version__}")
         raise typer.Exit
 

@@ -55,7 +55,7 @@ class JobsPage(Page[JobOut]):
     """Background jobs, the earliest due first."""
 
     @classmethod
-    def of(cls, found: list[jobs.JobShown], total: int, query: JobsQuery) -> "JobsPage":
+    def of(cls, found: list[jobs.JobView], total: int, query: JobsQuery) -> "JobsPage":
         return cls(
             items=[JobOut(**vars(job)) for job in found],
             pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
@@ -65,8 +65,8 @@ class JobsPage(Page[JobOut]):
 @router.get("", responses=problems(Unauthorized, AreaMissing, Invalid))
 async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: Db) -> JobsPage:
     """Background jobs that wait, run or were given up."""
-    wanted = jobs.JobsWanted(**query.model_dump())
-    found, total = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    criteria = jobs.JobFilter(**query.model_dump())
+    found, total = await db.read(lambda tx: jobs.list_jobs(tx, criteria))
     return JobsPage.of(found, total, query)
 
 

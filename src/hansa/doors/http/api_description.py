@@ -110,12 +110,12 @@ def _declare_problems(document: dict[str, Any]) -> None:
 
 def _declare_credentials(operation: dict[str, Any]) -> None:
     """An operation that takes none says so. The framework knows no mutual TLS; it opens what the internal key does."""
-    ways = operation.setdefault("security", [])
-    if {"InternalKey": []} in ways:
-        ways.append({"MutualTLS": []})
-    if ways:
+    schemes = operation.setdefault("security", [])
+    if {"InternalKey": []} in schemes:
+        schemes.append({"MutualTLS": []})
+    if schemes:
         operation["responses"].setdefault("401", problem_response(NO_CREDENTIAL))
-    if any("DeveloperToken" in way for way in ways):
+    if any("DeveloperToken" in scheme for scheme in schemes):
         operation["responses"].setdefault("403", problem_response(NARROW_KEY))
 
 

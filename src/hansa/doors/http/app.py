@@ -19,7 +19,7 @@ from hansa.doors.http.bounded import ConnectionBounds
 from hansa.doors.http.budgets import Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import AddressCounts
-from hansa.doors.http.route_index import Switchboard
+from hansa.doors.http.route_index import RouteIndex
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.limits import LeasedLimit
@@ -35,7 +35,7 @@ class ServiceRoutes:
     """Every route of the service, and what leads a request to its route."""
 
     routes: list[BaseRoute]
-    switchboard: Switchboard
+    route_index: RouteIndex
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
 
 
@@ -57,7 +57,7 @@ def service_routes() -> ServiceRoutes:
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
     direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
-    return ServiceRoutes(routes, Switchboard(routes), direct)
+    return ServiceRoutes(routes, RouteIndex(routes), direct)
 
 
 class GuardedApp(FastAPI):
@@ -66,7 +66,7 @@ class GuardedApp(FastAPI):
     def __init__(self, service: ServiceRoutes, **declared: Any) -> None:
         self._service = service
         super().__init__(**declared)
-        self.router.routes[:] = [service.switchboard]
+        self.router.routes[:] = [service.route_index]
         self._guard = RequestGuard(super().__call__, direct=service.direct)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,9 +102,9 @@ def build_app(runtime: Runtime) -> FastAPI:
     app.state.address_counts = AddressCounts(
         runtime.settings.connections_per_address, runtime.settings.trusted_proxies
     )
-    app.state.belongings = assembly.BELONGINGS
+    app.state.owned_data = assembly.OWNED_DATA
     app.state.group_commit = assembly.group_commit(runtime)
-    app.state.export_desk = assembly.export_desk(runtime)
+    app.state.card_exporter = assembly.card_exporter(runtime)
     app.state.event_counts = assembly.event_counts(runtime)
     app.state.ledger_readings = assembly.LEDGER_READINGS
     app.state.reactors = assembly.REACTORS

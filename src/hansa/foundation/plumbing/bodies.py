@@ -18,7 +18,7 @@ from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from hansa.foundation.plumbing.early_authentication import judges_of
+from hansa.foundation.plumbing.early_authentication import early_dependencies_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
 
@@ -56,7 +56,7 @@ class GuardedRoute(LazyRoute):
         size_max = getattr(self.endpoint, "body_max_bytes", BODY_MAX_BYTES)
         read_fraction = getattr(self.endpoint, "read_fraction", None)
 
-        judges = judges_of(self.dependant)
+        judges = early_dependencies_of(self.dependant)
 
         async def guarded(request: Request) -> Response:
             if self.body_field is None:

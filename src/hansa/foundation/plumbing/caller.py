@@ -25,7 +25,7 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
-from hansa.foundation.plumbing.early_authentication import judged_once
+from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
@@ -160,7 +160,7 @@ async def anyone() -> None:
     """The route is public."""
 
 
-@judged_once
+@evaluated_once
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
     return await _gate_of(request).developer(runtime_of(request), bearer_token(request))
@@ -172,7 +172,7 @@ async def developer_caller(developer: Annotated[Developer, Depends(any_developer
     return developer
 
 
-@judged_once
+@evaluated_once
 async def any_developer_if_any(
     request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
 ) -> Developer | None:
@@ -191,13 +191,13 @@ async def developer_caller_if_any(
     return developer
 
 
-@judged_once
+@evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
     return await _gate_of(request).agent(runtime_of(request), bearer_token(request))
 
 
-@judged_once
+@evaluated_once
 async def developer_or_agent_caller(
     request: Request,
     _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
@@ -207,7 +207,7 @@ async def developer_or_agent_caller(
     return await _gate_of(request).either(runtime_of(request), bearer_token(request))
 
 
-@judged_once
+@evaluated_once
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
 ) -> PasswordSetter:
@@ -215,7 +215,7 @@ async def password_setter_caller(
     return await _gate_of(request).password_setter(runtime_of(request), bearer_token(request))
 
 
-@judged_once
+@evaluated_once
 async def internal_caller(
     request: Request,
     _: Annotated[Any, Depends(_INTERNAL_SCHEME)],
@@ -304,7 +304,7 @@ def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
     With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both.
     """
 
-    @judged_once
+    @evaluated_once
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> Agent:

@@ -51,10 +51,10 @@ def tagged(
     `state` names whatever a write with If-Match could lose: another text for each other state.
     """
     tag = f'"{_hash(body)}"' if state is None else f'"{_hash(state.encode())}{STATE_ENDS}{_hash(body)}"'
-    told = {"Cache-Control": "no-cache", **(headers or {}), "ETag": tag}
+    all_headers = {"Cache-Control": "no-cache", **(headers or {}), "ETag": tag}
     if request.method in {"GET", "HEAD"} and _names(_header(request, "if-none-match"), tag):
-        return Response(status_code=304, headers=told)
-    return Response(body, media_type=media_type, headers=told)
+        return Response(status_code=304, headers=all_headers)
+    return Response(body, media_type=media_type, headers=all_headers)
 
 
 def require_match(if_match: str, state: str) -> None:

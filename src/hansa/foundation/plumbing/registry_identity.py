@@ -136,11 +136,11 @@ def _require_same(recorded: RegistryIdentity, own: RegistryIdentity) -> None:
         )
 
 
-def _differing(wanted: RegistryIdentity, found: RegistryIdentity) -> Sequence[str]:
+def _differing(expected: RegistryIdentity, found: RegistryIdentity) -> Sequence[str]:
     """Names of keys that are wanted and absent or different."""
     return [
         name
-        for name, fingerprint in wanted.fingerprints.items()
+        for name, fingerprint in expected.fingerprints.items()
         if found.fingerprints.get(name) != fingerprint
     ]
 

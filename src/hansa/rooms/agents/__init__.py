@@ -27,8 +27,8 @@ from hansa.rooms.agents.spending import (
     OverDayLimit,
     OverPaymentLimit,
     PayeeNotAllowed,
-    ask_approval,
     forget_approvals,
+    request_approval,
 )
 from hansa.rooms.agents.status import (
     lock_owner_and_status,
@@ -59,7 +59,6 @@ __all__ = [
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
-    "ask_approval",
     "check_agent",
     "clear_payment",
     "forget_approvals",
@@ -75,6 +74,7 @@ __all__ = [
     "pays_plainly",
     "preview_payment",
     "reinstate",
+    "request_approval",
     "restore_mtls",
     "retire",
     "revoke",

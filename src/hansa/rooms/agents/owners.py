@@ -12,7 +12,7 @@ IsSuspended: TypeAlias = Callable[[Tx, int], Awaitable[bool]]
 """Whether the developer of that id is suspended; while it says no, nobody suspends them before the transaction ends."""
 
 
-async def require_good_standing(tx: Tx, developer_id: int, is_suspended: IsSuspended) -> None:
+async def require_not_suspended(tx: Tx, developer_id: int, is_suspended: IsSuspended) -> None:
     """Raises: DeveloperSuspended."""
     if await is_suspended(tx, developer_id):
         raise DeveloperSuspended
@@ -23,4 +23,4 @@ async def _given_at_assembly(request: Request) -> IsSuspended:
     return is_suspended
 
 
-OwnersStanding = Annotated[IsSuspended, Depends(_given_at_assembly)]
+OwnerSuspension = Annotated[IsSuspended, Depends(_given_at_assembly)]

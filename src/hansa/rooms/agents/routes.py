@@ -9,7 +9,7 @@ from fastapi.security import APIKeyHeader
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.early_authentication import judged_once
+from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
@@ -51,7 +51,7 @@ from .errors import (
 from .keys import router as keys_router
 from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
-from .owners import OwnersStanding
+from .owners import OwnerSuspension
 from .schemas import (
     AgentRevokedOut,
     AgentTokenForm,
@@ -61,14 +61,14 @@ from .schemas import (
     CreateAgentIn,
     CreateAgentOut,
     HeartbeatOut,
-    Myself,
+    OwnAgentDetails,
     OwnAgentOut,
     RotateSecretOut,
 )
 from .secret import rotate_secret
 from .sign_in import sign_in
 from .spending import router as spending_router
-from .status import hear, page_of_developer
+from .status import page_of_developer, record_heartbeat
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 include(
@@ -92,7 +92,7 @@ OFFSET_MAX = 2**31 - 1
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
 
-@judged_once
+@evaluated_once
 async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
     """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""
     values = request.headers.getlist("bootstrap-token")
@@ -119,7 +119,7 @@ async def request_bootstrap_token(
     developer: CreatingDeveloper,
     db: Db,
     config: Config,
-    owners_standing: OwnersStanding,
+    owner_suspension: OwnerSuspension,
 ) -> BootstrapOut:
     """A token that creates one agent, soon."""
     lifetime = config.bootstrap_token_lifetime
@@ -130,7 +130,7 @@ async def request_bootstrap_token(
             agent_type_hint=body.agent_type_hint,
             requested_by=body.requested_by,
             lifetime_seconds=lifetime,
-            is_suspended=owners_standing,
+            is_suspended=owner_suspension,
         )
     )
     return BootstrapOut(bootstrap_token=issued.token, expires_in=lifetime, expires_at=issued.expires_at)
@@ -160,13 +160,13 @@ async def onboard_agent(
     token: BringsBootstrapToken,
     db: catalogue.CardWrites,
     config: Config,
-    owners_standing: OwnersStanding,
+    owner_suspension: OwnerSuspension,
 ) -> CreateAgentOut:
     """Create an agent. Its secret and its private key are shown this once."""
     rules.require_own_method(body.agent_did_method, config.did_method)
     identity = new_identity(config, body.brought_key)
     asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card)
-    onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owners_standing))
+    onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owner_suspension))
     return CreateAgentOut.of(identity, onboarded)
 
 
@@ -194,10 +194,10 @@ async def issue_agent_token(
     return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
 
 
-async def read_myself(agent: CurrentKnownAgent, db: Db) -> Myself:
+async def read_myself(agent: CurrentKnownAgent, db: Db) -> OwnAgentDetails:
     """Who the token belongs to; a 200 is proof of identity at this moment."""
     name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
-    return Myself.of(agent, name or agent.name)
+    return OwnAgentDetails.of(agent, name or agent.name)
 
 
 router.add_api_route(
@@ -220,7 +220,7 @@ async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevo
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
     """Report that the agent is running. It counts as seen alive: in `liveness` and in the search filter `active_24h`."""
-    heard_at = await db.act(lambda tx: hear(tx, agent.did)) or agent.last_active_at
+    heard_at = await db.act(lambda tx: record_heartbeat(tx, agent.did)) or agent.last_active_at
     assert heard_at is not None
     return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)
 

@@ -52,7 +52,7 @@ class Credentials:
 
 
 @dataclass(frozen=True)
-class Standing:
+class OwnerAndRoles:
     """Whose agent it is, and the roles it holds."""
 
     developer_id: int
@@ -118,7 +118,7 @@ def require_active(status: str) -> None:
         raise AgentRevoked
 
 
-def require_owner(found: Standing | None, developer_id: int) -> None:
+def require_owner(found: OwnerAndRoles | None, developer_id: int) -> None:
     """Who may change the agent. Raises: AgentUnknown, NotTheOwner."""
     if found is None:
         raise AgentUnknown
@@ -126,7 +126,7 @@ def require_owner(found: Standing | None, developer_id: int) -> None:
         raise NotTheOwner
 
 
-def require_own(found: Standing | None, developer_id: int) -> Standing:
+def require_own(found: OwnerAndRoles | None, developer_id: int) -> OwnerAndRoles:
     """Who may read what is private to the owner: unknown and not yours are told alike. Raises: AgentUnknown."""
     if found is None or found.developer_id != developer_id:
         raise AgentUnknown

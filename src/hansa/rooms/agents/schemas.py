@@ -135,7 +135,7 @@ class AgentTokenOut(BaseModel):
     expires_in: int = Field(description="Seconds.")
 
 
-class Myself(BaseModel):
+class OwnAgentDetails(BaseModel):
     """The agent that asks. A 200 proves that the token is good and the agent active at this moment."""
 
     did: str
@@ -152,7 +152,7 @@ class Myself(BaseModel):
     )
 
     @classmethod
-    def of(cls, agent: KnownAgent, name: str) -> "Myself":
+    def of(cls, agent: KnownAgent, name: str) -> "OwnAgentDetails":
         """What the agent may read about itself; `name` is that of its card."""
         return cls(
             did=agent.did,

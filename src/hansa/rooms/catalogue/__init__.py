@@ -5,11 +5,11 @@ from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .findings import Findings
 from .listing import Filters, list_cards
 from .maintenance import index_texts, keep_lists_quick
-from .marks import standing_of
+from .marks import grade_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import Ownership
 from .owning import router as owning_router
-from .pages import PageWanted
+from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld, manifest_router, resource_discovery_router, well_known_router
 from .publish import publish_card, publish_stub
@@ -18,24 +18,24 @@ from .pulls import router as pulls_router
 from .reading import card_of, card_of_agent, name_of_agent, names_of_agents
 from .records import Card, StoredCard
 from .replace import replace_document
-from .retire import erase_old, leave_nothing, retire_card
+from .retire import erase_cards_of, erase_old, retire_card
 from .routes import router
 from .search import (
     LOCAL_ORIGIN,
     Answers,
     CardWrites,
     Discovery,
+    Explanation,
     Facets,
     FoundCard,
     Search,
     Searcher,
     SearchNotReady,
-    Wanted,
-    Why,
+    SearchQuery,
     discover,
 )
 from .search import router as search_router
-from .signatures import AgentKey, ExportDesk, is_exported
+from .signatures import AgentKey, CardExporter, is_exported
 from .signatures import router as signatures_router
 from .store import newest_position
 from .template import card_template
@@ -47,12 +47,13 @@ __all__ = [
     "AgentKey",
     "Answers",
     "Card",
+    "CardExporter",
     "CardInvalid",
     "CardRevoked",
     "CardUnknown",
     "CardWrites",
     "Discovery",
-    "ExportDesk",
+    "Explanation",
     "Facets",
     "Filters",
     "Findings",
@@ -60,25 +61,25 @@ __all__ = [
     "HumanReadableIdTaken",
     "MirrorResult",
     "Ownership",
-    "PageWanted",
+    "PageRequest",
     "Replaced",
     "Search",
     "SearchNotReady",
+    "SearchQuery",
     "Searcher",
     "StoredCard",
-    "Wanted",
-    "Why",
     "agent_json_ld",
     "card_of",
     "card_of_agent",
     "card_template",
     "discover",
+    "erase_cards_of",
     "erase_old",
+    "grade_of",
     "index_texts",
     "is_exported",
     "is_paid",
     "keep_lists_quick",
-    "leave_nothing",
     "list_cards",
     "manifest_router",
     "mirror_cards",
@@ -101,7 +102,6 @@ __all__ = [
     "router",
     "search_router",
     "signatures_router",
-    "standing_of",
     "stated_price",
     "suspend_card",
     "suspend_listings",

@@ -20,7 +20,7 @@ async def retire_card(tx: Tx, did: str) -> None:
     await store.retire(tx, did)
 
 
-async def leave_nothing(tx: Tx, developer_id: int) -> None:
+async def erase_cards_of(tx: Tx, developer_id: int) -> None:
     """End what cards a developer has beside those of agents, and erase the documents of all of them."""
     await store.retire_listings(tx, developer_id)
     await versions.erase_of_developer(tx, developer_id)

@@ -13,8 +13,8 @@ from hansa.foundation.values.timestamps import ISO_ONLY
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX, Trouble
 from .listing import Filters
-from .marks import standing_of
-from .pages import CardsPage, PageWanted
+from .marks import grade_of
+from .pages import CardsPage, PageRequest
 from .records import Card, Tombstone
 
 LOCAL_ORIGIN = "local"
@@ -86,10 +86,10 @@ class CardListQuery(BaseModel):
             may_see_unlisted=may_see_unlisted,
         )
 
-    def page(self) -> PageWanted:
+    def page(self) -> PageRequest:
         """Which page of them."""
         place = self.next or self.resume
-        return PageWanted(self.limit, self.skip, self.updated_since, place, self.include_card_data)
+        return PageRequest(self.limit, self.skip, self.updated_since, place, self.include_card_data)
 
 
 class Listing(BaseModel):
@@ -154,8 +154,8 @@ class TombstoneOut(BaseModel):
     @classmethod
     def of(cls, stone: Tombstone) -> "TombstoneOut":
         """The tombstone as it is answered."""
-        told = {name: getattr(stone, name) for name in cls.model_fields if name != "listing"}
-        return cls(**told, listing=Listing(unlisted=stone.unlisted))
+        copied = {name: getattr(stone, name) for name in cls.model_fields if name != "listing"}
+        return cls(**copied, listing=Listing(unlisted=stone.unlisted))
 
 
 class CardPageOut(Page[CardOut]):
@@ -209,7 +209,7 @@ class Reputation(BaseModel):
         """The reputation of an agent; mirrored cards and cards without an agent have none here."""
         if did is None or source_registry is not None:
             return None
-        standing = standing_of(verified_jobs)
+        standing = grade_of(verified_jobs)
         return cls.model_construct(
             verified_jobs=verified_jobs, mark=standing.mark, next_mark_at=standing.next_mark_at
         )

@@ -24,7 +24,7 @@ TOLD: dict[type[Event], WebhookEvent] = {
     DeveloperReinstated: WebhookEvent.DEVELOPER_REINSTATED,
 }
 
-_BY_NAME = {kind.__name__: told for kind, told in TOLD.items()}
+_BY_NAME = {kind.__name__: outcome for kind, outcome in TOLD.items()}
 
 
 async def _tell_owner(tx: Tx, event: journal.StoredEvent) -> None:

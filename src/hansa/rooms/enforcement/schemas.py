@@ -18,13 +18,13 @@ REASON_MAX = 2000
 BIGINT_MAX = 2**63 - 1
 
 
-def _told(reason: str) -> str:
+def _stated(reason: str) -> str:
     if not reason.strip():
         raise ValueError("must say something")
     return reason.strip()
 
 
-Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_told)]
+Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_stated)]
 Dids = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=512)]],
     Field(min_length=1, max_length=AGENTS_MAX, description="One said twice counts once."),
@@ -76,8 +76,8 @@ class StoppedOut(BaseModel):
 
     agent_did: str
     registry: rules.Stop
-    mtls: rules.IdentityTaken
-    teg: rules.AccountTaken
+    mtls: rules.IdentityRevocation
+    teg: rules.AccountSuspension
 
 
 class RestoredOut(BaseModel):
@@ -85,8 +85,8 @@ class RestoredOut(BaseModel):
 
     agent_did: str
     registry: rules.Return
-    mtls: rules.IdentityGiven
-    teg: rules.AccountGiven
+    mtls: rules.IdentityRestoration
+    teg: rules.AccountReinstatement
 
 
 class EndedOut(BaseModel):
@@ -94,8 +94,8 @@ class EndedOut(BaseModel):
 
     agent_did: str
     registry: rules.End
-    mtls: rules.IdentityTaken
-    teg: rules.AccountTaken
+    mtls: rules.IdentityRevocation
+    teg: rules.AccountSuspension
 
 
 class StoppedAgentsOut(BaseModel):
@@ -169,7 +169,7 @@ class DeveloperSuspensionOut(BaseModel):
 class SuspensionOut(BaseModel):
     """What stands against an agent."""
 
-    ground: rules.Ground = Field(description="Whether the agent was named itself, or its developer.")
+    ground: rules.Basis = Field(description="Whether the agent was named itself, or its developer.")
     soft: bool
     reason: str
     suspended_by: int = Field(description="The administrator's id.")

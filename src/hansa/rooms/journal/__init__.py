@@ -23,7 +23,7 @@ from hansa.rooms.journal.fold import (
 from hansa.rooms.journal.ledger_readings import AccountCount, AccountKey, Held, LedgerReadings
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.reactors import Reactor, pass_over, read_reactors, run_reactors, settle_reactors
-from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
+from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events
 from hansa.rooms.journal.routes import router
 from hansa.rooms.journal.schemas import EventsPageOut
 from hansa.rooms.journal.store import (
@@ -44,6 +44,7 @@ __all__ = [
     "CursorInvalid",
     "EmissionUndecided",
     "EventCounts",
+    "EventFilter",
     "EventsPage",
     "EventsPageOut",
     "FoldedFrom",
@@ -57,7 +58,6 @@ __all__ = [
     "StoredEvent",
     "SupplyFold",
     "SupplyTerms",
-    "Wanted",
     "add_months",
     "append",
     "count_settled",

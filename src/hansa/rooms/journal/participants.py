@@ -23,7 +23,7 @@ SKIPPED_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ParticipantFilter:
     """Which events of a DID; a cursor takes the place of the offset."""
 
     did: str
@@ -44,22 +44,24 @@ class _Reached:
     moved_seq: int
 
 
-async def events_taking_part(tx: Tx, wanted: Wanted, ledger: LedgerReadings) -> EventsPage:
+async def events_by_participant(
+    tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings
+) -> EventsPage:
     """One page. Raises: CursorInvalid."""
-    if wanted.cursor is not None:
-        return await _next_page(tx, wanted, ledger)
-    to_skip, cursor = wanted.offset, None
+    if event_filter.cursor is not None:
+        return await _next_page(tx, event_filter, ledger)
+    to_skip, cursor = event_filter.offset, None
     while to_skip > 0:
-        skipped = replace(wanted, limit=min(to_skip, SKIPPED_AT_ONCE), offset=0, cursor=cursor)
+        skipped = replace(event_filter, limit=min(to_skip, SKIPPED_AT_ONCE), offset=0, cursor=cursor)
         page = await _next_page(tx, skipped, ledger)
         to_skip -= len(page.events)
         cursor = page.position
         if page.next is None:
             break
-    return await _next_page(tx, replace(wanted, cursor=cursor), ledger)
+    return await _next_page(tx, replace(event_filter, cursor=cursor), ledger)
 
 
-async def count_taking_part(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
+async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
     """How many events there are in all.
 
     What each transaction leaves is known unless emission policies were changed; then they are counted one by one.
@@ -76,32 +78,38 @@ async def count_taking_part(tx: Tx, did: str, frame: str, ledger: LedgerReadings
     return filed + moved
 
 
-async def _next_page(tx: Tx, wanted: Wanted, ledger: LedgerReadings) -> EventsPage:
-    newest_first = wanted.sort_order == "desc"
-    start = _Reached(*(unseal(wanted.cursor, 4) if wanted.cursor else [BIGGEST if newest_first else 0] * 4))
-    filed = await store.filed_under(
-        tx, wanted.did, (start.filed_xid, start.filed_seq), wanted.limit, newest_first=newest_first
+async def _next_page(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> EventsPage:
+    newest_first = event_filter.sort_order == "desc"
+    start = _Reached(
+        *(unseal(event_filter.cursor, 4) if event_filter.cursor else [BIGGEST if newest_first else 0] * 4)
     )
-    moved = await _moved(tx, wanted, start, ledger, newest_first=newest_first)
-    events, reached = _merged(filed, moved, start, wanted.limit, newest_first=newest_first)
+    filed = await store.filed_under(
+        tx,
+        event_filter.did,
+        (start.filed_xid, start.filed_seq),
+        event_filter.limit,
+        newest_first=newest_first,
+    )
+    moved = await _moved(tx, event_filter, start, ledger, newest_first=newest_first)
+    events, reached = _merged(filed, moved, start, event_filter.limit, newest_first=newest_first)
     position = seal(reached.filed_xid, reached.filed_seq, reached.position, reached.moved_seq)
-    return EventsPage(events, position, position if len(events) == wanted.limit else None)
+    return EventsPage(events, position, position if len(events) == event_filter.limit else None)
 
 
 async def _moved(
-    tx: Tx, wanted: Wanted, start: _Reached, ledger: LedgerReadings, *, newest_first: bool
+    tx: Tx, event_filter: ParticipantFilter, start: _Reached, ledger: LedgerReadings, *, newest_first: bool
 ) -> list[tuple[int, StoredEvent]]:
     # The transaction that the cursor stands in may have events left.
     beside = min(start.position + 1, BIGGEST) if newest_first else start.position - 1
     keys = await ledger.keys_of_account(
-        tx, wanted.did, wanted.frame, beside, wanted.limit + 1, newest_first=newest_first
+        tx, event_filter.did, event_filter.frame, beside, event_filter.limit + 1, newest_first=newest_first
     )
     return await store.of_keys(
         tx,
-        wanted.did,
+        event_filter.did,
         [(one.position, one.key) for one in keys],
         beyond_seq=start.moved_seq,
-        limit=wanted.limit,
+        limit=event_filter.limit,
         newest_first=newest_first,
     )
 

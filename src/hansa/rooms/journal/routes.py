@@ -17,7 +17,7 @@ from .counting import EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
-from .participants import count_taking_part, events_taking_part
+from .participants import count_by_participant, events_by_participant
 from .projection import router as projection_router
 from .reactors import router as reactors_router
 from .reading import EventsPage, list_events
@@ -69,9 +69,9 @@ async def read_event_stats(_: Public, request: Request, settings: Config) -> Eve
 @router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
 async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
     """The log, in its order or against it; forward up to the oldest open transaction."""
-    wanted = query.wanted()
-    page, total = await db.read(lambda tx: list_events(tx, wanted))
-    return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)
+    event_filter = query.event_filter()
+    page, total = await db.read(lambda tx: list_events(tx, event_filter))
+    return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)
 
 
 @router.get("/events/aggregate/{did}", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
@@ -84,11 +84,11 @@ async def read_events_of(
     query: Annotated[AggregateQuery, Query()],
 ) -> EventsPageOut:
     """Every event in which a DID takes part: those about it, and the transactions of its account."""
-    wanted = query.wanted(did, settings.trust_domain)
+    event_filter = query.event_filter(did, settings.trust_domain)
 
     async def reading(tx: Tx) -> tuple[EventsPage, int]:
-        page = await events_taking_part(tx, wanted, ledger)
-        return page, await count_taking_part(tx, did, wanted.frame, ledger)
+        page = await events_by_participant(tx, event_filter, ledger)
+        return page, await count_by_participant(tx, did, event_filter.frame, ledger)
 
     page, total = await db.read(reading)
-    return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)
+    return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)

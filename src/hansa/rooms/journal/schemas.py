@@ -10,7 +10,7 @@ from hansa.foundation.values.paging import Page, Pagination
 
 from . import participants
 from .counting import Counts
-from .reading import EventsPage, SortOrder, Wanted
+from .reading import EventFilter, EventsPage, SortOrder
 
 
 class EventsQuery(BaseModel):
@@ -22,9 +22,9 @@ class EventsQuery(BaseModel):
     sort_order: SortOrder = "asc"
     next: str | None = Field(default=None, max_length=64, description="From the page before.")
 
-    def wanted(self) -> Wanted:
+    def event_filter(self) -> EventFilter:
         """The page that this query asks for."""
-        return Wanted(
+        return EventFilter(
             limit=self.limit,
             offset=self.offset,
             event_type=self.event_type,
@@ -41,9 +41,9 @@ class AggregateQuery(BaseModel):
     sort_order: SortOrder = "asc"
     next: str | None = Field(default=None, max_length=64, description="From the page before.")
 
-    def wanted(self, did: str, frame: str) -> participants.Wanted:
+    def event_filter(self, did: str, frame: str) -> participants.ParticipantFilter:
         """The page that this query asks for."""
-        return participants.Wanted(
+        return participants.ParticipantFilter(
             did=did,
             frame=frame,
             limit=self.limit,

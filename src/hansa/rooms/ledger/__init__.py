@@ -35,7 +35,7 @@ from hansa.rooms.ledger.holds import (
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
-from hansa.rooms.ledger.issue import found_book, grant, issue, mint
+from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer
 from hansa.rooms.ledger.routes import router
@@ -80,11 +80,11 @@ __all__ = [
     "escrow_gaps",
     "expire_hold",
     "extend_hold",
-    "found_book",
     "free_overdue_holds",
     "freeze_hold",
     "grant",
     "held_balances",
+    "initialize_ledger",
     "issue",
     "keys_of_account",
     "mint",

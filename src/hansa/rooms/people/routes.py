@@ -12,12 +12,12 @@ from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.plumbing.tokens import TokenIssuer
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 
 from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
-from .attempts import admit_guess
+from .attempts import admit_attempt
 from .errors import (
     DisplayNameTaken,
     EmailRegistered,
@@ -122,7 +122,7 @@ async def log_in(
     _: Public,
 ) -> LoginOut:
     """Log in with e-mail address and password; with two-factor login a code finishes it, here or in a second step."""
-    await admit_guess(db, form.username)
+    await admit_attempt(db, form.username)
     found = await db.read(lambda tx: login.find_account(tx, form.username))
     account = await login.require_right_password(found, form.password)
     if config.email_verification_required and not account.is_verified:
@@ -132,7 +132,7 @@ async def log_in(
     opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, client))
     if opened is None:
         raise two_factor.CodeWrong
-    if isinstance(opened, login.HalfLogin):
+    if isinstance(opened, login.PartialLogin):
         return LoginOut(
             access_token="",
             expires_in=partial_login.LIFETIME_SECONDS,
@@ -232,7 +232,7 @@ async def visit_verification_link(
     return VerificationOut(message="The e-mail address was already verified.", status="already_verified")
 
 
-def _logged_in(opened: sessions.OpenSession, tokens: TokenDesk, config: Settings) -> LoginOut:
+def _logged_in(opened: sessions.OpenSession, tokens: TokenIssuer, config: Settings) -> LoginOut:
     return LoginOut(
         access_token=opened.access_token(tokens, config.access_token_expire_minutes),
         expires_in=config.access_token_expire_minutes * 60,

@@ -38,7 +38,7 @@ async def following(registry: TestRegistry) -> AsyncIterator[Told]:
     follower = Follower(
         registry.database.dsn,
         begin=told.begin,
-        tell=told.told.extend,
+        deliver=told.told.extend,
         rest=lambda: None,
         health=registry.runtime.jobs,
     )

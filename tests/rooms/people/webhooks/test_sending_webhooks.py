@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from hansa.foundation.plumbing.periodic_tasks import Round, make_rounds
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
 from hansa.rooms import people
 from hansa.rooms.people.webhooks import rules, store
 from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
@@ -23,7 +23,7 @@ from tests.rooms.people.webhooks.receiver import (
 )
 
 DAY = 24 * 3600
-ROUNDS = [Round("webhooks", 0.05, people.send_webhooks)]
+PERIODIC_TASKS = [PeriodicTask("webhooks", 0.05, people.send_webhooks)]
 
 
 @pytest.fixture(scope="module")
@@ -420,7 +420,7 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
         slow.pause = 1
         for number in range(8):
             await tell(held_up, number=number)
-        sending = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        sending = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await until(lambda: len(quick.received) == 8)
         assert len(slow.received) < 8
         assert slow.listening.most_open == 1
@@ -431,7 +431,7 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
 async def test_what_is_queued_while_the_sender_runs_is_sent_without_being_asked(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        running = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await tell(hooked)
         await until(lambda: receiver.received)
         running.cancel()
@@ -444,7 +444,7 @@ async def test_who_is_told_to_stop_lets_what_is_under_way_end(stage):
         receiver.pause = 0.3
         for number in range(2):
             await tell(hooked, number=number)
-        running = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await until(lambda: receiver.received)
         running.cancel()
         await asyncio.wait([running])
@@ -458,7 +458,7 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
         registry, hooked = await started(stage, receiver)
         rename = "ALTER TABLE {} RENAME TO {}".format
         await registry.database.act(lambda tx: tx.execute(rename("people_webhook_delivery", "away")))
-        running = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await registry.database.act(lambda tx: tx.execute("UPDATE people_webhook SET due_at = now()"))
         await asyncio.sleep(0.2)
         await registry.database.act(lambda tx: tx.execute(rename("away", "people_webhook_delivery")))

@@ -75,7 +75,7 @@ CapabilityToken = Annotated[
 async def issue_capability(body: CapabilityIn, agent: DelegatingAgent, db: Db, config: Config) -> IssuedOut:
     """Let another agent do what one's own roles permit, within caveats. The token is shown this once."""
     terms = body.terms(config.settlement_currency)
-    return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.whom, config)))
+    return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.recipient, config)))
 
 
 @router.get("/capabilities/mine", responses=problems(Unauthorized, Forbidden))
@@ -111,7 +111,7 @@ async def attenuate_capability(
 ) -> IssuedOut:
     """Draw a narrower capability from one that the asking agent may use. The token is shown this once."""
     presenter, asked = Presenter(agent.did, token), body.narrowing()
-    issued = await db.act(lambda tx: attenuate(tx, capability_id, presenter, asked, body.whom))
+    issued = await db.act(lambda tx: attenuate(tx, capability_id, presenter, asked, body.recipient))
     return IssuedOut.of(issued)
 
 

@@ -19,7 +19,7 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.roles import PERMISSIONS
 
 from .give_up import Revoked
-from .issue import ForWhom, IssuedCapability
+from .issue import IssuedCapability, Recipient
 from .rules import Capability, Chain, Narrowing, Terms, Use
 
 TTL_MIN_SECONDS = 60
@@ -94,9 +94,9 @@ class _CapabilityRequest(RequestBody):
     ttl_seconds: Ttl = TTL_DEFAULT_SECONDS
 
     @property
-    def whom(self) -> ForWhom:
+    def recipient(self) -> Recipient:
         """Who is to hold it, and for how long."""
-        return ForWhom(self.holder_agent_did, self.ttl_seconds)
+        return Recipient(self.holder_agent_did, self.ttl_seconds)
 
 
 class CapabilityIn(_CapabilityRequest):

@@ -58,7 +58,7 @@ async def enrol_for_mtls(
 
 
 @router.post("/disable-mtls", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
-async def give_up_mtls(agent: CurrentAgent, db: Db) -> DisableMtlsOut:
+async def disable_own_mtls(agent: CurrentAgent, db: Db) -> DisableMtlsOut:
     """Give up the workload identity; certificates that have not ended are on the list of revoked identities."""
     return DisableMtlsOut(status=await db.act(lambda tx: disable_mtls(tx, agent.did)))
 

@@ -69,7 +69,7 @@ async def create(
     owners: Owners,
 ) -> Response:
     """Create the card of an own agent that has none, or a listing card, which belongs to no agent."""
-    card = await db.act(lambda tx: create_card(tx, body.asked(), developer.id, settings, owners))
+    card = await db.act(lambda tx: create_card(tx, body.request_card(), developer.id, settings, owners))
     answer = _answer(request, card, settings)
     answer.headers["Location"] = f"/api/v1/agent-cards/{card.id}"
     answer.status_code = 201

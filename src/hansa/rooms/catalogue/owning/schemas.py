@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, StrictBool
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 
-from .create import NewCardAsked
+from .create import NewCardRequest
 from .edit import CardEdit
 
 
@@ -20,9 +20,9 @@ class CreateCardIn(BaseModel):
         description="An own agent that has no card; without it the card is a listing card.",
     )
 
-    def asked(self) -> NewCardAsked:
+    def request_card(self) -> NewCardRequest:
         """What is asked for."""
-        return NewCardAsked(self.card_data, self.agent_did)
+        return NewCardRequest(self.card_data, self.agent_did)
 
 
 class EditCardIn(BaseModel):

@@ -27,8 +27,8 @@ from hansa.rooms.catalogue.signatures import (
     SignaturePolicy,
     compact_jws,
     json_jws,
-    judge_inbound,
-    judge_jws,
+    verify_inbound,
+    verify_jws,
 )
 
 from . import rules, store
@@ -195,8 +195,8 @@ async def _with_signature(
 def _judged(served: Served, keys: Sequence[AgentKey]) -> InboundVerdict:
     assert served.document is not None
     if served.jws is not None:
-        return judge_jws(*served.jws, keys)
-    return judge_inbound(served.document, keys)
+        return verify_jws(*served.jws, keys)
+    return verify_inbound(served.document, keys)
 
 
 def _headers(etag: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from hansa.rooms.catalogue.limits import TAG_MAX
 from hansa.rooms.catalogue.schemas import Liveness, Reputation
 
-from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, Sort, Wanted
+from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, SearchQuery, Sort
 
 QUERY_MAX = 100
 ORIGINS_MAX = 600
@@ -33,9 +33,9 @@ class PlainQuery(BaseModel):
     )
     limit: int = Field(default=20, ge=1, le=PLAIN_LIMIT_MAX)
 
-    def wanted(self) -> Wanted:
+    def search_query(self) -> SearchQuery:
         """What is looked for: agents alone."""
-        return Wanted(q=self.query.strip(), agents_only=True, limit=self.limit)
+        return SearchQuery(q=self.query.strip(), agents_only=True, limit=self.limit)
 
 
 class DiscoverQuery(BaseModel):
@@ -70,9 +70,9 @@ class DiscoverQuery(BaseModel):
     limit: int = Field(default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
 
-    def wanted(self) -> Wanted:
+    def search_query(self) -> SearchQuery:
         """What is looked for."""
-        return Wanted(
+        return SearchQuery(
             q=self.q.strip(),
             origins=tuple(sorted({name.strip() for name in self.origins.split(",") if name.strip()})),
             pricing=self.pricing,
@@ -157,10 +157,10 @@ class Discovered(BaseModel):
     limit: int
 
     @classmethod
-    def of(cls, found: Discovery, wanted: Wanted) -> "Discovered":
+    def of(cls, found: Discovery, search_query: SearchQuery) -> "Discovered":
         """The answer of the plain search."""
         results = [FoundAgent.of(card) for card in found.results]
-        return cls.model_construct(results=results, total=found.total, limit=wanted.limit)
+        return cls.model_construct(results=results, total=found.total, limit=search_query.limit)
 
 
 class FacetsOut(BaseModel):
@@ -182,7 +182,7 @@ class DiscoveredPage(BaseModel):
     sort: Sort
 
     @classmethod
-    def of(cls, found: Discovery, wanted: Wanted) -> "DiscoveredPage":
+    def of(cls, found: Discovery, search_query: SearchQuery) -> "DiscoveredPage":
         """The answer of the faceted search."""
         facets = found.facets
         return cls.model_construct(
@@ -191,7 +191,7 @@ class DiscoveredPage(BaseModel):
             facets=FacetsOut.model_construct(
                 origins=facets.origins, pricing=facets.pricing, tags=facets.tags
             ),
-            limit=wanted.limit,
-            offset=wanted.offset,
-            sort=wanted.sort,
+            limit=search_query.limit,
+            offset=search_query.offset,
+            sort=search_query.sort,
         )

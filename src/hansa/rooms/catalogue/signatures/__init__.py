@@ -1,18 +1,18 @@
 """Signatures on cards: the registry's own on what it exports, and agents' own on what comes in."""
 
 from .agent_keys import AgentKeys
-from .export import ExportDesk, is_exported
+from .export import CardExporter, is_exported
 from .records import AgentKey, InboundVerdict, SignaturePolicy
 from .routes import router
-from .rules import judge_inbound, judge_jws
+from .rules import verify_inbound, verify_jws
 from .served_jws import JwsUnreadable, ServedJws, compact_jws, json_jws
 from .written import CardSignatureRefused, require_genuine
 
 __all__ = [
     "AgentKey",
     "AgentKeys",
+    "CardExporter",
     "CardSignatureRefused",
-    "ExportDesk",
     "InboundVerdict",
     "JwsUnreadable",
     "ServedJws",
@@ -20,8 +20,8 @@ __all__ = [
     "compact_jws",
     "is_exported",
     "json_jws",
-    "judge_inbound",
-    "judge_jws",
     "require_genuine",
     "router",
+    "verify_inbound",
+    "verify_jws",
 ]

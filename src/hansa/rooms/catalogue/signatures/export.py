@@ -31,7 +31,7 @@ SIGNED_ASIDE_BYTES = 16 * 1024
 _Kept = tuple[int, int, int, int]
 
 
-class ExportDesk:
+class CardExporter:
     """Signs cards in one process, and keeps what it signed within a bound."""
 
     def __init__(self, database: Database, signatory: Signatory, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.federation import KeyDoesNotOpen
 
-from .export import ExportDesk
+from .export import CardExporter
 from .schemas import SignedCard
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -31,5 +31,5 @@ async def export_card(
 
     A suspended agent's card says so in the enforcement extension. Of a revoked agent a tombstone is told for 30 days.
     """
-    desk: ExportDesk = request.app.state.export_desk
+    desk: CardExporter = request.app.state.card_exporter
     return tagged(request, await desk.export(agent_did))

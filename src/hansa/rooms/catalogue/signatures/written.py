@@ -11,7 +11,7 @@ from hansa.foundation.values.errors import Invalid
 
 from .agent_keys import AgentKeys
 from .records import SignaturePolicy
-from .rules import judge_inbound
+from .rules import verify_inbound
 
 _log = structlog.get_logger()
 
@@ -33,7 +33,7 @@ async def require_genuine(
         return
     known = () if did is None else await keys(tx, did)
     # A large card takes long enough to be judged that others would notice.
-    verdict = await asyncio.to_thread(judge_inbound, document, known)
+    verdict = await asyncio.to_thread(verify_inbound, document, known)
     if verdict.outcome == "failed":
         _log.warning("a written card is not signed by its agent", did=did, reason=verdict.said)
         if policy.enforce:

@@ -32,7 +32,7 @@ class IssuedLicence:
 
 
 @dataclass(frozen=True)
-class ShownLicence:
+class FoundLicence:
     """What is known of a key that somebody shows, and whether its use has yet to be noted."""
 
     id: UUID

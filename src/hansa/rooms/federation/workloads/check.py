@@ -15,7 +15,9 @@ async def check_service(runtime: Runtime, certificate: Certificate) -> None:
 
     A proxy that forwards a certificate may have looked at it or not: it is verified here in any case.
     """
-    shown = await runtime.database.look(lambda tx: store.find_shown(tx, certificate.fingerprint(SHA256())))
+    shown = await runtime.database.look(
+        lambda tx: store.find_presented(tx, certificate.fingerprint(SHA256()))
+    )
     if runtime.authority is None or shown.spiffe_id is None:
         raise Unauthorized("This client certificate is not that of a service, or it has ended.")
     try:

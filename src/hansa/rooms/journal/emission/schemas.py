@@ -9,14 +9,16 @@ from hansa.foundation.values.request_body import RequestBody
 
 from .rules import Policy
 
-Said = StrictBool | None
+Decision = StrictBool | None
 
 
 class PolicyChange(RequestBody):
     """What changes; at least one member. A null takes back what was said."""
 
-    emit_from_teg: Said = Field(default=None, description="Whether the ledger's side may record this event.")
-    emit_from_registry: Said = Field(default=None, description="Whether the registry's side may.")
+    emit_from_teg: Decision = Field(
+        default=None, description="Whether the ledger's side may record this event."
+    )
+    emit_from_registry: Decision = Field(default=None, description="Whether the registry's side may.")
     skip_in_projection: StrictBool = Field(default=False, description="Whether folds leave these events out.")
 
     @model_validator(mode="after")
@@ -34,8 +36,8 @@ class PolicyOut(BaseModel):
     """The policy of one event type."""
 
     event_type: str
-    emit_from_teg: Said
-    emit_from_registry: Said
+    emit_from_teg: Decision
+    emit_from_registry: Decision
     skip_in_projection: bool
     updated_at: datetime
 

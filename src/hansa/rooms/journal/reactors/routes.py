@@ -13,8 +13,8 @@ from hansa.foundation.values.errors import Invalid, Unauthorized
 from .errors import ReactorUnknown
 from .reactor import Reactor
 from .readings import read_reactors
-from .resume import take_up_again
-from .schemas import ReactorOut, ReactorsOut, TakenUpOut
+from .resume import resume_events
+from .schemas import ReactorOut, ReactorsOut, ResumedOut
 
 router = APIRouter(prefix="/admin/reactors", route_class=GuardedRoute)
 
@@ -42,6 +42,6 @@ async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settin
 @router.post("/{name}/retry", responses=problems(Unauthorized, AreaMissing, ReactorUnknown, Invalid))
 async def retry_what_was_set_aside(
     name: Annotated[str, Path(max_length=80)], administrator: Administrator, reactors: Reactors, db: Db
-) -> TakenUpOut:
+) -> ResumedOut:
     """React to the events that a reactor gave up on, once their trouble is mended."""
-    return TakenUpOut.of(await take_up_again(db, reactors, name, administrator))
+    return ResumedOut.of(await resume_events(db, reactors, name, administrator))

@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from .readings import ReactorReading
-from .resume import TakenUp
+from .resume import Resumed
 
 
 class SetAsideOut(BaseModel):
@@ -50,12 +50,12 @@ class ReactorsOut(BaseModel):
     enabled: bool = Field(description="REACTOR_FRAMEWORK_ENABLED of this process.")
 
 
-class TakenUpOut(BaseModel):
+class ResumedOut(BaseModel):
     """What became of the oldest events that were set aside; at most 100 are taken up at a time."""
 
     reacted: int
     failed: int
 
     @classmethod
-    def of(cls, taken: TakenUp) -> "TakenUpOut":
+    def of(cls, taken: Resumed) -> "ResumedOut":
         return cls(**vars(taken))

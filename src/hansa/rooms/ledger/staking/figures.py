@@ -42,7 +42,7 @@ class HistoryLine:
 
 
 @dataclass(frozen=True)
-class Everyone:
+class GlobalTotals:
     """What all agents together have staked."""
 
     staked: Minor

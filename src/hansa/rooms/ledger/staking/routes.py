@@ -19,7 +19,7 @@ from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, Insuffic
 
 from . import errors, rules
 from .policy import StakingPolicy
-from .reading import read_everyone, read_history, read_holdings, read_positions, read_stats
+from .reading import read_global_totals, read_history, read_holdings, read_positions, read_stats
 from .rewards import claim_rewards
 from .schemas import (
     ClaimOut,
@@ -96,7 +96,7 @@ async def stake_units(
     order = body.order_by(agent.did)
 
     async def staked(tx: Tx) -> StakeOut:
-        return StakeOut.told(await stake(tx, order, policy, book), agent.did, book.currency)
+        return StakeOut.of_result(await stake(tx, order, policy, book), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/stake", key, body), staked)
 
@@ -133,7 +133,7 @@ async def unstake_units(
     order = body.order_by(agent.did)
 
     async def unstaked(tx: Tx) -> UnstakeOut:
-        return UnstakeOut.told(await unstake(tx, order, book), agent.did, book.currency)
+        return UnstakeOut.of_result(await unstake(tx, order, book), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/unstake", key, body), unstaked)
 
@@ -145,7 +145,7 @@ async def unstake_units(
 async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> ClaimOut:
     """Pay what the agent's stakes earned, as far as the fee collector's balance reaches."""
     claim = await db.act(lambda tx: claim_rewards(tx, agent.did, policy, book))
-    return ClaimOut.told(claim, agent.did, book.currency)
+    return ClaimOut.of_result(claim, agent.did, book.currency)
 
 
 @router.get("/status", responses=problems(Unauthorized, Forbidden, AccountUnknown))
@@ -205,7 +205,7 @@ async def read_tiers(_: Public, policy: Policy) -> TiersOut:
 @router.get("/global-stats", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
 async def read_global_stats(_: Public, policy: Policy, book: BookOfHere, db: Db) -> GlobalStatsOut:
     """What all agents together have staked."""
-    return GlobalStatsOut.of(await db.read(read_everyone), policy, book.currency)
+    return GlobalStatsOut.of(await db.read(read_global_totals), policy, book.currency)
 
 
 def _repeatable(agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn) -> Repeatable | None:

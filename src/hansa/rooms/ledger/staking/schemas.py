@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 from hansa.foundation.values.money import PositiveAmountOrNumber, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 
-from .figures import Everyone, HistoryLine, Holdings, Stats
+from .figures import GlobalTotals, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy
 from .rewards import Claim
 from .rules import ACTIVE_POSITIONS_MAX, LOCK_PERIOD_MAX_DAYS, Position, RewardTier
@@ -84,7 +84,7 @@ class StakeOut(PositionOut):
     staked_balance: str
 
     @classmethod
-    def told(cls, receipt: StakeReceipt, agent: str, currency: str) -> "StakeOut":
+    def of_result(cls, receipt: StakeReceipt, agent: str, currency: str) -> "StakeOut":
         """The answer that tells this receipt."""
         return cls(
             **_members(receipt.position, agent),
@@ -118,7 +118,7 @@ class UnstakeOut(BaseModel):
     timestamp: datetime
 
     @classmethod
-    def told(cls, receipt: UnstakeReceipt, agent: str, currency: str) -> "UnstakeOut":
+    def of_result(cls, receipt: UnstakeReceipt, agent: str, currency: str) -> "UnstakeOut":
         """The answer that tells this receipt."""
         return cls(
             transaction_id=f"tx-{receipt.tx_id}",
@@ -153,7 +153,7 @@ class ClaimOut(BaseModel):
     liquid_balance: str
 
     @classmethod
-    def told(cls, claim: Claim, agent: str, currency: str) -> "ClaimOut":
+    def of_result(cls, claim: Claim, agent: str, currency: str) -> "ClaimOut":
         """The answer that tells this claim."""
         return cls(
             transaction_id=None if claim.tx_id is None else f"tx-{claim.tx_id}",
@@ -310,17 +310,17 @@ class GlobalStatsOut(BaseModel):
     stakers: int
 
     @classmethod
-    def of(cls, everyone: Everyone, policy: StakingPolicy, currency: str) -> "GlobalStatsOut":
+    def of(cls, global_totals: GlobalTotals, policy: StakingPolicy, currency: str) -> "GlobalStatsOut":
         """The public form of these figures."""
         return cls(
             staking_enabled=policy.is_open,
             rewards_enabled=policy.pays_rewards,
             minimum_stake=format_amount(policy.minimum),
             currency=currency,
-            total_staked=format_amount(everyone.staked),
-            total_locked=format_amount(everyone.locked),
-            active_positions=everyone.active_positions,
-            stakers=everyone.stakers,
+            total_staked=format_amount(global_totals.staked),
+            total_locked=format_amount(global_totals.locked),
+            active_positions=global_totals.active_positions,
+            stakers=global_totals.stakers,
         )
 
 

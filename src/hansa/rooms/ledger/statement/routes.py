@@ -39,11 +39,11 @@ async def read_own_transactions(
     accept: Annotated[str, Header()] = "",
 ) -> Statement | Response:
     """The asking agent's transactions, newest first; as CSV with `format=csv` or `Accept: text/csv`."""
-    wanted = query.wanted()
-    lines, total = await db.read(lambda tx: reading.lines_of(tx, agent.did, wanted))
+    statement_filter = query.statement_filter()
+    lines, total = await db.read(lambda tx: reading.lines_of(tx, agent.did, statement_filter))
     if query.format == "csv" or (query.format is None and accept.startswith(CSV)):
         return Response(reading.as_csv(lines), media_type=CSV)
-    return Statement.of(lines, total, wanted, settings.settlement_currency)
+    return Statement.of(lines, total, statement_filter, settings.settlement_currency)
 
 
 @router.get(

@@ -10,7 +10,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.rooms.ledger.rules import FeePolicy
 
-from .records import Direction, Line, Wanted
+from .records import Direction, Line, StatementFilter
 
 
 class StatementQuery(BaseModel):
@@ -26,9 +26,9 @@ class StatementQuery(BaseModel):
     until: Annotated[AwareDatetime, ISO_ONLY] | None = None
     format: Literal["json", "csv"] | None = None
 
-    def wanted(self) -> Wanted:
+    def statement_filter(self) -> StatementFilter:
         """The page that this query asks for."""
-        return Wanted(
+        return StatementFilter(
             limit=self.limit,
             offset=self.offset,
             before=int(self.next.removeprefix("tx-")) if self.next else None,
@@ -78,11 +78,15 @@ class Statement(Page[StatementLine]):
     )
 
     @classmethod
-    def of(cls, lines: list[Line], total: int, wanted: Wanted, currency: str) -> "Statement":
-        is_full = len(lines) == wanted.limit
+    def of(
+        cls, lines: list[Line], total: int, statement_filter: StatementFilter, currency: str
+    ) -> "Statement":
+        is_full = len(lines) == statement_filter.limit
         return cls(
             items=[StatementLine.of(line, currency) for line in lines],
-            pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+            pagination=Pagination.of(
+                total=total, limit=statement_filter.limit, offset=statement_filter.offset
+            ),
             next=f"tx-{lines[-1].tx_id}" if is_full else None,
         )
 

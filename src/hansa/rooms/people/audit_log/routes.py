@@ -23,6 +23,6 @@ async def audit_log(
     db: Db,
 ) -> AuditLogPage:
     """What administrators did, newest first."""
-    wanted = query.wanted()
-    acts, names, total = await db.read(lambda tx: read_audit_log(tx, wanted))
-    return AuditLogPage.of(acts, names, total, wanted)
+    criteria = query.criteria()
+    acts, names, total = await db.read(lambda tx: read_audit_log(tx, criteria))
+    return AuditLogPage.of(acts, names, total, criteria)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from hansa.foundation.plumbing.admin_acts import ActsWanted, AdminAct
+from hansa.foundation.plumbing.admin_acts import AdminAct, AdminActFilter
 from hansa.foundation.values.paging import Page, Pagination
 
 BIGINT_MAX = 2**63 - 1
@@ -22,9 +22,9 @@ class AuditLogQuery(BaseModel):
     limit: int = Field(default=50, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=10**9)
 
-    def wanted(self) -> ActsWanted:
+    def criteria(self) -> AdminActFilter:
         """The page that this query asks for."""
-        return ActsWanted(**self.model_dump())
+        return AdminActFilter(**self.model_dump())
 
 
 class AdminActOut(BaseModel):
@@ -45,9 +45,9 @@ class AuditLogPage(Page[AdminActOut]):
 
     @classmethod
     def of(
-        cls, acts: list[AdminAct], names: dict[int, str], total: int, wanted: ActsWanted
+        cls, acts: list[AdminAct], names: dict[int, str], total: int, criteria: AdminActFilter
     ) -> "AuditLogPage":
         return cls(
             items=[AdminActOut(**vars(act), developer_name=names.get(act.developer_id or 0)) for act in acts],
-            pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+            pagination=Pagination.of(total=total, limit=criteria.limit, offset=criteria.offset),
         )

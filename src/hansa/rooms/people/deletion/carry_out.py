@@ -7,12 +7,12 @@ stands in the way puts a deletion off and holds up no other.
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import forget_letters
+from hansa.foundation.plumbing.mail_queue import delete_mails_to
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.people import store as people_store
 
 from . import store
-from .owned_data import Belongings
+from .owned_data import OwnedData
 
 AT_ONCE = 20
 PUT_OFF_MINUTES = 60
@@ -22,21 +22,21 @@ PAUSE_MINUTES = 2
 _log = structlog.get_logger()
 
 
-async def carry_out_due(tx: Tx, belongings: Belongings) -> None:
+async def carry_out_due(tx: Tx, owned_data: OwnedData) -> None:
     """One step of each deletion that is due."""
     for deletion in await store.lock_due(tx, AT_ONCE):
         if deletion.status == "processing":
             await _erase(tx, deletion)
         else:
-            await _close(tx, deletion, belongings)
+            await _close(tx, deletion, owned_data)
 
 
-async def _close(tx: Tx, deletion: store.Deletion, belongings: Belongings) -> None:
+async def _close(tx: Tx, deletion: store.Deletion, owned_data: OwnedData) -> None:
     try:
         async with tx.transaction():
             # The account first: from here on nothing new is made for it that the next line would not see.
             await store.close_account(tx, deletion.developer_id)
-            await belongings.end(tx, deletion.developer_id)
+            await owned_data.end(tx, deletion.developer_id)
             await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
     except Conflict as obstacle:
         _log.info("deletion put off", developer=deletion.developer_id, reason=obstacle.code)
@@ -45,6 +45,6 @@ async def _close(tx: Tx, deletion: store.Deletion, belongings: Belongings) -> No
 
 async def _erase(tx: Tx, deletion: store.Deletion) -> None:
     profile = await people_store.profile_of(tx, deletion.developer_id)
-    await forget_letters(tx, profile.email)
+    await delete_mails_to(tx, profile.email)
     await store.erase_person(tx, deletion.developer_id)
     await store.end_processing(tx, deletion.developer_id)

@@ -20,7 +20,7 @@ class Blocker:
 
 
 @dataclass(frozen=True)
-class Belongings:
+class OwnedData:
     """The slot.
 
     `blockers(tx, developer_id)` names what stands in the way of ending the developer's agents. `end(tx, developer_id)`
@@ -31,9 +31,9 @@ class Belongings:
     end: Callable[[Tx, int], Awaitable[None]]
 
 
-async def _belongings_of(request: Request) -> Belongings:
-    belongings: Belongings = request.app.state.belongings
-    return belongings
+async def _owned_data_of(request: Request) -> OwnedData:
+    owned_data: OwnedData = request.app.state.owned_data
+    return owned_data
 
 
-OfDeveloper = Annotated[Belongings, Depends(_belongings_of)]
+OfDeveloper = Annotated[OwnedData, Depends(_owned_data_of)]

@@ -10,11 +10,11 @@ from hansa.rooms.people import mails
 
 from . import store
 from .errors import DeletionBlocked, DeletionNotRequested
-from .owned_data import Belongings, Blocker
+from .owned_data import Blocker, OwnedData
 
 
 @dataclass(frozen=True)
-class Standing:
+class DeletionStatus:
     """How the deletion of an account stands, and what is in its way now."""
 
     deletion: store.Deletion | None
@@ -22,32 +22,34 @@ class Standing:
 
 
 async def request_deletion(
-    tx: Tx, seal: Seal, developer: Developer, belongings: Belongings, *, cooling_off_days: int
-) -> Standing:
+    tx: Tx, seal: Seal, developer: Developer, owned_data: OwnedData, *, cooling_off_days: int
+) -> DeletionStatus:
     """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
 
     A repeated request while a deletion waits changes nothing.
 
     Raises: DeletionBlocked.
     """
-    if blockers := await belongings.blockers(tx, developer.id):
-        told = [asdict(blocker) for blocker in blockers]
-        raise DeletionBlocked(context={"blockers": told}, members={"blockers": told})
+    if blockers := await owned_data.blockers(tx, developer.id):
+        blocking = [asdict(blocker) for blocker in blockers]
+        raise DeletionBlocked(context={"blockers": blocking}, members={"blockers": blocking})
     requested = await store.request_deletion(tx, developer.id, cooling_off_days)
     if requested is None:
-        return Standing(await store.deletion_of(tx, developer.id), [])
+        return DeletionStatus(await store.deletion_of(tx, developer.id), [])
     await mails.notify(tx, seal, developer.id, mails.deletion_requested(requested.effective_at))
-    return Standing(requested, [])
+    return DeletionStatus(requested, [])
 
 
-async def cancel_deletion(tx: Tx, developer: Developer) -> Standing:
+async def cancel_deletion(tx: Tx, developer: Developer) -> DeletionStatus:
     """Keep the account after all. Raises: DeletionNotRequested."""
     cancelled = await store.cancel_deletion(tx, developer.id)
     if cancelled is None:
         raise DeletionNotRequested
-    return Standing(cancelled, [])
+    return DeletionStatus(cancelled, [])
 
 
-async def standing_of(tx: Tx, developer: Developer, belongings: Belongings) -> Standing:
+async def deletion_status_of(tx: Tx, developer: Developer, owned_data: OwnedData) -> DeletionStatus:
     """How it stands with the developer's own account."""
-    return Standing(await store.deletion_of(tx, developer.id), await belongings.blockers(tx, developer.id))
+    return DeletionStatus(
+        await store.deletion_of(tx, developer.id), await owned_data.blockers(tx, developer.id)
+    )

@@ -20,13 +20,13 @@ router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRout
 
 @router.post("/request-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionBlocked))
 async def request_deletion(
-    developer: CurrentDeveloper, belongings: OfDeveloper, db: Db, config: Config, seal: Sealing
+    developer: CurrentDeveloper, owned_data: OfDeveloper, db: Db, config: Config, seal: Sealing
 ) -> DeletionOut:
     """Have one's own account deleted after the cooling-off. Until then every token works, and any of them can cancel it."""
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
         await db.act(
-            lambda tx: request.request_deletion(tx, seal, developer, belongings, cooling_off_days=days)
+            lambda tx: request.request_deletion(tx, seal, developer, owned_data, cooling_off_days=days)
         )
     )
 
@@ -39,7 +39,7 @@ async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
 
 @router.get("/deletion-status", responses=problems(Unauthorized, ScopeMissing))
 async def deletion_status(
-    developer: Annotated[Developer, developer_holding("profile:read")], belongings: OfDeveloper, db: Db
+    developer: Annotated[Developer, developer_holding("profile:read")], owned_data: OfDeveloper, db: Db
 ) -> DeletionOut:
     """How the deletion of one's own account stands, and what is in its way."""
-    return DeletionOut.of(await db.read(lambda tx: request.standing_of(tx, developer, belongings)))
+    return DeletionOut.of(await db.read(lambda tx: request.deletion_status_of(tx, developer, owned_data)))

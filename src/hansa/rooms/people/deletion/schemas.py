@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from .request import Standing
+from .request import DeletionStatus
 
 
 class BlockerOut(BaseModel):
@@ -28,13 +28,13 @@ class DeletionOut(BaseModel):
     blockers: list[BlockerOut] = Field(description="What is in the way now.")
 
     @classmethod
-    def of(cls, standing: Standing) -> "DeletionOut":
-        deletion = standing.deletion
+    def of(cls, current: DeletionStatus) -> "DeletionOut":
+        deletion = current.deletion
         return cls.model_validate(
             {
                 "status": deletion.status if deletion else "none",
                 "requested_at": deletion.requested_at if deletion else None,
                 "effective_at": deletion.effective_at if deletion else None,
-                "blockers": [vars(blocker) for blocker in standing.blockers],
+                "blockers": [vars(blocker) for blocker in current.blockers],
             }
         )

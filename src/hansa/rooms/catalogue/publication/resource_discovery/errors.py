@@ -59,16 +59,16 @@ class ResourceDiscoveryRoute(GuardedRoute):
                 return await answer(request)
             except RequestValidationError as trouble:
                 invalid = InvalidMember.of(trouble)
-                raise _told(ArgumentInvalid(invalid.message, field=invalid.field)) from None
+                raise _with_members(ArgumentInvalid(invalid.message, field=invalid.field)) from None
             except Invalid as trouble:
-                raise _told(ArgumentInvalid(trouble.detail, field=trouble.field)) from None
+                raise _with_members(ArgumentInvalid(trouble.detail, field=trouble.field)) from None
             except Refused as trouble:
-                raise _told(trouble) from None
+                raise _with_members(trouble) from None
 
         return answered
 
 
-def _told(trouble: Refused) -> Refused:
+def _with_members(trouble: Refused) -> Refused:
     trouble.members |= {
         "errorCode": ERROR_CODES.get(trouble.status, MALFORMED),
         "message": trouble.detail,

@@ -54,9 +54,9 @@ def read_filter(text: str | None) -> ListFilter:
 def read_order(text: str | None) -> Order:
     """Raises: ArgumentInvalid."""
     field, _, direction = (text or "createdAt DESC").strip().partition(" ")
-    wanted = f"{field} {direction.strip().upper() or 'ASC'}"
+    normalised = f"{field} {direction.strip().upper() or 'ASC'}"
     for order in ORDERS:
-        if order == wanted:
+        if order == normalised:
             return order
     raise ArgumentInvalid(f"orderBy: entries are ordered by {', '.join(ORDERS)}.", field="orderBy")
 

@@ -111,7 +111,7 @@ class ListOut(InCamelCase):
     page_token: str | None = None
 
 
-class Asked(BodyInCamelCase):
+class QueryIn(BodyInCamelCase):
     """What is looked for: values of one filter key are alternatives, keys narrow one another."""
 
     context: Any = Field(default=None, alias="@context", description="Binds prefixes of filter keys.")
@@ -121,7 +121,7 @@ class Asked(BodyInCamelCase):
     ] = Field(default={}, examples=[{"tags": ["finance"]}])
 
 
-class SearchAsked(Asked):
+class SearchQueryIn(QueryIn):
     """A search: words are required."""
 
     text: str = Field(min_length=1, max_length=TEXT_MAX)
@@ -130,7 +130,7 @@ class SearchAsked(Asked):
 class SearchIn(BodyInCamelCase):
     """The body of a search."""
 
-    query: SearchAsked
+    query: SearchQueryIn
     federation: Literal["auto", "referrals", "none"] = Field(
         default="auto", description="All three search this registry and its mirrors; no other is asked."
     )
@@ -155,7 +155,7 @@ class SearchOut(InCamelCase):
     page_token: str | None = None
 
 
-class FacetWanted(BodyInCamelCase):
+class FacetRequest(BodyInCamelCase):
     """One term to count by."""
 
     field: str = Field(max_length=VALUE_MAX)
@@ -166,13 +166,13 @@ class FacetWanted(BodyInCamelCase):
 class ResultType(BodyInCamelCase):
     """The shape of the counts."""
 
-    facets: list[FacetWanted] = Field(min_length=1, max_length=16)
+    facets: list[FacetRequest] = Field(min_length=1, max_length=16)
 
 
 class ExploreIn(BodyInCamelCase):
     """The body of a count."""
 
-    query: Asked = Asked()
+    query: QueryIn = QueryIn()
     result_type: ResultType
 
 
