@@ -13,6 +13,8 @@ _TIME = re.compile(
     r"(20\d\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?P<fraction>\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)", re.ASCII
 )
 
+_DAY = re.compile(r"20\d\d-\d\d-\d\d", re.ASCII)
+
 _WAIT = re.compile(r"retry after \d+ seconds")
 
 # In this order: what is found by an earlier pattern is not read by a later one.
@@ -43,6 +45,9 @@ _OPAQUE_MEMBERS = {
     "signature": "bytes",
     "protected": "bytes",
 }
+
+# Members that name a day of the run.
+_DAYS = {"since"}
 
 # Lists in the order of DIDs, which is another in each run; every DID in them has its placeholder already.
 _ORDERED_BY_DID = {"balances"}
@@ -79,6 +84,8 @@ class Placeholders:
     def _member(self, name: str, value: Any) -> Any:
         if isinstance(value, str) and value and name in _OPAQUE_MEMBERS:
             return self.of(_OPAQUE_MEMBERS[name], value)
+        if isinstance(value, str) and name in _DAYS and _DAY.fullmatch(value):
+            return "<day>"
         replaced = self.replace(value)
         if name in _ORDERED_BY_DID and isinstance(replaced, list):
             return sorted(replaced, key=json.dumps)

@@ -72,7 +72,7 @@ passwords_waiting = Gauge(
 webhook_tries_total = Counter(
     "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]
 )
-mails_total = Counter("hansa_letters", "Letters to the mail server, by what became of a try.", ["outcome"])
+mails_total = Counter("hansa_mails", "Attempts to deliver an e-mail to the mail server, by outcome.", ["outcome"])
 jobs_due = Gauge(
     "hansa_jobs_due",
     "Jobs that could run now, measured every 15 seconds.",
