@@ -158,7 +158,7 @@ async def test_a_revoked_agent_gets_no_role_and_still_shows_those_it_had(registr
     developer = await registry.developer()
     agent = await developer.agent()
     await set_agent(registry, agent, "status = 'revoked'")
-    assert code(await give(registry, developer, agent.did, "staker")) == (409, "AGENT_REVOKED_FOR_GOOD")
+    assert code(await give(registry, developer, agent.did, "staker")) == (409, "AGENT_REVOKED")
     assert (await authz(registry, developer, agent.did)).json()["roles"] == ["trader", "client"]
 
 

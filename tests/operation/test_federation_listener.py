@@ -333,7 +333,7 @@ async def test_a_name_that_cannot_stand_in_a_spiffe_id_is_refused(served: Served
     refused = await served.enrol(name, tmp_path)
     assert refused.code != 0
     assert refused.complaints == [
-        "hansa: A service is named by 1 to 63 lower-case letters, digits and hyphens."
+        "hansa: A service name must have 1 to 63 lower-case letters, digits and hyphens."
     ]
     assert files_in(tmp_path) == set()
 

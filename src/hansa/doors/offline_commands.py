@@ -178,7 +178,7 @@ def _authority(settings: Settings) -> IdentityAuthority:
     require_data_directory(settings)
     authority = identity_authority(settings)
     if authority is None:
-        raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")
+        raise Unavailable("This registry does not issue workload identities: AGENT_IDENTITY_ISSUER is none.")
     return authority
 
 

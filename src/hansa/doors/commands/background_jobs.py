@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Background work: mail and scheduled jobs.", no_args_is_help=True)
 
 State = Literal["waiting", "running", "dead"]
-JobId = Annotated[int, typer.Argument(help="The id that `hansa jobs list` shows.", min=1)]
-Reason = Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")]
+JobId = Annotated[int, typer.Argument(help="Job id, as listed by `hansa jobs list`.", min=1)]
+Reason = Annotated[str, typer.Option(help="Reason, recorded in the audit log.")]
 
 
 @app.command("list", epilog=examples("hansa jobs list --state dead", "hansa jobs list --kind mail --json"))
 def list_jobs(
-    kind: Annotated[str | None, typer.Option(help="Jobs of this kind alone.")] = None,
-    state: Annotated[State | None, typer.Option(help="Jobs in this state alone.")] = None,
-    limit: Annotated[int, typer.Option(help="How many are listed.", min=1, max=1000)] = 50,
+    kind: Annotated[str | None, typer.Option(help="List only jobs of this kind.")] = None,
+    state: Annotated[State | None, typer.Option(help="List only jobs in this state.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of jobs to list.", min=1, max=1000)] = 50,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -41,7 +41,7 @@ def list_jobs(
 
 @app.command("retry", epilog=examples('hansa jobs retry 42 --reason "the mail server is back"'))
 def retry_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Run a job now, with all its attempts before it again."""
+    """Run a job now, with a new series of attempts."""
     from hansa.doors import offline_commands
 
     require_short(reason)

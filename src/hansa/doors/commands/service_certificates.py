@@ -65,7 +65,7 @@ def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command("revoke", epilog=examples('hansa service revoke auditor --reason "machine retired"'))
 def revoke_service(
-    name: Annotated[str, typer.Argument(help="The service.")],
+    name: Annotated[str, typer.Argument(help="Name of the service.")],
     reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,

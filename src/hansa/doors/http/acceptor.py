@@ -83,7 +83,7 @@ class ConnectionAcceptor:
                 self._taken_at_once = 1
                 return
             except OSError as trouble:
-                _log.warning("no connection can be taken in for the moment", why=trouble.strerror)
+                _log.warning("connections cannot be accepted at the moment", why=trouble.strerror)
                 self._loop.remove_reader(self._listener)
                 self._loop.call_later(PAUSE_SECONDS, self._resume_accepting)
                 return

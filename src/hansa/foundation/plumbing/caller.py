@@ -106,33 +106,32 @@ class Gate:
 
 
 class PermissionMissing(Forbidden):
-    """The agent holds no role that gives the permission this route needs."""
+    """The agent has no role with the permission that this route requires."""
 
     code = "PERMISSION_MISSING"
-    sentence = "The agent's roles do not give the permission that this route needs."
+    sentence = "The agent's roles do not include the permission that this route requires."
 
 
 class AreaMissing(Forbidden):
-    """The developer does not administer the area that this route belongs to."""
+    """The developer is not an administrator of the area of this route."""
 
     code = "AREA_MISSING"
-    sentence = "This route is for administrators of another area than yours."
+    sentence = "This route requires an administrator of another area."
 
 
 class AdminNeeds2fa(Forbidden):
-    """The registry requires two-factor login (2FA) of administrators, and this account has it off."""
+    """The registry requires two-factor login (2FA) for administrators, and it is off for this account."""
 
     code = "ADMIN_2FA_REQUIRED"
-    sentence = (
-        "This registry requires 2FA of administrators: turn on two-factor login at POST /auth/2fa/setup."
-    )
+    sentence = "This registry requires two-factor login (2FA) for administrators: turn it on at POST /auth/2fa/setup."
+    remedy = "Turn on two-factor login at POST /auth/2fa/setup, then log in again."
 
 
 class ScopeMissing(Forbidden):
-    """The API key is narrower than what this route needs."""
+    """The API key lacks the scope that this route requires."""
 
     code = "SCOPE_MISSING"
-    sentence = "The API key does not have the scope that this route needs."
+    sentence = "The API key does not have the scope that this route requires."
 
 
 class LicenceSuspended(Forbidden):
@@ -140,6 +139,7 @@ class LicenceSuspended(Forbidden):
 
     code = "FEDERATION_LICENCE_SUSPENDED"
     sentence = "This federation licence is suspended."
+    remedy = "Contact the administrators of the registry that issued the licence."
 
 
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
@@ -230,10 +230,10 @@ async def internal_caller(
     runtime, gate = runtime_of(request), _gate_of(request)
     if keys := request.headers.getlist(INTERNAL_KEY_HEADER):
         if len(keys) != 1 or not compare_digest(keys[0].encode("latin-1"), runtime.internal_key.encode()):
-            raise Unauthorized(f"This {INTERNAL_KEY_HEADER} is not the registry's.")
+            raise Unauthorized(f"This {INTERNAL_KEY_HEADER} is wrong.")
     elif licences := request.headers.getlist(LICENCE_HEADER):
         if len(licences) != 1:
-            raise Unauthorized(f"One {LICENCE_HEADER} is taken.")
+            raise Unauthorized(f"Exactly one {LICENCE_HEADER} header is accepted.")
         await gate.licence(runtime, licences[0])
     elif certificate := shown_certificate(request):
         await gate.service(runtime, certificate)
@@ -328,7 +328,7 @@ def require_permission(
         raise PermissionMissing(context={"permission": permission})
     shadow_refusals_total.labels("roles", PermissionMissing.code).inc()
     _log.warning(
-        "shadow mode: would be refused",
+        "shadow mode: would have been refused",
         control="roles",
         code=PermissionMissing.code,
         permission=permission,

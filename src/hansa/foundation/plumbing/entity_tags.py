@@ -31,11 +31,12 @@ _TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 
 class PreconditionFailed(Refused):
-    """What is to be changed is not what If-Match names: read it again, then decide."""
+    """The resource does not match If-Match: it was changed after you read it."""
 
     status = 412
     code = "PRECONDITION_FAILED"
-    sentence = "It has changed since you read it: read it again, then decide."
+    sentence = "The resource was changed after you read it: read it again, then repeat the request."
+    remedy = "Read the resource again, apply the change to what it is now, and send the new ETag in If-Match."
 
 
 def tagged(
@@ -69,7 +70,7 @@ async def _if_match(
     request: Request,
     _: Annotated[
         str | None,
-        Header(alias="If-Match", description="The ETag of what is to be changed, as it was read; optional."),
+        Header(alias="If-Match", description="The ETag of the resource as it was read; optional."),
     ] = None,
 ) -> str | None:
     return _header(request, "if-match")

@@ -115,7 +115,9 @@ async def _send_mail(runtime: Runtime, job: Job) -> None:
     except Exception as trouble:
         # Whatever the mail client raises is an attempt that failed.
         mails_total.labels("put off").inc()
-        _log.warning("letter not taken", job=job.id, tries=job.attempts, trouble=_error_name(trouble))
+        _log.warning(
+            "e-mail not accepted, will retry", job=job.id, tries=job.attempts, trouble=_error_name(trouble)
+        )
         raise PutOff(_error_name(trouble)) from trouble
     mails_total.labels("sent").inc()
 
@@ -136,7 +138,7 @@ async def _send(runtime: Runtime, mail: _Mail) -> None:
 
 def _give_up(job: Job, reason: str) -> None:
     mails_total.labels("given up").inc()
-    _log.error("letter given up", job=job.id, tries=job.attempts, reason=reason)
+    _log.error("e-mail dropped, all attempts failed", job=job.id, tries=job.attempts, reason=reason)
 
 
 def _error_name(trouble: Exception) -> str:

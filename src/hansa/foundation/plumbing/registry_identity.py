@@ -38,10 +38,10 @@ _IS_RECORDED = "SELECT to_regclass('plumbing_registry') IS NOT NULL"
 
 
 class DatabaseOfAnother(Unavailable):
-    """The database belongs to another registry than the one of this process."""
+    """The database belongs to a different registry than this process."""
 
     code = "DATABASE_OF_ANOTHER_REGISTRY"
-    sentence = "The database belongs to another registry."
+    sentence = "The database belongs to a different registry."
 
 
 @dataclass(frozen=True)

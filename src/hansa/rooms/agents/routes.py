@@ -121,7 +121,7 @@ async def request_bootstrap_token(
     config: Config,
     owner_suspension: OwnerSuspension,
 ) -> BootstrapOut:
-    """A token that creates one agent, soon."""
+    """Issue a token that creates one agent."""
     lifetime = config.bootstrap_token_lifetime
     issued = await db.act(
         lambda tx: issue_bootstrap_token(
@@ -162,7 +162,7 @@ async def onboard_agent(
     config: Config,
     owner_suspension: OwnerSuspension,
 ) -> CreateAgentOut:
-    """Create an agent. Its secret and its private key are shown this once."""
+    """Create an agent. Its secret and its private key are shown only once."""
     rules.require_own_method(body.agent_did_method, config.did_method)
     identity = new_identity(config, body.brought_key)
     asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card)
@@ -172,7 +172,7 @@ async def onboard_agent(
 
 @router.get("/onboard/agent-card-template", responses=problems(Unauthorized))
 async def read_card_template(_: ReadingDeveloper) -> dict[str, Any]:
-    """A card to start from."""
+    """A card template."""
     return catalogue.card_template()
 
 
@@ -195,7 +195,7 @@ async def issue_agent_token(
 
 
 async def read_myself(agent: CurrentKnownAgent, db: Db) -> OwnAgentDetails:
-    """Who the token belongs to; a 200 is proof of identity at this moment."""
+    """The agent of the token; a 200 proves that the token is valid now."""
     name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
     return OwnAgentDetails.of(agent, name or agent.name)
 
@@ -212,14 +212,14 @@ router.add_api_route(
     "/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked, ledger.AccountHoldsUnits)
 )
 async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevokedOut:
-    """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
+    """Revoke the calling agent permanently: its card leaves the listings and its account is closed, which must be empty."""
     await db.act(lambda tx: end_itself(tx, agent.did))
     return AgentRevokedOut(agent_did=agent.did)
 
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
-    """Report that the agent is running. It counts as seen alive: in `liveness` and in the search filter `active_24h`."""
+    """Report that the agent is running. It counts as a health check, in `liveness` and in the search filter `active_24h`."""
     heard_at = await db.act(lambda tx: record_heartbeat(tx, agent.did)) or agent.last_active_at
     assert heard_at is not None
     return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)
@@ -232,7 +232,7 @@ async def list_own_agents(
     limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_MAX,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
 ) -> Page[OwnAgentOut]:
-    """Own agents in every status, the oldest first."""
+    """Own agents in every status, oldest first."""
     page, total = await db.read(lambda tx: page_of_developer(tx, developer.id, limit=limit, offset=offset))
     return Page(
         items=[OwnAgentOut.of(agent) for agent in page],
@@ -249,7 +249,7 @@ async def list_own_agents(
 async def end_agent(
     did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: catalogue.CardWrites
 ) -> AgentRevokedOut:
-    """End an own agent for good, as it would itself; repeated, the answer is the same."""
+    """Revoke an own agent permanently; a repeated request returns the same response."""
     await db.act(lambda tx: end_own_agent(tx, developer, did))
     return AgentRevokedOut(agent_did=did)
 
@@ -261,7 +261,7 @@ async def end_agent(
 async def replace_secret(
     did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
 ) -> RotateSecretOut:
-    """Give an own agent a new client secret, shown this once; the old one and its tokens end."""
+    """Replace the client secret of an own agent; the new one is shown only once, the former one and its tokens end."""
     client_secret = new_client_secret()
     client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret))
     return RotateSecretOut(agent_did=did, client_id=client_id, client_secret=client_secret)

@@ -23,7 +23,7 @@ NO_SECRET = bytes(32)
 
 
 class FundingStatus(StrEnum):
-    """What became of the genesis grant when an agent was created."""
+    """The result of the genesis grant when an agent was created."""
 
     COMPLETED = "completed"
     NOT_FIRST_AGENT = "not_first_agent"
@@ -82,7 +82,7 @@ def require_own_method(asked: str, own: str) -> None:
     """Raises: DidMethodUnsupported."""
     if asked != own:
         raise DidMethodUnsupported(
-            f"This registry mints did:{own} identifiers only.", field="agent_did_method"
+            f"This registry creates only did:{own} identifiers.", field="agent_did_method"
         )
 
 
@@ -93,7 +93,7 @@ def require_usable(token: BootstrapToken | None) -> BootstrapToken:
     if token.is_used:
         raise BootstrapTokenUsed
     if token.is_expired:
-        raise BootstrapTokenRefused("The bootstrap token has expired; ask for a new one.")
+        raise BootstrapTokenRefused("The bootstrap token has expired; request a new one.")
     return token
 
 

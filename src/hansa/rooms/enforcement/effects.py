@@ -133,5 +133,5 @@ async def _applied(
         await savepoint.commit()
         return outcome
     await savepoint.rollback()
-    _log.error("a lever of enforcement failed", agent=subject, exc_info=reason)
+    _log.error("enforcement effect failed", agent=subject, exc_info=reason)
     return FAILED

@@ -32,7 +32,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Restored:
-    """What was given back to one agent."""
+    """The result of the reinstatement for one agent."""
 
     agent_did: str
     registry: Return
@@ -42,7 +42,7 @@ class Restored:
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of one agent that was to be revoked."""
+    """The result of the revocation for one agent."""
 
     agent_did: str
     registry: End

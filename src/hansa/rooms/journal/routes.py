@@ -61,14 +61,14 @@ async def read_recent_events(
     dependencies=[Depends(within_read_limit)],
 )
 async def read_event_stats(_: Public, request: Request, settings: Config) -> EventStats:
-    """How many events of each type the journal holds, and where it begins and ends."""
+    """The number of events per type in the journal, and its first and last position."""
     counts: EventCounts = request.app.state.event_counts
     return EventStats.of(await counts.now(), scope=settings.trust_domain)
 
 
 @router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
 async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
-    """The log, in its order or against it; forward up to the oldest open transaction."""
+    """The event log, ascending or descending; ascending up to the oldest open transaction."""
     event_filter = query.event_filter()
     page, total = await db.read(lambda tx: list_events(tx, event_filter))
     return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)
@@ -83,7 +83,7 @@ async def read_events_of(
     did: Annotated[str, Path(max_length=512)],
     query: Annotated[AggregateQuery, Query()],
 ) -> EventsPageOut:
-    """Every event in which a DID takes part: those about it, and the transactions of its account."""
+    """Every event of a DID: those about it, and the transactions of its account."""
     event_filter = query.event_filter(did, settings.trust_domain)
 
     async def reading(tx: Tx) -> tuple[EventsPage, int]:

@@ -40,10 +40,10 @@ TOKEN_MAX_CHARACTERS = 128
 
 
 class AccountRevoked(Forbidden):
-    """The payee is an agent that was revoked: its account receives nothing any more."""
+    """The payee is a revoked agent; its account cannot receive units."""
 
     code = "ACCOUNT_REVOKED"
-    sentence = "A revoked agent receives nothing."
+    sentence = "A revoked agent cannot receive units."
 
 
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
@@ -61,14 +61,14 @@ CapabilityToken = Annotated[
     Header(
         alias=CAPABILITY_HEADER,
         max_length=TOKEN_MAX_CHARACTERS,
-        description="The token of a capability: it may lend the permission, and its caveats bound the payment.",
+        description="The token of a capability, which can grant the permission; its caveats limit the payment.",
     ),
 ]
 SpendApproval = Annotated[
     UUID | None,
     Header(
         alias="X-Spend-Approval",
-        description="The approval of the agent's owner for this receiver and amount; each is good for one payment.",
+        description="The owner's approval of this receiver and amount; valid for one payment.",
     ),
 ]
 
@@ -122,7 +122,7 @@ async def transfer_units(
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
-    """Move units to another agent of this registry; the fee is added on top of the amount."""
+    """Transfer units to another agent of this registry; the fee is added to the amount."""
     await writes.admit(agent.did)
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
@@ -153,7 +153,7 @@ async def send_units(
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
-    """Move units to an agent of any registry; `dry_run` returns the route and moves nothing."""
+    """Transfer units to an agent of any registry; `dry_run` returns the route and transfers nothing."""
     await writes.admit(agent.did)
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = _repeatable(agent, "/teg/send", key, body)
@@ -228,7 +228,7 @@ async def _answer_to(
         # The book knows that the account is closed; why, the agents' room knows.
         statuses = await db.read(lambda tx: agents.statuses_of(tx, [order.payee]))
         if statuses.get(order.payee) == "revoked":
-            raise AccountRevoked(f"The agent {order.payee} is revoked and receives nothing.") from refusal
+            raise AccountRevoked(f"The agent {order.payee} is revoked and cannot receive units.") from refusal
         raise
     if isinstance(told, agents.Approval):
         pending = ApprovalNeeded.of(told, currency)

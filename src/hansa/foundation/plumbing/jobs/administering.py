@@ -36,16 +36,17 @@ WHERE id = $1
 
 
 class JobUnknown(NotFound):
-    """There is no job of that id; it may have ended."""
+    """No job has this id; it may have finished."""
 
-    sentence = "There is no job of that id; it may have ended."
+    sentence = "No job has this id; it may have finished."
 
 
 class JobRunning(Conflict):
-    """The job is running; it can be changed when its attempt has ended."""
+    """The job is running; it can be changed after its attempt has ended."""
 
     code = "JOB_RUNNING"
-    sentence = "The job is running; try again when its attempt has ended."
+    sentence = "The job is running; retry after its attempt has ended."
+    remedy = "Wait for the end of the attempt, then send the request again."
 
 
 class JobScheduled(Conflict):
@@ -100,7 +101,7 @@ async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason
 
 
 async def drop_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
-    """Delete a job with what it was to send. Without an administrator it is recorded as an operator's act.
+    """Delete a job and its content. Without an administrator it is recorded as an operator's act.
 
     Raises: JobUnknown, JobRunning, JobScheduled.
     """

@@ -37,7 +37,7 @@ async def create_card(
     if request_card.agent_did is not None:
         await ownership.require_active_agent(tx, request_card.agent_did, developer_id)
     elif await store.count_listing_cards(tx, developer_id) >= LISTING_CARDS_MAX:
-        raise ListingCardsTooMany(f"You have {LISTING_CARDS_MAX} listing cards, which is the most.")
+        raise ListingCardsTooMany(f"You have {LISTING_CARDS_MAX} listing cards, which is the maximum.")
     policy = SignaturePolicy.of(settings)
     await require_genuine(tx, request_card.agent_did, request_card.card_data, ownership.newest_keys, policy)
     stored = await publish_card(

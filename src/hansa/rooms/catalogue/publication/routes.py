@@ -52,7 +52,7 @@ async def read_agent_descriptions(
     db: Db,
     settings: Config,
     _: Public,
-    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the `next` of the page before.")] = 0,
+    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="The `next` of the previous page.")] = 0,
 ) -> Response:
     """The agents of this registry, as the Agent Network Protocol discovers them: links to their descriptions."""
     page = await db.look(lambda tx: described_page(tx, after))
@@ -63,13 +63,13 @@ async def read_agent_descriptions(
 
 @router.get(CARD_AT, response_model=OwnCard, responses=TAGGED)
 async def read_own_card(request: Request, settings: Config, _: Public) -> Response:
-    """The A2A card of the registry itself: its HTTP API, which is not A2A, and what can be asked of it."""
+    """The A2A card of the registry itself, which describes its HTTP API (not A2A)."""
     return document(request, OwnCard.model_validate(own_card(settings)), keep=KEEP_FOR_MINUTES)
 
 
 @router.get("/robots.txt", response_class=Response, responses={**TEXT_ANSWER, **TAGGED})
 async def read_robots(request: Request, settings: Config, _: Public) -> Response:
-    """What crawlers may read, and where the sitemap and the manifest of agents stand."""
+    """robots.txt: what crawlers may read, and the addresses of the sitemap and of the manifest of agents."""
     return document(request, crawling.robots(settings), media_type="text/plain", keep=KEEP_FOR_MINUTES)
 
 

@@ -186,7 +186,7 @@ async def _with_signature(
     # A large card takes long enough to be judged that others would notice.
     verdict = await asyncio.to_thread(_judged, answered, known)
     if policy.fails(verdict):
-        _log.warning("a pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
+        _log.warning("pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
     if policy.refuses(verdict):
         return Unserved("attempted_failed", rules.sentence_cut(f"The signature is refused: {verdict.said}."))
     return replace(answered, is_signed=policy.notes(verdict))

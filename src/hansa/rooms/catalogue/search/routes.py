@@ -37,7 +37,7 @@ SearchAnswers = Annotated[Answers, Depends(_answers_of)]
 async def discover_agents(
     _: Public, answers: SearchAnswers, query: Annotated[PlainQuery, Query()]
 ) -> Response:
-    """Find agents, local and mirrored, by words in name, tags, skills, description or DID."""
+    """Search agents, local and mirrored, by text in name, tags, skills, description or DID."""
     return _json(await answers.answer(query.search_query(), _plain))
 
 
@@ -45,7 +45,7 @@ async def discover_agents(
 async def discover_cards(
     _: Public, answers: SearchAnswers, query: Annotated[DiscoverQuery, Query()]
 ) -> Response:
-    """Search the catalogue, with counts per origin, pricing and tag over everything that was found."""
+    """Search the catalogue, with counts per origin, pricing and tag over all results."""
     return _json(await answers.answer(query.search_query(), _faceted))
 
 

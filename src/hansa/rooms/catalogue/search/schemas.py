@@ -29,7 +29,9 @@ class PlainQuery(BaseModel):
     """The query of the plain search."""
 
     query: Annotated[str, AfterValidator(_long_enough)] = Field(
-        min_length=PLAIN_QUERY_MIN, max_length=PLAIN_QUERY_MAX, description="Words; plain text, no operators."
+        min_length=PLAIN_QUERY_MIN,
+        max_length=PLAIN_QUERY_MAX,
+        description="Search text; plain text, no operators.",
     )
     limit: int = Field(default=20, ge=1, le=PLAIN_LIMIT_MAX)
 
@@ -44,27 +46,29 @@ class DiscoverQuery(BaseModel):
     q: str = Field(
         default="",
         max_length=QUERY_MAX,
-        description="Words, in name, description, tags, skills or DID; plain text, no operators.",
+        description="Search text for name, description, tags, skills and DID; plain text, no operators.",
     )
     origins: str = Field(
-        default="", max_length=ORIGINS_MAX, description="Names of registries, by commas; `local` is this one."
+        default="",
+        max_length=ORIGINS_MAX,
+        description="Names of registries, separated by commas; `local` is this registry.",
     )
-    pricing: Pricing | None = Field(default=None, description="Paid is what names a base rate above zero.")
-    tag: str | None = Field(
-        default=None, max_length=TAG_MAX, description="A tag as it is written on the card."
-    )
+    pricing: Pricing | None = Field(default=None, description="`paid`: cards with a base rate above zero.")
+    tag: str | None = Field(default=None, max_length=TAG_MAX, description="A tag, spelled as in the card.")
     verified_only: bool = Field(
-        default=False, description="The agent's own host served the card, or its signature was the agent's."
+        default=False, description="The agent's own host served the card, or the agent signed it."
     )
-    active_24h: bool = Field(default=False, description="Seen alive in the last 24 hours.")
+    active_24h: bool = Field(
+        default=False, description="Passed a health check or sent a heartbeat in the last 24 hours."
+    )
     encircled_only: bool = False
-    foreign_only: bool = Field(default=False, description="Cards of another settlement currency.")
+    foreign_only: bool = Field(default=False, description="Also cards of another settlement currency.")
     answerable_only: bool = Field(
-        default=False, description="Without stubs and agents that did not answer when they were called."
+        default=False, description="Exclude stubs and agents that failed the last health check."
     )
     bonded_only: bool = False
     include_unbonded: bool = Field(
-        default=False, description="Accepted; unbonded agents are left out by `bonded_only` alone."
+        default=False, description="Accepted without effect; use `bonded_only` to exclude unbonded agents."
     )
     sort: Sort = "relevance"
     limit: int = Field(default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
@@ -90,16 +94,16 @@ class DiscoverQuery(BaseModel):
 
 
 class Marks(BaseModel):
-    """What the platform says of an agent; none of it comes from its card."""
+    """Registry data of an agent; none of it comes from its card."""
 
-    earned: str | None = Field(description="The grade that verified jobs earned; null for mirrored cards.")
+    earned: str | None = Field(description="The grade by verified jobs; null for mirrored cards.")
     verified: bool
     encircled: bool
     bonded: bool
 
 
 class FoundAgent(BaseModel):
-    """A card that a search found, and why."""
+    """A card found by a search, and why it matches."""
 
     did: str | None = Field(description="Null for a listing card that belongs to no agent.")
     card_id: UUID
@@ -116,7 +120,9 @@ class FoundAgent(BaseModel):
     liveness: Liveness
     marks: Marks
     score: float
-    matched_in: list[str] = Field(description="Among `name`, `tags`, `skills`, `description`, `did`.")
+    matched_in: list[str] = Field(
+        description="One or more of `name`, `tags`, `skills`, `description`, `did`."
+    )
     matched_words: list[str]
 
     @classmethod
@@ -150,7 +156,7 @@ class FoundAgent(BaseModel):
 
 
 class Discovered(BaseModel):
-    """What a search found, the best first."""
+    """The results of a search, best match first."""
 
     results: list[FoundAgent]
     total: int
@@ -164,7 +170,7 @@ class Discovered(BaseModel):
 
 
 class FacetsOut(BaseModel):
-    """Counts over everything that was found, not only the page; of tags the commonest."""
+    """Counts over all results, not only this page; for tags the most frequent ones."""
 
     origins: dict[str, int]
     pricing: dict[str, int]
@@ -172,7 +178,7 @@ class FacetsOut(BaseModel):
 
 
 class DiscoveredPage(BaseModel):
-    """A page of what a faceted search found."""
+    """A page of results of a faceted search."""
 
     results: list[FoundAgent]
     total: int

@@ -219,7 +219,7 @@ class Searcher:
             raise
         except BaseException as trouble:
             # No query is an error: the files of the index must be damaged. A panic is no ordinary exception.
-            _log.exception("search index cannot be read and is built anew")
+            _log.exception("search index cannot be read and is rebuilt")
             index.distrust()
             self._is_complete, self._has_failed = False, True
             raise SearchNotReady(retry_after=1) from trouble

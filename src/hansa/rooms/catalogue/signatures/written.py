@@ -17,7 +17,7 @@ _log = structlog.get_logger()
 
 
 class CardSignatureRefused(Invalid):
-    """The card carries a signature that is not its agent's, and this registry enforces signatures."""
+    """The card has a signature that its agent did not make, and this registry enforces signatures."""
 
     code = "CARD_SIGNATURE_REFUSED"
 
@@ -35,7 +35,7 @@ async def require_genuine(
     # A large card takes long enough to be judged that others would notice.
     verdict = await asyncio.to_thread(verify_inbound, document, known)
     if verdict.outcome == "failed":
-        _log.warning("a written card is not signed by its agent", did=did, reason=verdict.said)
+        _log.warning("submitted card is not signed by its agent", did=did, reason=verdict.said)
         if policy.enforce:
             raise CardSignatureRefused(
                 f"The signature is refused: {verdict.said}.", field="card_data.signatures"

@@ -10,7 +10,7 @@ Status = Literal["active", "suspended", "revoked", "expired"]
 
 @dataclass(frozen=True)
 class Licence:
-    """An admission. `expired`: active past its end."""
+    """An admission. `expired`: active, but its validity has ended."""
 
     id: UUID
     trust_domain: str

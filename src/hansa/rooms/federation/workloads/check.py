@@ -19,10 +19,10 @@ async def check_service(runtime: Runtime, certificate: Certificate) -> None:
         lambda tx: store.find_presented(tx, certificate.fingerprint(SHA256()))
     )
     if runtime.authority is None or shown.spiffe_id is None:
-        raise Unauthorized("This client certificate is not that of a service, or it has ended.")
+        raise Unauthorized("This client certificate is not a valid certificate of a service.")
     try:
         proved = runtime.authority.recognise(certificate, now=shown.now)
     except NotRecognised:
-        raise Unauthorized("This client certificate is not one of this registry's authority.") from None
+        raise Unauthorized("This client certificate was not issued by this registry's authority.") from None
     if proved != shown.spiffe_id:
-        raise Unauthorized("This client certificate names another service.")
+        raise Unauthorized("This client certificate belongs to another service.")

@@ -13,13 +13,15 @@ Decision = StrictBool | None
 
 
 class PolicyChange(RequestBody):
-    """What changes; at least one member. A null takes back what was said."""
+    """The changes; at least one member. Null removes the setting."""
 
     emit_from_teg: Decision = Field(
         default=None, description="Whether the ledger's side may record this event."
     )
-    emit_from_registry: Decision = Field(default=None, description="Whether the registry's side may.")
-    skip_in_projection: StrictBool = Field(default=False, description="Whether folds leave these events out.")
+    emit_from_registry: Decision = Field(
+        default=None, description="Whether the registry's side may record this event."
+    )
+    skip_in_projection: StrictBool = Field(default=False, description="Whether folds exclude these events.")
 
     @model_validator(mode="after")
     def _says_something(self) -> "PolicyChange":
@@ -53,7 +55,7 @@ class PolicyOut(BaseModel):
 
 
 class PoliciesOut(BaseModel):
-    """Every emission policy, and what happens to events of which none speaks."""
+    """Every emission policy, and the treatment of events without a policy."""
 
     items: list[PolicyOut]
     fail_closed: Annotated[

@@ -31,7 +31,7 @@ Reactors = Annotated[tuple[Reactor, ...], Depends(_given_at_assembly)]
 
 @router.get("", responses=problems(Unauthorized, AreaMissing))
 async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settings: Config) -> ReactorsOut:
-    """How far each reactor has come, and what it gave up on."""
+    """The progress of each reactor, and the events that it set aside."""
     readings = await db.read(lambda tx: read_reactors(tx, reactors))
     return ReactorsOut(
         items=[ReactorOut.of(reading) for reading in readings],
@@ -43,5 +43,5 @@ async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settin
 async def retry_what_was_set_aside(
     name: Annotated[str, Path(max_length=80)], administrator: Administrator, reactors: Reactors, db: Db
 ) -> ResumedOut:
-    """React to the events that a reactor gave up on, once their trouble is mended."""
+    """Retry the events that a reactor set aside."""
     return ResumedOut.of(await resume_events(db, reactors, name, administrator))

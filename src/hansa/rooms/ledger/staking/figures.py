@@ -43,7 +43,7 @@ class HistoryLine:
 
 @dataclass(frozen=True)
 class GlobalTotals:
-    """What all agents together have staked."""
+    """The stakes of all agents together."""
 
     staked: Minor
     locked: Minor

@@ -41,7 +41,7 @@ async def read_stats(tx: Tx, did: str, policy: StakingPolicy) -> Stats:
 
 
 async def read_global_totals(tx: Tx) -> GlobalTotals:
-    """What all agents together have staked."""
+    """The stakes of all agents together."""
     return await store.global_totals(tx)
 
 

@@ -103,7 +103,7 @@ def require_minimum(amount: Minor, policy: StakingPolicy) -> None:
     """Raises: StakeBelowMinimum."""
     if amount < policy.minimum:
         least = format_amount(policy.minimum)
-        raise StakeBelowMinimum(f"The smallest stake is {least}.", field="amount", context={"minimum": least})
+        raise StakeBelowMinimum(f"The minimum stake is {least}.", field="amount", context={"minimum": least})
 
 
 def uncovered(available: int, required: int) -> InsufficientBalance:
@@ -118,7 +118,7 @@ def uncovered(available: int, required: int) -> InsufficientBalance:
 def require_room(active_positions: int) -> None:
     """Raises: TooManyPositions."""
     if active_positions >= ACTIVE_POSITIONS_MAX:
-        raise TooManyPositions(f"An agent holds at most {ACTIVE_POSITIONS_MAX} active positions.")
+        raise TooManyPositions(f"An agent can have at most {ACTIVE_POSITIONS_MAX} active positions.")
 
 
 def position_number(position_id: str) -> int:
@@ -172,6 +172,6 @@ def _require_enough(unlocked: int, amount: Minor) -> None:
     if unlocked < amount:
         releasable, needed = format_amount(unlocked), format_amount(amount)
         raise InsufficientUnlockedStake(
-            f"Less than that is staked and no longer locked: {releasable} unlocked, {needed} required.",
+            f"The amount exceeds what is staked and no longer locked: {releasable} unlocked, {needed} required.",
             context={"unlocked": releasable, "required": needed},
         )

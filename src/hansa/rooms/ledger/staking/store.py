@@ -179,7 +179,7 @@ async def page_of_history(
 
 
 async def global_totals(tx: Tx) -> GlobalTotals:
-    """What all agents together have staked."""
+    """The stakes of all agents together."""
     row = await tx.fetchrow(_GLOBAL_TOTALS)
     assert row is not None
     return GlobalTotals(**row)

@@ -39,7 +39,7 @@ async def _close(tx: Tx, deletion: store.Deletion, owned_data: OwnedData) -> Non
             await owned_data.end(tx, deletion.developer_id)
             await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
     except Conflict as obstacle:
-        _log.info("deletion put off", developer=deletion.developer_id, reason=obstacle.code)
+        _log.info("deletion postponed", developer=deletion.developer_id, reason=obstacle.code)
         await store.put_off(tx, deletion.developer_id, PUT_OFF_MINUTES)
 
 

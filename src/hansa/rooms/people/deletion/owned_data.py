@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.database import Tx
 
 @dataclass(frozen=True)
 class Blocker:
-    """Something of an agent that would be lost with it. `amount` is a decimal string."""
+    """Something that an agent holds and that would be lost. `amount` is a decimal string."""
 
     kind: str
     agent_did: str

@@ -9,7 +9,7 @@ from .request import DeletionStatus
 
 
 class BlockerOut(BaseModel):
-    """Something of an agent that would be lost with it."""
+    """Something that an agent holds and that would be lost."""
 
     kind: Literal["balance", "stake"]
     agent_did: str
@@ -18,14 +18,14 @@ class BlockerOut(BaseModel):
 
 
 class DeletionOut(BaseModel):
-    """How the deletion of an account stands."""
+    """The status of the deletion of an account."""
 
     status: Literal["none", "requested", "cancelled", "processing", "deleted"]
     requested_at: datetime | None
     effective_at: datetime | None = Field(
-        description="When the account is deleted, unless something is in the way."
+        description="When the account is deleted, unless something prevents it."
     )
-    blockers: list[BlockerOut] = Field(description="What is in the way now.")
+    blockers: list[BlockerOut] = Field(description="What prevents the deletion now.")
 
     @classmethod
     def of(cls, current: DeletionStatus) -> "DeletionOut":

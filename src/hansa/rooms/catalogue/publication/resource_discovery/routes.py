@@ -53,13 +53,13 @@ api_router = APIRouter(
     operation_id="read_manifest_at_former_path",
 )
 async def read_manifest(request: Request, settings: Config, _: Public) -> Response:
-    """What this domain offers to agents: the search, the card of the registry, and every agent."""
+    """The resources of this domain: the search, the card of the registry, and every agent."""
     return document(request, manifest_of(settings), keep=KEEP_FOR_MINUTES)
 
 
 @api_router.post("/search", response_model_exclude_none=True, responses=problems(SearchNotReady))
 async def search_entries(body: SearchIn, searcher: Search, db: Db, settings: Config, _: Public) -> SearchOut:
-    """Find agents by what they are needed for, own and mirrored, the best first."""
+    """Search agents, own and mirrored, best match first."""
     return await search(SearchContext(searcher, db, settings), body)
 
 
@@ -77,7 +77,7 @@ async def read_catalogue(
     db: Db,
     settings: Config,
     _: Public,
-    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the link to the next one.")] = 0,
+    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the link to the next page.")] = 0,
 ) -> Response:
     """A hundred entries of this registry's agents, and a link to the next hundred."""
     catalogue = await db.read(lambda tx: catalogue_after(tx, after, settings))
@@ -108,7 +108,7 @@ async def read_entry(
     _: Public,
     identifier: Annotated[str, Path(description="The whole identifier, percent-encoded once.")],
 ) -> Response:
-    """Read the entry with exactly that identifier."""
+    """Read the entry with exactly this identifier."""
     criteria = read_identifier(identifier)
     entry = await db.look(lambda tx: entry_called(tx, criteria, settings))
     return document(request, entry, keep=REVALIDATE_EACH_TIME)

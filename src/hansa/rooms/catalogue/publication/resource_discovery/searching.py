@@ -90,7 +90,7 @@ def _chosen(asked: QueryIn, context: Context) -> dict[str, set[str]]:
     for key, values in asked.filter.items():
         term = context.term(key)
         if term in chosen:
-            raise ArgumentInvalid(f"{term}: two keys of the filter mean this term.", field="query")
+            raise ArgumentInvalid(f"{term}: two keys of the filter have this meaning.", field="query")
         chosen[term] = {values} if isinstance(values, str) else set(values)
     return chosen
 
