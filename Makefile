@@ -9,7 +9,7 @@ IN_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo browser openapi-tools test test-deep test-release check format map events pictures bench bench-full lock clean
+.PHONY: help setup run demo browser openapi-tools test test-deep test-release check format map events synchronous client-wheel pictures bench bench-full lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -54,6 +54,13 @@ map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reac
 
 events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
 	$(BIN)/hansa events --write docs/events
+
+synchronous: .venv/.test ## rewrite the synchronous client from the asynchronous one
+	@$(BIN)/python -m tests.house.synchronous
+
+client-wheel: setup ## build the distribution hansa-client into dist/
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./client
+	@ls dist/hansa_client-*.whl
 
 pictures: browser ## take the pictures of the README anew
 	$(BIN)/python -m tests.browser.pictures

@@ -104,6 +104,20 @@ async def _send(world: World) -> Asking:
     return lambda: _alone(world.post("/teg/send", key, receiver_did=world.bob.did, amount="1", message=key))
 
 
+async def _bulk(world: World) -> Asking:
+    return _of_lines(world, atomic=False)
+
+
+async def _atomic_bulk(world: World) -> Asking:
+    return _of_lines(world, atomic=True)
+
+
+def _of_lines(world: World, *, atomic: bool) -> Asking:
+    keys = [world.new_key() for _ in range(3)]
+    lines = [{"receiver_did": world.bob.did, "amount": "1", "key": key} for key in keys]
+    return lambda: _alone(world.post("/teg/transfers", transfers=lines, atomic=atomic))
+
+
 async def _plain_transfer(world: World) -> Asking:
     return _posted_alone(world, Minor(UNIT))
 
@@ -287,6 +301,8 @@ OTHERS = (
     Act("transfer posted alone", _plain_transfer),
     Act("refused transfer posted alone", _refused_transfer, ({402},)),
     Act("send", _send),
+    Act("bulk", _bulk),
+    Act("bulk of all or none", _atomic_bulk),
     Act("payment under a policy, an approval and a capability", _pay_under_every_control),
     Act("stake", _stake),
     Act("unstake", _unstake),

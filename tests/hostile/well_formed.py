@@ -419,6 +419,11 @@ async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
 
 
+async def _bulk(stage: Stage) -> WellFormed:
+    line = {"receiver_did": stage.payee.did, "amount": "0.0001", "message": "thanks"}
+    return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -538,6 +543,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/utils/validate-card": _validation,
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
+    "POST /api/v1/teg/transfers": _bulk,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),

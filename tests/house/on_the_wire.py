@@ -34,6 +34,7 @@ _.allowed_currencies
 _.allowlist
 _.amount
 _.amount_received
+_.answer
 _.answerable_only
 _.answered_status
 _.api_key_info
@@ -43,6 +44,7 @@ _.apy_percent
 _.as_of
 _.as_of_event_seq
 _.assertion_method
+_.atomic
 _.attempted
 _.attempted_at
 _.attempted_failed
@@ -67,7 +69,10 @@ _.budget_total
 _.bundle_pem
 _.by
 _.bytes
+_.caller_did
+_.caller_status
 _.capabilities
+_.capture_by
 _.card_data
 _.card_hash
 _.card_id
@@ -95,6 +100,7 @@ _.columns
 _.completed
 _.consecutive_failures
 _.context
+_.contract_id
 _.controller
 _.count
 _.counterparty
@@ -182,6 +188,8 @@ _.first_agent
 _.first_sequence
 _.first_staked_at
 _.first_timestamp
+_.first_use
+_.first_use_id
 _.foreign_only
 _.format
 _.former_secret_until
@@ -208,6 +216,7 @@ _.include_card_data
 _.include_federated
 _.include_unbonded
 _.include_unlisted
+_.index
 _.informations
 _.initial_funding_status
 _.instance
@@ -229,6 +238,7 @@ _.issued_at
 _.issued_by
 _.issuer
 _.issuer_did
+_.issuer_header
 _.items
 _.journal_months
 _.journal_sequence
@@ -357,17 +367,21 @@ _.recovery_keys
 _.ref
 _.referrals
 _.refresh_token
+_.refused
 _.registry
 _.registry_name
 _.regulated_actions
 _.remaining
 _.representative_queries
 _.reputation
+_.request_digest
 _.requested_at
 _.requested_by
 _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
+_.reserved
+_.resource
 _.result_type
 _.results
 _.resume
@@ -402,7 +416,9 @@ _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
+_.settled_at
 _.settlement_currency
+_.settlement_tx_id
 _.sha256
 _.signature
 _.signatures
@@ -445,6 +461,7 @@ _.tables
 _.tag
 _.tags
 _.taken_at
+_.target_agent_did
 _.tee_type
 _.teg
 _.text
@@ -454,6 +471,7 @@ _.timestamp
 _.title
 _.to
 _.token
+_.token_id
 _.token_type
 _.tokens
 _.tokens_destroyed
@@ -479,6 +497,7 @@ _.totp_code
 _.transaction_id
 _.transactions
 _.transfer_id
+_.transfers
 _.tries
 _.trouble
 _.trust_domain
@@ -503,6 +522,7 @@ _.used_at
 _.username
 _.uses
 _.uses_remaining
+_.valid
 _.valid_from
 _.valid_until
 _.validated_card_data

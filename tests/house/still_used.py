@@ -34,6 +34,8 @@ _.barred
 
 # The interface of the ledger to the owners of holds, shown by its tests until there are any.
 _.submit
+_.on
+_.outcome_of
 _.fee_held
 _.captured
 _.fee_captured

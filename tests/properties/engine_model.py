@@ -73,7 +73,7 @@ class Model:
                 outcomes = ["undone"] * len(orders)
                 outcomes[place] = str(refusal)
                 return outcomes
-        if first.get("scope") and outcomes[0] == "posted":
+        if first.get("scope"):
             self.kept[first["scope"]] = first["digest"]
         return outcomes
 

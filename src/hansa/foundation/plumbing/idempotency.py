@@ -5,7 +5,7 @@
 - A refused request leaves no record: its key is free again. After 24 hours a key is free as well.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from typing import Annotated
 
@@ -92,21 +92,44 @@ async def recall(tx: Tx, request: Repeatable) -> str | None:
 
     Raises: KeyReused, KeyInProgress.
     """
-    known = await tx.fetchrow("SELECT * FROM plumbing_recall($1, $2)", [request.scope], WINDOW_HOURS)
-    assert known is not None
-    (is_held,), (body_digest,), (answer,) = known["held"], known["body_digests"], known["answers"]
+    (known,) = await recall_each(tx, [request])
+    if isinstance(known, Invalid):
+        raise known
+    return known
+
+
+async def recall_each(tx: Tx, requests: Sequence[Repeatable]) -> list[str | KeyReused | KeyInProgress | None]:
+    """As `recall`, for requests with keys that differ; a refusal stands in the place of its request."""
+    row = await tx.fetchrow(
+        "SELECT * FROM plumbing_recall($1, $2)", [request.scope for request in requests], WINDOW_HOURS
+    )
+    assert row is not None
+    found = zip(requests, row["held"], row["body_digests"], row["answers"], strict=True)
+    return [_known(request, *known) for request, *known in found]
+
+
+def _known(
+    request: Repeatable, is_held: bool, body_digest: bytes | None, answer: str | None
+) -> str | KeyReused | KeyInProgress | None:
     if not is_held:
-        raise KeyInProgress
+        return KeyInProgress()
     if body_digest is not None and body_digest != digest(request.body):
-        raise KeyReused
-    remembered: str | None = answer
-    return remembered
+        return KeyReused()
+    return answer
 
 
 async def remember(tx: Tx, request: Repeatable, answer: str) -> None:
     """Keep the answer beside the effect; `recall` holds the key and knew no answer."""
+    await remember_each(tx, [(request, answer)])
+
+
+async def remember_each(tx: Tx, answers: Sequence[tuple[Repeatable, str]]) -> None:
+    """As `remember`, for many requests."""
     await tx.execute(
-        "SELECT plumbing_remember($1, $2, $3)", [request.scope], [digest(request.body)], [answer]
+        "SELECT plumbing_remember($1, $2, $3)",
+        [request.scope for request, _ in answers],
+        [digest(request.body) for request, _ in answers],
+        [answer for _, answer in answers],
     )
 
 

@@ -1,5 +1,6 @@
 """The book: accounts, postings, fees, issuing and destroying units, staking."""
 
+from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
     BALANCES,
     WRITTEN_TRANSACTIONS,
@@ -18,9 +19,11 @@ from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
     InsufficientBalance,
+    OrderRefused,
     SelfTransfer,
     SystemAccountRefused,
 )
+from hansa.rooms.ledger.extensions import ClaimRefused, Extension
 from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
 from hansa.rooms.ledger.holds import (
     HoldOrder,
@@ -37,7 +40,7 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
-from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer
+from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
 from hansa.rooms.ledger.routes import router
 from hansa.rooms.ledger.rules import FeePolicy
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
@@ -53,7 +56,9 @@ __all__ = [
     "Balance",
     "Book",
     "Capture",
+    "ClaimRefused",
     "EscrowGap",
+    "Extension",
     "FeePolicy",
     "GroupCommit",
     "Hold",
@@ -61,6 +66,7 @@ __all__ = [
     "InsufficientBalance",
     "NewHold",
     "Order",
+    "OrderRefused",
     "Preview",
     "Receipt",
     "Result",
@@ -91,6 +97,7 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "open_hold",
+    "orders",
     "preview",
     "read_holds",
     "reinstate_accounts",
@@ -100,4 +107,5 @@ __all__ = [
     "suspend_accounts",
     "thaw_hold",
     "transfer",
+    "transfer_all",
 ]

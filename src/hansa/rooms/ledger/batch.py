@@ -27,9 +27,9 @@ from hansa.foundation.values.money import Minor
 
 from . import orders, rules
 from .book import Book
-from .engine import decide, refusal_of
+from .engine import CARRIED_OUT, decide, refusal_of
 from .orders import Order, TransferOrder
-from .posting import Preview, Receipt, preview
+from .posting import Preview, Receipt, kept_receipts, preview
 
 # Both in orders. Of those given together a batch takes few, so that single transfers do not wait long for it.
 BATCH_MAX = 500
@@ -95,6 +95,11 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
         return cls.of([orders.transfer(order)], request, lambda made: tell(made[0]), refusal)
 
     @property
+    def is_extended(self) -> bool:
+        """Whether one of its orders has an extension."""
+        return any(order.more is not None and order.is_extended for order in self.orders)
+
+    @property
     def scope(self) -> str | None:
         """What no other ticket of this process may have while this one is under way."""
         return self.orders[0].scope
@@ -131,7 +136,8 @@ class GroupCommit:
     ) -> Told:
         """Carry out orders of any kind, all or none; durable when this returns.
 
-        Raises: the refusal of the first order that cannot be carried out, KeyReused, KeyInProgress, Unavailable.
+        Raises: the refusal of the first order that cannot be carried out, which is ClaimRefused where its extension
+        refused it, KeyReused, KeyInProgress, Unavailable.
         """
         return await self._settled(Ticket.of(given, request, tell))
 
@@ -175,9 +181,8 @@ class GroupCommit:
                 self._fail(tickets, trouble)
                 return
             except Exception:  # noqa: BLE001
-                # Something in the batch cannot be written; alone, each transfer finds out for itself.
-                for ticket in tickets:
-                    await self._settle_alone(ticket)
+                # Something in the batch cannot be written, which half of it after half finds.
+                await self._settle_halves(tickets)
         self._tell(decided)
 
     def _next_batch(self, still_to_come: int) -> list[Ticket]:
@@ -204,13 +209,18 @@ class GroupCommit:
         transfers_waiting.set(len(self._waiting))
         return tickets
 
-    async def _settle_alone(self, ticket: Ticket) -> None:
-        try:
-            found = await self._database.act(lambda tx: post_batch(tx, [ticket], self._book, self._policy))
-        except Exception as trouble:  # noqa: BLE001
-            self._fail([ticket], trouble)
-        else:
-            self._tell([(ticket, found[0])])
+    async def _settle_halves(self, tickets: list[Ticket]) -> None:
+        """Carry out a batch that failed in two halves, and so on until what fails is one ticket."""
+        middle = len(tickets) // 2
+        for half in filter(None, (tickets[:middle], tickets[middle:])):
+            posting = partial(post_batch, tickets=half, book=self._book, policy=self._policy)
+            try:
+                self._tell(list(zip(half, await self._database.act(posting), strict=True)))
+            except Exception as trouble:  # noqa: BLE001
+                if len(half) == 1 or isinstance(trouble, Unavailable):
+                    self._fail(half, trouble)
+                else:
+                    await self._settle_halves(half)
 
     def _tell(self, decided: Decided) -> None:
         for ticket, found in decided:
@@ -236,28 +246,25 @@ async def post_batch(
 ) -> list[Sequence[Row]]:
     """Decide and write the tickets in their order, in one statement; `answer_of` says what became of each."""
     lines = [line for ticket in tickets for line in ticket.lines]
-    rows = iter(await decide(tx, lines, book, policy))
+    extended = any(ticket.is_extended for ticket in tickets)
+    rows = iter(await decide(tx, lines, book, policy, extended=extended))
     return [list(itertools.islice(rows, len(ticket.lines))) for ticket in tickets]
 
 
 def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Told:
     """The answer to a ticket on which the database decided.
 
-    Raises: the refusal of its first order that cannot be carried out, KeyReused, KeyInProgress.
+    Raises: the refusal of its first order that cannot be carried out, ClaimRefused, KeyReused, KeyInProgress.
     """
     match rows[0]["outcome"]:
         case "replayed":
-            kept = rows[0]["answer"].split(",")
-            receipts = [
-                Receipt.of_text(one, Minor(order.amount))
-                for one, order in zip(kept, ticket.orders, strict=True)
-            ]
+            receipts = kept_receipts(rows[0]["answer"], Minor(ticket.orders[0].amount))
             return Told(ticket.tell(receipts), replayed=True)
         case "barred":
             assert ticket.refusal is not None
             raise ticket.refusal
     for order, row in zip(ticket.orders, rows, strict=True):
-        if row["outcome"] not in ("posted", "undone"):
+        if row["outcome"] not in (*CARRIED_OUT, "undone"):
             raise refusal_of(order, row)
     return Told(
         ticket.tell([_receipt(order, row) for order, row in zip(ticket.orders, rows, strict=True)]),
@@ -266,14 +273,16 @@ def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Told:
 
 
 def _receipt(order: Order, row: Row) -> Receipt:
-    (_POSTED if order.more is None else postings_total.labels(order.more.tx_type)).inc()
+    if row["tx_id"] is not None:
+        (_POSTED if order.more is None else postings_total.labels(order.more.tx_type)).inc()
     return Receipt(
         row["tx_id"],
         Minor(row["moved"]),
-        Minor(row["fee"]),
-        Minor(row["balance"]),
+        Minor(row["fee"] or 0),
+        Minor(row["balance"] or 0),
         row["recorded_at"],
         row["hold_id"],
+        row["answer"],
     )
 
 

@@ -22,13 +22,15 @@ from .errors import (
     HoldExpired,
     HoldNotDue,
     HoldUnknown,
+    OrderRefused,
     SelfTransfer,
     TransitLimitReached,
 )
+from .extensions import ClaimRefused, refused_claim
 from .orders import Order
 
 UNDECIDED = "UE001"
-NOT_REFUSED = ("posted", "nothing")
+CARRIED_OUT = ("posted", "recorded", "nothing")
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -45,6 +47,7 @@ class Result(msgspec.Struct, frozen=True):
     credited: Minor | None
     hold_id: int | None
     recorded_at: datetime
+    extension: str | None = None
 
 
 async def apply(
@@ -60,22 +63,52 @@ async def apply(
 
     With `dry` nothing is locked or written. `uncovered` makes the refusal of what is available and what is required.
 
-    Raises: the refusal of the first order that cannot be carried out; the transaction is then to be rolled back.
+    Raises: the refusal of the first order that cannot be carried out, which is ClaimRefused where its extension refused
+    it; the transaction is then to be rolled back.
     """
+    try:
+        return await apply_in_order(tx, orders, book, policy, dry=dry, uncovered=uncovered)
+    except OrderRefused as refused:
+        raise refused.refusal from None
+
+
+async def apply_in_order(
+    tx: Tx,
+    orders: Sequence[Order],
+    book: Book,
+    policy: rules.FeePolicy | None = None,
+    *,
+    dry: bool = False,
+    uncovered: Callable[[int, int], Refused] = rules.uncovered,
+) -> list[Result]:
+    """As `apply`. Raises: OrderRefused, which names the first order that cannot be carried out, ClaimRefused."""
     lines = [msgspec.json.encode(order) for order in orders]
-    rows = await decide(tx, lines, book, policy or rules.FeePolicy(), dry=dry)
-    for order, row in zip(orders, rows, strict=True):
-        if row["outcome"] not in (*NOT_REFUSED, "undone"):
-            raise refusal_of(order, row, uncovered)
+    extended = any(order.is_extended for order in orders)
+    rows = await decide(tx, lines, book, policy or rules.FeePolicy(), extended=extended, dry=dry)
+    for index, (order, row) in enumerate(zip(orders, rows, strict=True)):
+        if row["outcome"] not in (*CARRIED_OUT, "undone"):
+            refusal = refusal_of(order, row, uncovered)
+            raise refusal if isinstance(refusal, ClaimRefused) else OrderRefused(index, refusal)
     return [_result(order, row, counted=not dry) for order, row in zip(orders, rows, strict=True)]
 
 
 async def decide(
-    tx: Tx, lines: Sequence[bytes], book: Book, policy: rules.FeePolicy, *, dry: bool = False
+    tx: Tx,
+    lines: Sequence[bytes],
+    book: Book,
+    policy: rules.FeePolicy,
+    *,
+    extended: bool,
+    dry: bool = False,
 ) -> list[asyncpg.Record]:
-    """Decide and write encoded orders in one statement; a row for each, in order. Raises: EmissionUndecided."""
+    """Decide and write encoded orders in one statement; a row for each, in order.
+
+    `extended` says whether some of them have an extension.
+
+    Raises: EmissionUndecided.
+    """
     try:
-        return await store.apply(tx, book, policy, lines, dry=dry)
+        return await store.apply(tx, book, policy, lines, extended=extended, dry=dry)
     except asyncpg.PostgresError as trouble:
         if trouble.sqlstate != UNDECIDED:
             raise
@@ -88,9 +121,11 @@ async def decide(
 
 def refusal_of(
     order: Order, row: asyncpg.Record, uncovered: Callable[[int, int], Refused] = rules.uncovered
-) -> Refused:
+) -> Refused | ClaimRefused:
     """Why an order was refused."""
     match row["outcome"]:
+        case "claim_refused":
+            return refused_claim(row["answer"])
         case "uncovered":
             return uncovered(row["balance"], order.amount + row["fee"])
         case "hold_exceeded":
@@ -131,4 +166,5 @@ def _result(order: Order, row: asyncpg.Record, *, counted: bool) -> Result:
         row["credited"],
         row["hold_id"],
         row["recorded_at"],
+        row["answer"],
     )

@@ -112,3 +112,12 @@ class TreasuryInsufficient(Conflict):
     """The treasury does not hold enough units."""
 
     code = "TREASURY_INSUFFICIENT"
+
+
+class OrderRefused(Exception):
+    """Of several transfers, of which all are made or none, the one with this index is refused."""
+
+    def __init__(self, index: int, refusal: Refused) -> None:
+        super().__init__(f"order {index}: {refusal}")
+        self.index = index
+        self.refusal = refusal

@@ -4,8 +4,9 @@
   what is held. Every unit leaves a hold once: by a capture, or back to the payer.
 - A hold that has expired is not captured any more. While it is frozen it does not expire; when the last reason to freeze
   it ends, the time that remained is added.
-- Owners free their holds when they expire, in the commit that ends their own state. `free_overdue_holds` does so later for
-  holds whose owner did not.
+- A hold that expires is freed in the commit that ends the state of its owner: an owner has the extension
+  `<owner_kind>_expiry`, whose payload is `Expiry`, and `free_overdue_holds` expires its holds through it. A refused claim
+  leaves the hold. Holds of owners without that extension are freed after a grace.
 """
 
 from collections.abc import Sequence
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
+import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor
 
 from . import holds_store as store
@@ -23,11 +26,13 @@ from . import orders, rules
 from .book import Book
 from .engine import Result, apply, decide
 from .errors import HoldEnded, HoldExpired, HoldUnknown
-from .holds_store import Hold
-from .orders import Capture, NewHold
+from .holds_store import Hold, OverdueHold
+from .orders import Capture, ExtensionLine, NewHold, Order
 
 OVERDUE_AT_ONCE = 200
 GRACE_SECONDS = 60
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,13 @@ class HoldOrder:
     amount: Minor
     held_for: NewHold
     fee: Minor | None = None
+
+
+class Expiry(msgspec.Struct, frozen=True):
+    """The payload of an owner's extension that expires a hold."""
+
+    owner_id: str
+    hold_id: int
 
 
 async def open_hold(tx: Tx, order: HoldOrder, book: Book) -> Result:
@@ -96,18 +108,46 @@ async def read_holds(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
 
 
 async def free_overdue_holds(runtime: Runtime) -> int:
-    """Free holds that expired a while ago and that their owner left; returns how many."""
+    """Free the holds that have expired, each with its owner's state; returns how many."""
+    freed, last = 0, None
+    while True:
+        due = await runtime.database.read(
+            lambda tx, after=last: store.overdue(tx, GRACE_SECONDS, after, OVERDUE_AT_ONCE)  # type: ignore[misc]
+        )
+        freed += await _free(runtime, due)
+        if len(due) < OVERDUE_AT_ONCE:
+            return freed
+        last = due[-1]
+
+
+async def _free(runtime: Runtime, due: Sequence[OverdueHold]) -> int:
+    """Free these holds in one transaction, or in halves where that fails: one that cannot be freed stops no other."""
+    if not due:
+        return 0
+    expiring = [_expiry_of(hold) for hold in due]
+    lines = [msgspec.json.encode(order) for order in expiring]
+    extended = any(order.is_extended for order in expiring)
     book = Book.of(runtime.settings)
+    try:
+        rows = await runtime.database.act(
+            lambda tx: decide(tx, lines, book, rules.FeePolicy(), extended=extended)
+        )
+    except Unavailable:
+        raise
+    except Exception as trouble:  # noqa: BLE001
+        if len(due) == 1:
+            _log.error("ledger.hold_not_freed", hold_id=due[0].id, error=str(trouble))
+            return 0
+        middle = len(due) // 2
+        return await _free(runtime, due[:middle]) + await _free(runtime, due[middle:])
+    return sum(row["outcome"] == "posted" for row in rows)
 
-    async def freed(tx: Tx) -> int:
-        lines = [
-            msgspec.json.encode(orders.expire(hold_id))
-            for hold_id in await store.overdue(tx, GRACE_SECONDS, OVERDUE_AT_ONCE)
-        ]
-        rows = await decide(tx, lines, book, rules.FeePolicy()) if lines else []
-        return sum(row["outcome"] == "posted" for row in rows)
 
-    return await runtime.database.act(freed)
+def _expiry_of(hold: OverdueHold) -> Order:
+    order = orders.expire(hold.id)
+    if not hold.is_extended:
+        return order
+    return order.extended(ExtensionLine(hold.extension, Expiry(hold.owner_id, hold.id)))
 
 
 async def _refuse(tx: Tx, hold_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -34,9 +34,14 @@ WHERE id = $1 AND remaining > 0 RETURNING 1
 """
 
 _OVERDUE = """
-SELECT id FROM ledger_hold
-WHERE remaining > 0 AND frozen_at IS NULL AND expires_at <= clock_timestamp() - make_interval(secs => $1)
-ORDER BY expires_at LIMIT $2
+SELECT o.* FROM (
+  SELECT id, owner_id, owner_kind || '_expiry' AS extension, expires_at,
+    to_regproc(quote_ident(owner_kind || '_expiry_claim')) IS NOT NULL AS is_extended
+  FROM ledger_hold
+  WHERE remaining > 0 AND frozen_at IS NULL AND expires_at <= clock_timestamp() AND (expires_at, id) > ($2, $3)
+) o
+WHERE o.is_extended OR o.expires_at <= clock_timestamp() - make_interval(secs => $1)
+ORDER BY o.expires_at, o.id LIMIT $4
 """
 
 _GAPS = """
@@ -66,6 +71,17 @@ class Hold:
     frozen_at: datetime | None
     ended_at: datetime | None
     ending: str | None
+
+
+@dataclass(frozen=True)
+class OverdueHold:
+    """A hold that has expired; `extension` is the kind by which its owner expires it, if it has one."""
+
+    id: int
+    owner_id: str
+    extension: str
+    expires_at: datetime
+    is_extended: bool
 
 
 @dataclass(frozen=True)
@@ -106,9 +122,12 @@ async def thaw(tx: Tx, hold_id: int, reason: str) -> bool:
     return await tx.fetchval(_THAW, hold_id, reason) is not None
 
 
-async def overdue(tx: Tx, grace_seconds: int, limit: int) -> list[int]:
-    """Open holds that expired so long ago, the oldest expiry first."""
-    return [row["id"] for row in await tx.fetch(_OVERDUE, float(grace_seconds), limit)]
+async def overdue(tx: Tx, grace_seconds: int, after: OverdueHold | None, limit: int) -> list[OverdueHold]:
+    """Open holds that have expired, without an extension of their owner so long ago; the oldest expiry first."""
+    moment, number = (after.expires_at, after.id) if after else (datetime.min.replace(tzinfo=UTC), 0)
+    return [
+        OverdueHold(**row) for row in await tx.fetch(_OVERDUE, float(grace_seconds), moment, number, limit)
+    ]
 
 
 async def escrow_gaps(tx: Tx) -> list[EscrowGap]:

@@ -36,6 +36,13 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
     due: bool = False
 
 
+class ExtensionLine(msgspec.Struct, frozen=True):
+    """What an order carries of its extension (`extensions.py`); `kind` names two functions of the room."""
+
+    kind: str
+    payload: msgspec.Struct
+
+
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "from"}):
     """In what an order differs from a transfer between two liquid balances; the members are those of the engine."""
 
@@ -55,6 +62,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "f
     hold: NewHold | None = None
     capture: Capture | None = None
     release: Release | None = None
+    extension: ExtensionLine | None = None
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,10 +77,23 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str | None = None
     barred: bool = False
 
+    @property
+    def terms(self) -> Terms:
+        """The terms in full, those of a transfer included."""
+        return self.more or Terms(fee="on_top", paced="sent", typed=True)
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether a room claims and records rows of its own with this order."""
+        return self.more is not None and self.more.extension is not None
+
     def in_group(self, number: int) -> "Order":
         """The same order as one of a group, of which all are done or none."""
-        terms = self.more or Terms(fee="on_top", paced="sent", typed=True)
-        return msgspec.structs.replace(self, more=msgspec.structs.replace(terms, group=number))
+        return msgspec.structs.replace(self, more=msgspec.structs.replace(self.terms, group=number))
+
+    def extended(self, line: ExtensionLine) -> "Order":
+        """The same order with an extension."""
+        return msgspec.structs.replace(self, more=msgspec.structs.replace(self.terms, extension=line))
 
 
 class TransferOrder(msgspec.Struct, frozen=True):
@@ -82,6 +103,11 @@ class TransferOrder(msgspec.Struct, frozen=True):
     payee: str
     amount: Minor
     message: str | None = None
+
+
+def nothing_but(line: ExtensionLine) -> Order:
+    """No units move: an extension alone."""
+    return Order(None, None, 0, more=Terms(active=NOBODY, extension=line))
 
 
 def transfer(order: TransferOrder) -> Order:

@@ -1,32 +1,35 @@
 """Transfers between two accounts of this registry, inside a caller's own transaction; alone they gather (`batch.py`)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 
 from . import orders, rules
 from .book import Book
-from .engine import Result, apply
+from .engine import Result, apply, apply_in_order
+from .errors import OrderRefused
 from .orders import TransferOrder
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What was written; amounts in minor units."""
+    """What was written; amounts in minor units. There is no transaction where no units were moved."""
 
-    tx_id: int
+    tx_id: int | None
     amount: Minor
     fee: Minor
     payer_balance_after: Minor
     recorded_at: datetime
     hold_id: int | None = None
+    extension: str | None = None
 
     @classmethod
     def of(cls, result: Result) -> "Receipt":
-        assert result.tx_id is not None
         return cls(result.tx_id, result.moved, result.fee, result.balance, result.recorded_at)
 
     def as_text(self) -> str:
@@ -38,8 +41,43 @@ class Receipt(msgspec.Struct, frozen=True):
     def of_text(cls, kept: str, amount: Minor) -> "Receipt":
         """The receipt that was remembered of an order of `amount`."""
         tx_id, fee, balance, microseconds = map(int, kept.split())
-        recorded_at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
-        return cls(tx_id, amount, Minor(fee), Minor(balance), recorded_at)
+        return cls(tx_id, amount, Minor(fee), Minor(balance), _moment(microseconds))
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """What is remembered of an order that is not a plain transfer alone; amounts in minor units."""
+
+    tx_id: int | None
+    moved: int
+    fee: int
+    balance: int
+    hold_id: int | None
+    microseconds: int
+    extension: msgspec.Raw
+
+    def receipt(self) -> Receipt:
+        """The receipt of that order."""
+        extension = bytes(self.extension).decode()
+        return Receipt(
+            self.tx_id,
+            Minor(self.moved),
+            Minor(self.fee),
+            Minor(self.balance),
+            _moment(self.microseconds),
+            self.hold_id,
+            None if extension == "null" else extension,
+        )
+
+
+def kept_receipts(kept: str, amount: Minor) -> list[Receipt]:
+    """The receipts that were remembered of orders, the first of `amount`."""
+    if kept.startswith("["):
+        return [one.receipt() for one in msgspec.json.decode(kept, type=list[Kept])]
+    return [Receipt.of_text(kept, amount)]
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
 
 
 @dataclass(frozen=True)
@@ -57,6 +95,28 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePo
     """
     rules.require_ordinary_parties(order.payer, order.payee)
     return Receipt.of((await apply(tx, [orders.transfer(order)], book, policy))[0])
+
+
+async def transfer_all(
+    tx: Tx, wanted: Sequence[TransferOrder], book: Book, policy: rules.FeePolicy
+) -> list[Receipt]:
+    """As `transfer`, for many: the fee of each counts those before it. After a refusal the transaction is to be rolled back.
+
+    Raises: OrderRefused, with the first order that `transfer` would refuse.
+    """
+    refusal = None
+    for index, order in enumerate(wanted):
+        try:
+            rules.require_ordinary_parties(order.payer, order.payee)
+        except Refused as barred:
+            refusal = OrderRefused(index, barred)
+            wanted = wanted[:index]
+            break
+    given = [orders.transfer(order) for order in wanted]
+    results = await apply_in_order(tx, given, book, policy) if given else []
+    if refusal is not None:
+        raise refusal
+    return [Receipt.of(result) for result in results]
 
 
 async def preview(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Preview:

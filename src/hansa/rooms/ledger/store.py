@@ -22,6 +22,7 @@ ORDER BY kind = 'system', id FOR NO KEY UPDATE
 """
 
 _APPLY = "SELECT * FROM ledger_apply($1, $2, $3, $4, $5, $6, $7)"
+_APPLY_EXTENDED = "SELECT * FROM ledger_apply_extended($1, $2, $3, $4, $5, $6, $7)"
 
 BALANCES = """
 SELECT did AS account, 'liquid' AS bucket, liquid AS balance FROM ledger_account WHERE liquid <> 0
@@ -60,11 +61,11 @@ async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
 
 
 async def apply(
-    tx: Tx, book: Book, policy: FeePolicy, orders: Sequence[bytes], *, dry: bool
+    tx: Tx, book: Book, policy: FeePolicy, orders: Sequence[bytes], *, extended: bool, dry: bool
 ) -> list[asyncpg.Record]:
     """Decide and write orders, each in JSON as `orders.Order` encodes it, in one statement; a row for each, in order."""
     return await tx.fetch(
-        _APPLY,
+        _APPLY_EXTENDED if extended else _APPLY,
         book.frame,
         book.currency,
         book.fee_collector,

@@ -1,6 +1,6 @@
 """HTTP doors of transfers."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -26,14 +26,33 @@ from hansa.foundation.values.errors import (
     Forbidden,
     Invalid,
     MemberInvalid,
+    Refused,
     TooManyRequests,
     Unauthorized,
     Unavailable,
 )
 from hansa.rooms import agents, ledger
 
+from .bulk import (
+    ApprovalRequired,
+    Line,
+    Outcome,
+    Payer,
+    transfer_all_or_none,
+    transfer_each,
+)
+from .bulk_answer import bulk_answer
 from .governed import GovernedTransfer, transfer_governed
-from .schemas import ApprovalNeeded, SendIn, SendOut, TransferIn, TransferOut
+from .schemas import (
+    ApprovalNeeded,
+    SendIn,
+    SendOut,
+    TransferIn,
+    TransferLine,
+    TransferOut,
+    TransfersIn,
+    TransfersOut,
+)
 
 PERMISSION = "teg.transfer"
 TOKEN_MAX_CHARACTERS = 128
@@ -72,41 +91,43 @@ SpendApproval = Annotated[
     ),
 ]
 
+REFUSALS: tuple[type[Refused], ...] = (
+    ledger.SelfTransfer,
+    Unauthorized,
+    ledger.InsufficientBalance,
+    Forbidden,
+    PermissionMissing,
+    ledger.AccountSuspended,
+    AccountRevoked,
+    ledger.SystemAccountRefused,
+    agents.CapabilityUnknown,
+    agents.CapabilityEnded,
+    agents.DelegatorMayNot,
+    agents.CaveatViolated,
+    agents.CapabilityBudgetSpent,
+    agents.PayeeNotAllowed,
+    agents.OverPaymentLimit,
+    agents.OverDayLimit,
+    agents.ApprovalForAnother,
+    ledger.AccountUnknown,
+    agents.ApprovalUnknown,
+    agents.ApprovalUnusable,
+    agents.ApprovalsPending,
+    Invalid,
+    KeyReused,
+    KeyInProgress,
+    TooManyRequests,
+    Unavailable,
+)
 ANSWERS = {
     202: {
         "model": ApprovalNeeded,
         "description": "The agent's owner has to approve; nothing was moved. Then repeat the request: "
         "with approval_id or X-Spend-Approval, or under the same Idempotency-Key.",
     },
-    **problems(
-        ledger.SelfTransfer,
-        Unauthorized,
-        ledger.InsufficientBalance,
-        Forbidden,
-        PermissionMissing,
-        ledger.AccountSuspended,
-        AccountRevoked,
-        ledger.SystemAccountRefused,
-        agents.CapabilityUnknown,
-        agents.CapabilityEnded,
-        agents.DelegatorMayNot,
-        agents.CaveatViolated,
-        agents.CapabilityBudgetSpent,
-        agents.PayeeNotAllowed,
-        agents.OverPaymentLimit,
-        agents.OverDayLimit,
-        agents.ApprovalForAnother,
-        ledger.AccountUnknown,
-        agents.ApprovalUnknown,
-        agents.ApprovalUnusable,
-        agents.ApprovalsPending,
-        Invalid,
-        KeyReused,
-        KeyInProgress,
-        TooManyRequests,
-        Unavailable,
-    ),
+    **problems(*REFUSALS),
 }
+BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
 
 
 @router.post("/teg/transfer", response_model=TransferOut, responses=ANSWERS)
@@ -180,6 +201,67 @@ async def send_units(
     return await _answer_to(db, order, governed, book.currency)
 
 
+@router.post("/teg/transfers", response_model=TransfersOut, responses=BULK_ANSWERS)
+async def transfer_many(
+    body: TransfersIn,
+    agent: TransferringAgent,
+    transfers: Transfers,
+    db: Db,
+    config: Config,
+    *,
+    writes: WriteLimit,
+    capability: CapabilityToken = None,
+) -> Response:
+    """Move units to many agents of this registry: each line for itself, or with `atomic` all or none."""
+    await writes.admit(agent.did)
+    payer = Payer(agent, agents.pays_plainly(agent, capability), config)
+    lines = [_line(agent, line, capability, config.settlement_currency) for line in body.transfers]
+    if not body.atomic:
+        outcomes = await transfer_each(db, transfers, payer, lines)
+        return bulk_answer(body, await _named(db, lines, outcomes))
+    try:
+        return bulk_answer(body, await transfer_all_or_none(db, payer, lines))
+    except ledger.OrderRefused as refused:
+        (refusal,) = await _named(db, [lines[refused.index]], [refused.refusal])
+        assert isinstance(refusal, Refused)
+        key = body.transfers[refused.index].key
+        refusal.context = {**(refusal.context or {}), "index": refused.index, "key": key}
+        raise refusal from refused
+
+
+def _line(agent: Agent, line: TransferLine, capability: str | None, currency: str) -> Line:
+    order = line.order_by(agent.did)
+    request = Repeatable(agent.did, "/teg/transfers", line.key, line.model_dump(exclude={"key"}))
+    payment = _payment(order, currency, "teg.transfer", approval=None, capability=capability, request=request)
+
+    def tell(receipt: ledger.Receipt) -> str:
+        return TransferOut.of(receipt, order, currency).model_dump_json()
+
+    return Line(order, payment, request, tell)
+
+
+async def _named(db: Database, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes, where a payee that was revoked is refused as revoked."""
+    payees = {
+        line.order.payee
+        for line, outcome in zip(lines, outcomes, strict=True)
+        if isinstance(outcome, ledger.AccountSuspended)
+    }
+    if not payees:
+        return list(outcomes)
+    statuses = await db.read(lambda tx: agents.statuses_of(tx, sorted(payees)))
+    return [
+        _revoked(line.order.payee)
+        if isinstance(outcome, ledger.AccountSuspended) and statuses.get(line.order.payee) == "revoked"
+        else outcome
+        for line, outcome in zip(lines, outcomes, strict=True)
+    ]
+
+
+def _revoked(payee: str) -> AccountRevoked:
+    return AccountRevoked(f"The agent {payee} is revoked and cannot receive units.")
+
+
 def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> Repeatable | None:
     """The request under its key. Which approval it names is not part of what is to be done."""
     if key is None:
@@ -228,7 +310,7 @@ async def _answer_to(
         # The book knows that the account is closed; why, the agents' room knows.
         statuses = await db.read(lambda tx: agents.statuses_of(tx, [order.payee]))
         if statuses.get(order.payee) == "revoked":
-            raise AccountRevoked(f"The agent {order.payee} is revoked and cannot receive units.") from refusal
+            raise _revoked(order.payee) from refusal
         raise
     if isinstance(told, agents.Approval):
         pending = ApprovalNeeded.of(told, currency)

@@ -1,11 +1,12 @@
 """Shapes of transfer requests and answers."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
+from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
@@ -13,6 +14,7 @@ from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
 MESSAGE_MAX_CHARACTERS = 256
+LINES_MAX = 500
 
 
 ApprovalId = Annotated[
@@ -171,3 +173,61 @@ class ApprovalNeeded(BaseModel):
             currency=currency,
             expires_at=approval.expires_at,
         )
+
+
+class TransferLine(RequestBody):
+    """One transfer of a bulk, with a key of its own."""
+
+    receiver_did: Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
+    amount: PositiveAmount
+    message: Annotated[str | None, Field(max_length=MESSAGE_MAX_CHARACTERS)] = None
+    key: Annotated[
+        str,
+        Field(
+            pattern=KEY_PATTERN,
+            description="As an Idempotency-Key, for this line: repeated within 24 hours, it returns the first answer.",
+        ),
+    ]
+
+    def order_by(self, payer: str) -> TransferOrder:
+        """The order this line makes when `payer` sends it."""
+        return TransferOrder(payer, self.receiver_did, parse_positive(self.amount), self.message)
+
+
+class TransfersIn(RequestBody):
+    """Transfers of one payer to agents of this registry."""
+
+    transfers: Annotated[list[TransferLine], Field(min_length=1, max_length=LINES_MAX)]
+    atomic: Annotated[bool, Field(description="Carry out all lines or none of them.")] = False
+
+    @model_validator(mode="after")
+    def _keys_differ(self) -> "TransfersIn":
+        if len({line.key for line in self.transfers}) < len(self.transfers):
+            raise ValueError("two lines have the same key; each line needs a key of its own")
+        return self
+
+
+class LineError(BaseModel):
+    """Why a line was refused."""
+
+    code: str
+    detail: str
+    context: dict[str, Any] | None = None
+
+
+class TransferLineOut(BaseModel):
+    """What became of a line: `answer` when it is completed, `error` when it is refused."""
+
+    index: int = Field(description="The place of the line in the request, from 0.")
+    key: str
+    status: Literal["completed", "refused"]
+    answer: TransferOut | None = None
+    error: LineError | None = None
+
+
+class TransfersOut(BaseModel):
+    """What became of each line, in the order of the request."""
+
+    items: list[TransferLineOut]
+    completed: int
+    refused: int

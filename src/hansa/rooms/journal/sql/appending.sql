@@ -44,3 +44,19 @@ LANGUAGE sql STABLE AS $$
       (SELECT nullif(emit_from_registry, false) FROM journal_emission_policy WHERE event_type = '*'))
     END IS NULL
 $$;
+
+-- Append events as `journal_append` does. Raises UE001 where no policy says whether one of them is recorded.
+CREATE OR REPLACE FUNCTION journal_append_decided(event_types text[], aggregate_ids text[], aggregate_types text[],
+  datas jsonb[], sources text[], keys text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  undecided text[];
+BEGIN
+  IF journal_append(event_types, aggregate_ids, aggregate_types, datas, sources, keys) < cardinality(event_types) THEN
+    undecided := journal_undecided(event_types, sources);
+    IF undecided <> '{}' THEN
+      RAISE EXCEPTION 'no emission policy says whether the events of a transaction are recorded'
+        USING ERRCODE = 'UE001', DETAIL = array_to_string(undecided, ',');
+    END IF;
+  END IF;
+END $$;

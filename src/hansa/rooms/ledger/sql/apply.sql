@@ -2,6 +2,7 @@
 -- after: ledger/fees.sql
 -- after: plumbing/remembered_answers.sql
 -- after: journal/appending.sql
+-- after: ledger/extensions.sql
 
 -- Decide and write orders in their order, each seeing the effect of the earlier ones; one row for each, in order.
 --
@@ -23,12 +24,17 @@
 --   hold  {owner_kind, owner_id, payee, expires_at}: open a hold of `debit`, for `payee` unless its capture names one
 --   capture  {id, final}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the rest
 --   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
+--   extension  {kind, payload}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
+--     with the amount 0 nothing else is done; a dry run leaves it out
+--   lost  {outcome, fee, balance, answer}: refused before anything is claimed; written by ledger_apply_extended
 -- Where a hold is named, its payer is debited, and without `credit` its payee is credited.
 --
 -- Outcomes: posted, replayed (with the kept answer), uncovered (with the fee and the balance of the debited bucket),
 -- barred, debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
 -- key_reused, hold_unknown, hold_ended, hold_exceeded (with what may still be captured), hold_not_due, hold_expired,
--- beyond_limit (of transit), nothing (at_most found nothing to move), undone (another order of its group was refused).
+-- beyond_limit (of transit), nothing (at_most found nothing to move), undone (another order of its group was refused),
+-- claim_refused (by its extension; the answer says why), recorded (nothing but an extension). The answer of an order
+-- that was carried out is what its extension returned.
 CREATE OR REPLACE FUNCTION ledger_apply(frame text, currency text, collector text, policy bigint[], orders json,
   window_hours int, dry boolean)
 RETURNS TABLE (outcome text, tx_id bigint, moved bigint, fee bigint, balance bigint, credited bigint, hold_id bigint,
@@ -67,11 +73,13 @@ DECLARE
   posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
   collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[]; given_holds bigint[];
+  -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
+  is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
   -- Of the order at hand.
   own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
   sent numeric; most_held bigint;
   p int; q int; h int; k int; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
-  named jsonb; recorded bigint; expected bigint; undecided text[];
+  named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
     array_agg(decode(o.scope, 'hex')), array_agg(decode(o.digest, 'hex')), array_agg(o.barred), array_agg(o.more)
@@ -100,6 +108,15 @@ BEGIN
       known[i] := 'undone';
     ELSE
       own := more[i];
+      IF own ? 'lost' THEN
+        kept_answers[i] := own -> 'lost' ->> 'answer';
+        lost_groups := lost_groups || (own ->> 'group')::int;
+        lost_at := lost_at || i;
+        lost_outcomes := lost_outcomes || (own -> 'lost' ->> 'outcome');
+        lost_fees := lost_fees || (own -> 'lost' ->> 'fee')::bigint;
+        lost_balances := lost_balances || (own -> 'lost' ->> 'balance')::bigint;
+      END IF;
+      is_extended := is_extended OR own ? 'extension';
       parties := parties || debits[i] || credits[i];
       IF own ?| '{fee,paced}' THEN
         payers := payers || debits[i];
@@ -110,6 +127,29 @@ BEGIN
     END IF;
   END LOOP;
   paying := (SELECT jsonb_object_agg(payer, true) FROM unnest(payers) payer);
+
+  IF is_extended AND NOT dry THEN
+    claimed := ARRAY(
+      SELECT i FROM generate_series(1, size) i
+      WHERE more[i] ? 'extension' AND known[i] IS NULL AND i <> ALL (lost_at)
+        AND ((more[i] ->> 'group')::int = ANY (lost_groups)) IS NOT TRUE);
+    FOR extension IN SELECT * FROM ledger_claim(ARRAY(
+      SELECT more[i] -> 'extension' || jsonb_build_object('line', jsonb_build_object('place', i, 'amount', amounts[i],
+        'debit', debits[i], 'credit', credits[i], 'payload', more[i] -> 'extension' -> 'payload'))
+      FROM unnest(claimed) i)) LOOP
+      IF extension.refusal IS NULL THEN
+        kept_answers[extension.place] := extension.result;
+      ELSE
+        kept_answers[extension.place] := jsonb_build_object('refusal', extension.refusal, 'detail', extension.result);
+        claimed := array_remove(claimed, extension.place);
+        lost_groups := lost_groups || (more[extension.place] ->> 'group')::int;
+        lost_at := lost_at || extension.place;
+        lost_outcomes := lost_outcomes || 'claim_refused'::text;
+        lost_fees := lost_fees || NULL::bigint;
+        lost_balances := lost_balances || NULL::bigint;
+      END IF;
+    END LOOP;
+  END IF;
 
   IF named_holds <> '{}' THEN
     IF NOT dry THEN
@@ -210,6 +250,10 @@ BEGIN
         from_bucket := 1; to_bucket := 1; fee_mode := 'on_top'; paced := 'sent'; active_mask := 3;
       ELSIF (own ->> 'group')::int = ANY (lost_groups) THEN
         outcomes[i] := 'undone';
+        CONTINUE;
+      ELSIF amount = 0 AND own ? 'extension' THEN
+        outcomes[i] := 'recorded';
+        moved_amounts[i] := 0;
         CONTINUE;
       ELSE
         from_bucket := coalesce((own ->> 'from')::int, 1);
@@ -408,129 +452,144 @@ BEGIN
     EXIT walk;
   END LOOP;
 
-  IF dry OR done = '{}' THEN
+  IF claimed <> '{}' THEN
+    -- What was claimed for an order that is refused has to be undone, and the others are decided again. Only when none is
+    -- refused for another reason, the groups of a refused claim are undone: that claim may succeed without the others.
+    SELECT coalesce(jsonb_object_agg(n, why) FILTER (WHERE outcomes[n] <> 'claim_refused'), jsonb_object_agg(n, why))
+    INTO unclaimed
+    FROM generate_series(1, size) n,
+      jsonb_build_object('outcome', outcomes[n], 'fee', fees[n], 'balance', balances[n], 'answer', kept_answers[n]) why
+    WHERE outcomes[n] NOT IN ('posted', 'recorded', 'nothing', 'undone') AND (n = ANY (claimed)
+      OR (more[n] ->> 'group')::int IN (SELECT (more[c] ->> 'group')::int FROM unnest(claimed) c));
+    IF unclaimed IS NOT NULL THEN
+      RAISE EXCEPTION 'claims have to be undone' USING ERRCODE = 'UE002', DETAIL = unclaimed;
+    END IF;
+  END IF;
+  carried := ARRAY(SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'nothing'));
+  IF dry OR carried = '{}' THEN
     RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
     RETURN;
   END IF;
 
-  UPDATE ledger_account a SET liquid = funds[c.place][1], staked = funds[c.place][2], escrow = funds[c.place][3],
-    transit = funds[c.place][4],
-    pace = CASE WHEN is_paced[c.place] THEN
-      concat('{', past[c.place], this_minute, ',', now_sent[c.place], ',', now_held[c.place], '}')::bigint[]
-      ELSE a.pace END
-  FROM unnest(account_ids, is_changed) WITH ORDINALITY AS c (id, is_changed, place)
-  WHERE a.id = c.id AND c.is_changed;
-  -- The ids are drawn after this row is locked: they rise in the order in which the collector's balance changes.
-  collector_before := 0;
-  IF fees_total > 0 THEN
-    UPDATE ledger_account a SET liquid = a.liquid + fees_total WHERE a.did = collector AND a.unit = ''
-    RETURNING a.id, a.liquid - fees_total INTO STRICT collector_id, collector_before;
-  END IF;
-  given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
-  FOR k IN 1 .. cardinality(done) LOOP
-    tx_ids[done[k]] := given[k];
-  END LOOP;
-  IF opened_orders <> '{}' THEN
-    given_holds := ARRAY(SELECT nextval('ledger_hold_id_seq') FROM generate_series(1, cardinality(opened_orders)));
-    FOR k IN 1 .. cardinality(opened_orders) LOOP
-      opened[opened_orders[k]] := given_holds[k];
-    END LOOP;
-    INSERT INTO ledger_hold (id, owner_kind, owner_id, payer_id, payee_id, amount, fee_held, remaining, expires_at)
-    OVERRIDING SYSTEM VALUE
-    SELECT opened[o], more[o] -> 'hold' ->> 'owner_kind', more[o] -> 'hold' ->> 'owner_id',
-      account_ids[(place_of ->> debits[o])::int],
-      (SELECT a.id FROM ledger_account a WHERE a.did = more[o] -> 'hold' ->> 'payee' AND a.unit = ''), amounts[o],
-      fees[o], amounts[o] + fees[o], (more[o] -> 'hold' ->> 'expires_at')::timestamptz
-    FROM unnest(opened_orders) o;
-  END IF;
-  IF true = ANY (hold_is_touched) THEN
-    UPDATE ledger_hold l SET captured = hold_captured[c.place], fee_captured = hold_fee_captured[c.place],
-      remaining = hold_left[c.place], ending = hold_endings[c.place],
-      ended_at = CASE WHEN hold_left[c.place] = 0 THEN clock_timestamp() END
-    FROM unnest(hold_ids, hold_is_touched) WITH ORDINALITY AS c (id, is_touched, place)
-    WHERE l.id = c.id AND c.is_touched;
-  END IF;
-  INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message, ref, hold_id)
-  OVERRIDING SYSTEM VALUE
-  SELECT given[k], coalesce(own ->> 'tx_type', 'transfer'), account_ids[debit_places[k]],
-    account_ids[credit_places[k]], moved_amounts[done[k]],
-    CASE WHEN own ->> 'fee' = 'held' THEN 0 ELSE fees[done[k]] END, messages[done[k]], own ->> 'ref',
-    coalesce(opened[done[k]], (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint)
-  FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d;
-  INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
-  SELECT given[w.k], CASE WHEN w.place = 0 THEN collector_id ELSE account_ids[w.place] END, bucket_names[w.bucket],
-    w.delta, CASE WHEN w.place = 0 THEN collector_before ELSE 0 END + w.balance
-  FROM unnest(posting_of, posting_place, posting_bucket, posting_delta, posting_after)
-    AS w (k, place, bucket, delta, balance);
-
-  SELECT journal_append(array_agg(e.event_type), array_agg(e.aggregate_id), array_agg(e.aggregate_type),
-    array_agg(e.data), array_agg('ledger'::text), array_agg(e.key)), count(*) INTO recorded, expected
-  FROM (
-    SELECT CASE kind WHEN 1 THEN t.first_party ELSE t.debit END AS aggregate_id,
-      CASE kind WHEN 1 THEN 'LedgerBalanceChanged' WHEN 2 THEN 'TokensTransferred'
-        ELSE 'TransactionFeeCollected' END AS event_type,
-      CASE kind WHEN 1 THEN 'ledger_transaction' ELSE 'agent' END AS aggregate_type,
-      CASE kind WHEN 1 THEN concat('ledger-tx-', frame, '-', t.tx_id) END AS key,
-      (CASE kind
-        WHEN 1 THEN concat('{"frame":', to_json(frame), ',"tx_id":', t.tx_id, ',"tx_type":"', t.tx_type,
-          '","currency":', to_json(currency), ',"fee":"', t.fee_paid, '","memo":', t.memo, t.counterparty, ',"entries":[',
-          CASE WHEN t.is_plain THEN concat(
-            '{"account":', t.debit_text, ',"bucket":"liquid","delta":"', ledger_amount(posting_delta[t.first_posting]),
-            '","balance_after":"', ledger_amount(posting_after[t.first_posting]), '"},{"account":', t.credit_text,
-            ',"bucket":"liquid","delta":"', t.paid, '","balance_after":"',
-            ledger_amount(posting_after[t.first_posting + 1]),
-            CASE WHEN t.has_fee THEN concat('"},{"account":', to_json(collector), ',"bucket":"liquid","delta":"',
-              t.fee_paid, '","balance_after":"',
-              ledger_amount(posting_after[t.first_posting + 2] + collector_before)) END, '"}')
-          ELSE (SELECT string_agg(concat('{"account":',
-              to_json(CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END),
-              ',"bucket":"', bucket_names[posting_bucket[s]], '","delta":"', ledger_amount(posting_delta[s]),
-              '","balance_after":"', ledger_amount(posting_after[s]
-                + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END), '"}'), ',' ORDER BY s)
-            FROM generate_series(t.first_posting, t.last_posting) s) END,
-          ']}')
-        WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', t.debit_text, ',"to":', t.credit_text,
-          ',"amount":"', t.paid, '","fee":"', t.fee_paid, '","currency":', to_json(currency), ',"message":', t.memo,
-          '}')
-        ELSE concat('{"tx_id":', t.tx_id, ',"payer":', t.debit_text, ',"collector":', to_json(collector),
-          ',"fee":"', t.fee_paid, '","currency":', to_json(currency), '}')
-      END)::jsonb AS data
-    -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
-    FROM (SELECT given[k] AS tx_id, debits[done[k]] AS debit,
-      to_json(debits[done[k]]) AS debit_text, to_json(credits[done[k]]) AS credit_text,
-      own IS NULL AND collector_place IS NULL AS is_plain,
-      coalesce(own ->> 'tx_type', 'transfer') AS tx_type,
-      coalesce(debits[done[k]], credits[done[k]]) AS first_party,
-      coalesce(to_json(coalesce(messages[done[k]], own ->> 'memo'))::text, 'null') AS memo,
-      ',"counterparty_frame":' || to_json(own ->> 'counterparty_frame') AS counterparty,
-      coalesce((own ->> 'typed')::boolean, own IS NULL) AS is_typed,
-      fees[done[k]] > 0 AND own ->> 'fee' IS DISTINCT FROM 'held' AS has_fee,
-      ledger_amount(moved_amounts[done[k]]) AS paid,
-      CASE WHEN own ->> 'fee' = 'held' THEN '0' ELSE ledger_amount(fees[done[k]]) END AS fee_paid,
-      first_posting[k] AS first_posting, coalesce(first_posting[k + 1], cardinality(posting_of) + 1) - 1 AS last_posting
-      FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
-    CROSS JOIN generate_series(1, 3) kind WHERE kind = 1 OR kind = 2 AND t.is_typed OR kind = 3 AND t.has_fee
-    ORDER BY t.tx_id, kind) e;
-  IF recorded < expected THEN
-    undecided := (
-      SELECT journal_undecided(array_agg(kind), array_agg('ledger'::text)) FROM (
-        SELECT 'LedgerBalanceChanged' AS kind
-        UNION SELECT 'TokensTransferred' FROM unnest(done) i WHERE coalesce((more[i] ->> 'typed')::boolean, more[i] IS NULL)
-        UNION SELECT 'TransactionFeeCollected' FROM unnest(done) i
-          WHERE fees[i] > 0 AND more[i] ->> 'fee' IS DISTINCT FROM 'held') kinds);
-    IF undecided <> '{}' THEN
-      RAISE EXCEPTION 'no emission policy says whether the events of a transaction are recorded'
-        USING ERRCODE = 'UE001', DETAIL = array_to_string(undecided, ',');
+  IF done <> '{}' THEN
+    UPDATE ledger_account a SET liquid = funds[c.place][1], staked = funds[c.place][2], escrow = funds[c.place][3],
+      transit = funds[c.place][4],
+      pace = CASE WHEN is_paced[c.place] THEN
+        concat('{', past[c.place], this_minute, ',', now_sent[c.place], ',', now_held[c.place], '}')::bigint[]
+        ELSE a.pace END
+    FROM unnest(account_ids, is_changed) WITH ORDINALITY AS c (id, is_changed, place)
+    WHERE a.id = c.id AND c.is_changed;
+    -- The ids are drawn after this row is locked: they rise in the order in which the collector's balance changes.
+    collector_before := 0;
+    IF fees_total > 0 THEN
+      UPDATE ledger_account a SET liquid = a.liquid + fees_total WHERE a.did = collector AND a.unit = ''
+      RETURNING a.id, a.liquid - fees_total INTO STRICT collector_id, collector_before;
     END IF;
+    given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
+    FOR k IN 1 .. cardinality(done) LOOP
+      tx_ids[done[k]] := given[k];
+    END LOOP;
+    IF opened_orders <> '{}' THEN
+      given_holds := ARRAY(SELECT nextval('ledger_hold_id_seq') FROM generate_series(1, cardinality(opened_orders)));
+      FOR k IN 1 .. cardinality(opened_orders) LOOP
+        opened[opened_orders[k]] := given_holds[k];
+      END LOOP;
+      INSERT INTO ledger_hold (id, owner_kind, owner_id, payer_id, payee_id, amount, fee_held, remaining, expires_at)
+      OVERRIDING SYSTEM VALUE
+      SELECT opened[o], more[o] -> 'hold' ->> 'owner_kind', more[o] -> 'hold' ->> 'owner_id',
+        account_ids[(place_of ->> debits[o])::int],
+        (SELECT a.id FROM ledger_account a WHERE a.did = more[o] -> 'hold' ->> 'payee' AND a.unit = ''), amounts[o],
+        fees[o], amounts[o] + fees[o], (more[o] -> 'hold' ->> 'expires_at')::timestamptz
+      FROM unnest(opened_orders) o;
+    END IF;
+    IF true = ANY (hold_is_touched) THEN
+      UPDATE ledger_hold l SET captured = hold_captured[c.place], fee_captured = hold_fee_captured[c.place],
+        remaining = hold_left[c.place], ending = hold_endings[c.place],
+        ended_at = CASE WHEN hold_left[c.place] = 0 THEN clock_timestamp() END
+      FROM unnest(hold_ids, hold_is_touched) WITH ORDINALITY AS c (id, is_touched, place)
+      WHERE l.id = c.id AND c.is_touched;
+    END IF;
+    INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message, ref, hold_id)
+    OVERRIDING SYSTEM VALUE
+    SELECT given[k], coalesce(own ->> 'tx_type', 'transfer'), account_ids[debit_places[k]],
+      account_ids[credit_places[k]], moved_amounts[done[k]],
+      CASE WHEN own ->> 'fee' = 'held' THEN 0 ELSE fees[done[k]] END, messages[done[k]], own ->> 'ref',
+      coalesce(opened[done[k]], (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint)
+    FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d;
+    INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
+    SELECT given[w.k], CASE WHEN w.place = 0 THEN collector_id ELSE account_ids[w.place] END, bucket_names[w.bucket],
+      w.delta, CASE WHEN w.place = 0 THEN collector_before ELSE 0 END + w.balance
+    FROM unnest(posting_of, posting_place, posting_bucket, posting_delta, posting_after)
+      AS w (k, place, bucket, delta, balance);
+
+    PERFORM journal_append_decided(array_agg(e.event_type), array_agg(e.aggregate_id), array_agg(e.aggregate_type),
+      array_agg(e.data), array_agg('ledger'::text), array_agg(e.key))
+    FROM (
+      SELECT CASE kind WHEN 1 THEN t.first_party ELSE t.debit END AS aggregate_id,
+        CASE kind WHEN 1 THEN 'LedgerBalanceChanged' WHEN 2 THEN 'TokensTransferred'
+          ELSE 'TransactionFeeCollected' END AS event_type,
+        CASE kind WHEN 1 THEN 'ledger_transaction' ELSE 'agent' END AS aggregate_type,
+        CASE kind WHEN 1 THEN concat('ledger-tx-', frame, '-', t.tx_id) END AS key,
+        (CASE kind
+          WHEN 1 THEN concat('{"frame":', to_json(frame), ',"tx_id":', t.tx_id, ',"tx_type":"', t.tx_type,
+            '","currency":', to_json(currency), ',"fee":"', t.fee_paid, '","memo":', t.memo, t.counterparty, ',"entries":[',
+            CASE WHEN t.is_plain THEN concat(
+              '{"account":', t.debit_text, ',"bucket":"liquid","delta":"', ledger_amount(posting_delta[t.first_posting]),
+              '","balance_after":"', ledger_amount(posting_after[t.first_posting]), '"},{"account":', t.credit_text,
+              ',"bucket":"liquid","delta":"', t.paid, '","balance_after":"',
+              ledger_amount(posting_after[t.first_posting + 1]),
+              CASE WHEN t.has_fee THEN concat('"},{"account":', to_json(collector), ',"bucket":"liquid","delta":"',
+                t.fee_paid, '","balance_after":"',
+                ledger_amount(posting_after[t.first_posting + 2] + collector_before)) END, '"}')
+            ELSE (SELECT string_agg(concat('{"account":',
+                to_json(CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END),
+                ',"bucket":"', bucket_names[posting_bucket[s]], '","delta":"', ledger_amount(posting_delta[s]),
+                '","balance_after":"', ledger_amount(posting_after[s]
+                  + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END), '"}'), ',' ORDER BY s)
+              FROM generate_series(t.first_posting, t.last_posting) s) END,
+            ']}')
+          WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', t.debit_text, ',"to":', t.credit_text,
+            ',"amount":"', t.paid, '","fee":"', t.fee_paid, '","currency":', to_json(currency), ',"message":', t.memo,
+            '}')
+          ELSE concat('{"tx_id":', t.tx_id, ',"payer":', t.debit_text, ',"collector":', to_json(collector),
+            ',"fee":"', t.fee_paid, '","currency":', to_json(currency), '}')
+        END)::jsonb AS data
+      -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
+      FROM (SELECT given[k] AS tx_id, debits[done[k]] AS debit,
+        to_json(debits[done[k]]) AS debit_text, to_json(credits[done[k]]) AS credit_text,
+        own IS NULL AND collector_place IS NULL AS is_plain,
+        coalesce(own ->> 'tx_type', 'transfer') AS tx_type,
+        coalesce(debits[done[k]], credits[done[k]]) AS first_party,
+        coalesce(to_json(coalesce(messages[done[k]], own ->> 'memo'))::text, 'null') AS memo,
+        ',"counterparty_frame":' || to_json(own ->> 'counterparty_frame') AS counterparty,
+        coalesce((own ->> 'typed')::boolean, own IS NULL) AS is_typed,
+        fees[done[k]] > 0 AND own ->> 'fee' IS DISTINCT FROM 'held' AS has_fee,
+        ledger_amount(moved_amounts[done[k]]) AS paid,
+        CASE WHEN own ->> 'fee' = 'held' THEN '0' ELSE ledger_amount(fees[done[k]]) END AS fee_paid,
+        first_posting[k] AS first_posting, coalesce(first_posting[k + 1], cardinality(posting_of) + 1) - 1 AS last_posting
+        FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
+      CROSS JOIN generate_series(1, 3) kind WHERE kind = 1 OR kind = 2 AND t.is_typed OR kind = 3 AND t.has_fee
+      ORDER BY t.tx_id, kind) e;
+  END IF;
+  IF claimed <> '{}' THEN
+    FOR extension IN SELECT * FROM ledger_record(ARRAY(
+      SELECT more[i] -> 'extension' || jsonb_build_object('line', jsonb_build_object('place', i, 'amount', amounts[i],
+        'debit', debits[i], 'credit', credits[i], 'payload', more[i] -> 'extension' -> 'payload', 'tx_id', tx_ids[i],
+        'moved', moved_amounts[i], 'fee', fees[i], 'balance', balances[i], 'credited', credited_balances[i],
+        'hold_id', coalesce(opened[i], (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id')::bigint)))
+      FROM unnest(claimed) i)) LOOP
+      kept_answers[extension.place] := coalesce(kept_answers[extension.place]::jsonb, '{}') || extension.result;
+    END LOOP;
   END IF;
   -- Of a group its first order is remembered, with the receipts of all.
   PERFORM plumbing_remember(array_agg(scopes[i]), array_agg(digests[i]), array_agg(
-    CASE WHEN more[i] ? 'group' THEN (
-      SELECT string_agg(concat_ws(' ', tx_ids[o], fees[o], balances[o], microseconds), ',' ORDER BY o)
-      FROM unnest(done) o WHERE more[o] -> 'group' = more[i] -> 'group')
-    ELSE concat_ws(' ', tx_ids[i], fees[i], balances[i], microseconds) END))
-  FROM unnest(done) i WHERE scopes[i] IS NOT NULL;
+    CASE WHEN more[i] IS NULL THEN concat_ws(' ', tx_ids[i], fees[i], balances[i], microseconds)
+    ELSE (
+      SELECT jsonb_agg(jsonb_build_array(tx_ids[o], moved_amounts[o], coalesce(fees[o], 0), coalesce(balances[o], 0),
+        opened[o], microseconds, kept_answers[o]::jsonb) ORDER BY o)::text
+      FROM unnest(carried) o WHERE o = i OR more[o] -> 'group' = more[i] -> 'group') END))
+  FROM unnest(carried) i WHERE scopes[i] IS NOT NULL;
   RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
 END $$;

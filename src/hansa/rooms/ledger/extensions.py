@@ -1,0 +1,61 @@
+"""Typed extensions: a room claims and records rows of its own in the commit of its orders.
+
+A kind of extension is two functions in the room's SQL files, `<kind>_claim` and `<kind>_record` (`sql/extensions.sql`
+says how they are called). Here stands the Python side: an order gets an extension, the caller reads what came of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from .orders import ExtensionLine, Order, nothing_but
+
+Payload = TypeVar("Payload", bound=msgspec.Struct)
+Outcome = TypeVar("Outcome")
+
+
+class Extended(Protocol):
+    """What became of an order: a result or a receipt."""
+
+    @property
+    def extension(self) -> str | None:
+        """What its extension returned, in JSON."""
+        ...
+
+
+class ClaimRefused(Exception):
+    """An extension refused its order. The caller turns it into a refusal of its own."""
+
+    def __init__(self, code: str, detail: Mapping[str, Any]) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+
+
+@dataclass(frozen=True)
+class Extension(Generic[Payload, Outcome]):
+    """A kind of extension: what it is given and what it returns."""
+
+    kind: str
+    payload: type[Payload]
+    outcome: type[Outcome]
+
+    def on(self, order: Order, payload: Payload) -> Order:
+        """The order with this extension. Carrying it out may raise ClaimRefused."""
+        return order.extended(ExtensionLine(self.kind, payload))
+
+    def alone(self, payload: Payload) -> Order:
+        """An order that moves no units. Carrying it out may raise ClaimRefused."""
+        return nothing_but(ExtensionLine(self.kind, payload))
+
+    def outcome_of(self, done: Extended) -> Outcome:
+        """What the functions of this kind returned for an order; its members are those of both."""
+        return msgspec.json.decode(done.extension or "{}", type=self.outcome)
+
+
+def refused_claim(answer: str) -> ClaimRefused:
+    """The refusal that the engine reports."""
+    reported = msgspec.json.decode(answer)
+    return ClaimRefused(reported["refusal"], reported["detail"] or {})

@@ -1,0 +1,76 @@
+"""Agents of a developer, and the agent that this client acts for."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from hansa_client.calls import Call
+from hansa_client.records.accounts import RegistryConfig
+from hansa_client.records.agents import AgentSelf, BootstrapToken, NewAgent, NewSecret, OwnAgent, RevokedAgent
+from hansa_client.records.record import Page
+
+from .session import AsyncSession
+from .transport import AsyncTransport
+
+
+class AsyncAgents:
+    """Create, list and revoke agents."""
+
+    def __init__(self, transport: AsyncTransport, owner: AsyncSession, agent: AsyncSession) -> None:
+        self._transport = transport
+        self._owner = owner
+        self._agent = agent
+
+    async def create(
+        self,
+        *,
+        card: Mapping[str, Any] | None = None,
+        host: str | None = None,
+        public_key_jwk: Mapping[str, Any] | None = None,
+    ) -> NewAgent:
+        """Create an agent from its card, or from the host that serves it.
+
+        Two requests: a bootstrap token, then the agent. A lost answer to the second raises OutcomeUnknown; the agent
+        may exist then, and its secret can be replaced with `rotate_secret`.
+        """
+        if (card is None) == (host is None):
+            raise ValueError("an agent is created from either a card or a host")
+        config = await self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
+        request = Call("POST", "/api/v1/onboard/bootstrap/request-token", json={}, is_idempotent=True)
+        permission = await self._transport.answer(request, BootstrapToken, self._owner)
+        body = {
+            "agent_did_method": config.did_method,
+            "agent_card": card,
+            "agent_host": host,
+            "public_key_jwk": public_key_jwk,
+        }
+        headers = {"Bootstrap-Token": permission.bootstrap_token}
+        return await self._transport.answer(
+            Call("POST", "/api/v1/onboard/create_agent", json=body, headers=headers), NewAgent
+        )
+
+    async def card_template(self) -> dict[str, Any]:
+        """A card to start from."""
+        call = Call("GET", "/api/v1/onboard/agent-card-template")
+        return await self._transport.answer(call, dict[str, Any], self._owner)
+
+    async def list(self, *, limit: int = 50, offset: int = 0) -> Page[OwnAgent]:
+        """The developer's agents."""
+        query = {"limit": limit, "offset": offset}
+        return await self._transport.answer(
+            Call("GET", "/api/v1/agents", query=query), Page[OwnAgent], self._owner
+        )
+
+    async def me(self) -> AgentSelf:
+        """The agent that this client acts for."""
+        return await self._transport.answer(Call("GET", "/api/v1/agents/me"), AgentSelf, self._agent)
+
+    async def rotate_secret(self, did: str) -> NewSecret:
+        """Replace an agent's secret; the one before it works no more."""
+        call = Call("POST", f"/api/v1/agents/{quote(did, safe='')}/rotate-secret", json={})
+        return await self._transport.answer(call, NewSecret, self._owner)
+
+    async def revoke(self, did: str) -> RevokedAgent:
+        """End an agent for good."""
+        call = Call("DELETE", f"/api/v1/agents/{quote(did, safe='')}")
+        return await self._transport.answer(call, RevokedAgent, self._owner)

@@ -1,0 +1,113 @@
+"""Payment tokens: a caller authorizes one for a payee, the payee verifies it, one of them settles it."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from hansa_client.amounts import Amount, amount_text
+from hansa_client.calls import Call, new_key
+from hansa_client.records.payments import (
+    AuthorizedToken,
+    ListedToken,
+    ReleasedToken,
+    Settlement,
+    Verification,
+)
+
+from .session import AsyncSession
+from .transport import AsyncTransport
+
+PREFIX = "/api/v1/a2a-payment"
+WAIT_SECONDS = 30
+
+
+class AsyncPayments:
+    """Authorize, verify, settle and release payment tokens."""
+
+    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+        self._transport = transport
+        self._agent = agent
+
+    async def authorize(
+        self,
+        target_agent_did: str,
+        amount: Amount,
+        *,
+        ttl_seconds: int | None = None,
+        contract_id: int | None = None,
+        resource: str | None = None,
+        request_digest: str | None = None,
+        capture_by: str | None = None,
+        reserve: bool | None = None,
+        quote_token: str | None = None,
+        key: str | None = None,
+    ) -> AuthorizedToken:
+        """A token for one payment. With the same `key` and body the same token is returned for 24 hours.
+
+        Raises: InsufficientBalance, Forbidden, TooManyRequests, OutcomeUnknown.
+        """
+        body = {
+            "target_agent_did": target_agent_did,
+            "amount": amount_text(amount),
+            "ttl_seconds": ttl_seconds,
+            "contract_id": contract_id,
+            "resource": resource,
+            "request_digest": request_digest,
+            "capture_by": capture_by,
+            "reserve": reserve,
+            "quote_token": quote_token,
+        }
+        call = Call("POST", f"{PREFIX}/authorize", json=body, key=key or new_key())
+        return await self._transport.answer(call, AuthorizedToken, self._agent)
+
+    async def verify(
+        self, token: str, *, target_agent_did: str | None = None, use_id: str | None = None
+    ) -> Verification:
+        """The verdict on a token; needs no credential. A verdict is never cached.
+
+        `use_id` names this use: with the same one, `first_use` is true again after a lost answer.
+        """
+        body = {"token": token, "target_agent_did": target_agent_did, "use_id": use_id}
+        call = Call("POST", f"{PREFIX}/verify", json=body, is_idempotent=True)
+        return await self._transport.answer(call, Verification)
+
+    async def settle(
+        self,
+        token: str,
+        *,
+        task_id: str | None = None,
+        success: bool = True,
+        capture_amount: Amount | None = None,
+        wait_seconds: int = WAIT_SECONDS,
+    ) -> Settlement:
+        """Pay a token, or with `success` False free it. Waits for the outcome up to `wait_seconds` (at most 30).
+
+        Funds move at most once per token, however often this is called. `settling` means: not known yet, call again.
+        """
+        body = {
+            "token": token,
+            "task_id": task_id,
+            "success": success,
+            "capture_amount": None if capture_amount is None else amount_text(capture_amount),
+        }
+        call = Call(
+            "POST",
+            f"{PREFIX}/settle",
+            json=body,
+            headers={"Prefer": f"wait={wait_seconds}"},
+            is_idempotent=True,
+            extra_seconds=wait_seconds,
+        )
+        return await self._transport.answer(call, Settlement, self._agent)
+
+    async def release(self, token_id: str, *, key: str | None = None) -> ReleasedToken:
+        """Give up an authorized token, by its id; a consumed one is freed by `settle(token, success=False)`."""
+        call = Call(
+            "POST", f"{PREFIX}/release-by-id/{quote(token_id, safe='')}", json={}, key=key or new_key()
+        )
+        return await self._transport.answer(call, ReleasedToken, self._agent)
+
+    async def tokens(self, *, status: str | None = None, limit: int = 50) -> Sequence[ListedToken]:
+        """The caller's tokens, newest first; at most 200."""
+        query = {"status": status, "limit": limit}
+        call = Call("GET", f"{PREFIX}/my-tokens", query=query)
+        return await self._transport.answer(call, list[ListedToken], self._agent)

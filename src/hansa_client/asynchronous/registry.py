@@ -1,0 +1,79 @@
+"""The client of one registry."""
+
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+from hansa_client.calls import Call, origin_of
+from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
+from hansa_client.errors import CredentialMissing
+from hansa_client.records.accounts import RegistryConfig
+from hansa_client.retries import RetryPolicy
+
+from .accounts import AsyncAccounts
+from .agents import AsyncAgents
+from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
+from .payments import AsyncPayments
+from .session import AsyncSession
+from .transfers import AsyncTransfers
+from .transport import AsyncTransport
+
+TIMEOUT_SECONDS = 30.0
+
+
+class AsyncRegistry:
+    """One registry, seen by a developer (`developer`), an agent (`agent`), both or anyone.
+
+    `keep` is called with each new pair of developer tokens: store them, the pair before it works no more.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        developer: ApiKey | DeveloperTokens | None = None,
+        agent: AgentCredentials | None = None,
+        keep: Keep | None = None,
+        retries: RetryPolicy | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        http_transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.url = origin_of(url)
+        self._http = httpx2.AsyncClient(base_url=self.url, follow_redirects=False, transport=http_transport)
+        transport = AsyncTransport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
+        self._transport = transport
+        login = AsyncDeveloperLogin(transport, developer, keep)
+        acting: AsyncSession = AsyncAgentLogin(transport, agent) if agent is not None else AsyncNoAgent()
+        self.accounts = AsyncAccounts(transport, login)
+        self.agents = AsyncAgents(transport, login, acting)
+        self.transfers = AsyncTransfers(transport, acting)
+        self.payments = AsyncPayments(transport, acting)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def config(self) -> RegistryConfig:
+        """What the registry publishes about itself."""
+        return await self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
+
+
+class AsyncNoAgent:
+    """In place of the login of an agent that was not given."""
+
+    async def token(self) -> str:
+        """Raises: CredentialMissing."""
+        raise CredentialMissing("This call needs an agent: pass its client_id and client_secret.")
+
+    async def renew(self, rejected: str) -> None:
+        """Never reached, because there is no token to reject."""
+        del rejected

@@ -1,0 +1,81 @@
+"""Answers about balances and transfers."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from .record import Record
+
+
+class Balance(Record, frozen=True):
+    """What an agent can spend."""
+
+    agent_id: str
+    balance: Decimal
+
+
+class Transfer(Record, frozen=True):
+    """A transfer on this registry. The payer paid `amount` plus `fee_amount`, the payee received `amount`."""
+
+    transaction_id: str
+    status: str
+    sender_agent_id: str
+    receiver_agent_id: str
+    amount: Decimal
+    fee_amount: Decimal
+    currency: str
+    new_sender_balance: Decimal
+    timestamp: datetime
+    message: str | None
+
+
+class Sending(Record, frozen=True):
+    """Which route a transfer took, or would take (`status` `dry_run`), and its effect."""
+
+    method: str
+    status: str
+    transfer_id: str | None
+    currency_sent: str
+    currency_received: str
+    amount_received: Decimal
+    fee_amount: Decimal
+    new_sender_balance: Decimal
+    receiver_registry: str
+    detail: str
+
+
+class ApprovalPending(Record, frozen=True):
+    """Nothing was moved: the owner of the agent has to approve this payment before `expires_at`."""
+
+    approval_id: str
+    receiver_did: str
+    amount: Decimal
+    currency: str
+    expires_at: datetime
+    detail: str
+
+
+class StatementLine(Record, frozen=True):
+    """One of the agent's own transactions."""
+
+    transaction_id: str
+    tx_type: str
+    direction: str
+    counterparty: str | None
+    amount: Decimal
+    fee_amount: Decimal
+    balance_after: Decimal
+    currency: str
+    message: str | None
+    timestamp: datetime
+
+
+class FeeConfig(Record, frozen=True):
+    """How the fee of a transfer is computed; it is added on top of the amount."""
+
+    base_rate_percent: Decimal
+    max_rate_percent: Decimal
+    velocity_scaling_factor: Decimal
+    rounding: str
+    decimals: int
+    currency: str
+    fee_collector_address: str

@@ -1,0 +1,79 @@
+"""Answers about payment tokens."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar
+
+from .record import Record
+
+
+class AuthorizedToken(Record, frozen=True):
+    """A payment token; `token` is returned this once, and travels in the header that `issuer_header` names the issuer by."""
+
+    secrets: ClassVar = frozenset({"token"})
+
+    token: str
+    token_id: str
+    amount: Decimal
+    currency: str
+    target_agent_did: str
+    expires_at: datetime
+    contract_id: int | None
+    issuer: str
+    issuer_header: str
+
+
+class Verification(Record, frozen=True):
+    """The verdict on a payment token. `first_use` is true for the verification that consumed it."""
+
+    valid: bool
+    token_id: str | None
+    caller_did: str | None
+    target_agent_did: str | None
+    amount: Decimal | None
+    contract_id: int | None
+    expires_at: datetime | None
+    currency: str | None
+    status: str | None
+    error: str | None
+    first_use: bool | None = None
+    first_use_id: str | None = None
+    resource: str | None = None
+    request_digest: str | None = None
+    capture_by: str | None = None
+    reserved: bool | None = None
+    caller_status: str | None = None
+
+
+class Settlement(Record, frozen=True):
+    """What became of a token: `settled`, `failed` with `reason`, `released`, or `settling` while it is not known yet."""
+
+    token_id: str
+    status: str
+    settlement_tx_id: str | None
+    amount: Decimal
+    currency: str
+    caller_did: str
+    target_agent_did: str
+    reason: str | None = None
+
+
+class ReleasedToken(Record, frozen=True):
+    """A token that was released; nothing was paid."""
+
+    token_id: str
+    status: str
+
+
+class ListedToken(Record, frozen=True):
+    """One of the caller's tokens."""
+
+    token_id: str
+    target_agent_did: str
+    amount: Decimal
+    currency: str
+    status: str
+    contract_id: int | None
+    created_at: datetime
+    expires_at: datetime
+    settled_at: datetime | None

@@ -1,0 +1,37 @@
+"""The base of every typed answer."""
+
+from typing import ClassVar, Generic, TypeVar
+
+import msgspec
+
+Item = TypeVar("Item")
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer, or a part of one; immutable. What is named in `secrets` is absent from its `repr`."""
+
+    secrets: ClassVar[frozenset[str]] = frozenset()
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in self.secrets
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Pagination(Record, frozen=True):
+    """Which part of a list a page is."""
+
+    total_items: int
+    limit: int
+    offset: int
+    total_pages: int
+    current_page: int
+
+
+class Page(Record, Generic[Item], frozen=True):
+    """One page of a list; `next`, where there is one, leads to the page after it."""
+
+    items: list[Item]
+    pagination: Pagination
+    next: str | None = None

@@ -1,0 +1,80 @@
+# Generated from hansa_client/asynchronous/registry.py by `python -m tests.house.synchronous`.
+"""The client of one registry."""
+
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+from hansa_client.calls import Call, origin_of
+from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
+from hansa_client.errors import CredentialMissing
+from hansa_client.records.accounts import RegistryConfig
+from hansa_client.retries import RetryPolicy
+
+from .accounts import Accounts
+from .agents import Agents
+from .logins import AgentLogin, DeveloperLogin, Keep
+from .payments import Payments
+from .session import Session
+from .transfers import Transfers
+from .transport import Transport
+
+TIMEOUT_SECONDS = 30.0
+
+
+class Registry:
+    """One registry, seen by a developer (`developer`), an agent (`agent`), both or anyone.
+
+    `keep` is called with each new pair of developer tokens: store them, the pair before it works no more.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        developer: ApiKey | DeveloperTokens | None = None,
+        agent: AgentCredentials | None = None,
+        keep: Keep | None = None,
+        retries: RetryPolicy | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        http_transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self.url = origin_of(url)
+        self._http = httpx2.Client(base_url=self.url, follow_redirects=False, transport=http_transport)
+        transport = Transport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
+        self._transport = transport
+        login = DeveloperLogin(transport, developer, keep)
+        acting: Session = AgentLogin(transport, agent) if agent is not None else NoAgent()
+        self.accounts = Accounts(transport, login)
+        self.agents = Agents(transport, login, acting)
+        self.transfers = Transfers(transport, acting)
+        self.payments = Payments(transport, acting)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def config(self) -> RegistryConfig:
+        """What the registry publishes about itself."""
+        return self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
+
+
+class NoAgent:
+    """In place of the login of an agent that was not given."""
+
+    def token(self) -> str:
+        """Raises: CredentialMissing."""
+        raise CredentialMissing("This call needs an agent: pass its client_id and client_secret.")
+
+    def renew(self, rejected: str) -> None:
+        """Never reached, because there is no token to reject."""
+        del rejected

@@ -1,0 +1,105 @@
+# Generated from hansa_client/asynchronous/transfers.py by `python -m tests.house.synchronous`.
+"""Balances and transfers of the agent that this client acts for.
+
+A transfer is one intent: every attempt to send it carries the same Idempotency-Key, so it moves units once. After
+OutcomeUnknown, call again with `key=error.idempotency_key`.
+"""
+
+from typing import Any, TypeVar
+
+from hansa_client.amounts import Amount, amount_text
+from hansa_client.calls import Call, new_key, read_answer
+from hansa_client.errors import ApprovalNeeded
+from hansa_client.records.ledger import (
+    ApprovalPending,
+    Balance,
+    FeeConfig,
+    Sending,
+    StatementLine,
+    Transfer,
+)
+from hansa_client.records.record import Page
+
+from .session import Session
+from .transport import Transport
+
+T = TypeVar("T")
+
+ACCEPTED = 202
+
+
+class Transfers:
+    """Move units."""
+
+    def __init__(self, transport: Transport, agent: Session) -> None:
+        self._transport = transport
+        self._agent = agent
+
+    def balance(self, *, as_of: str | int | None = None) -> Balance:
+        """What the agent can spend, now or at a moment of the past (a timestamp or a sequence number)."""
+        call = Call("GET", "/api/v1/teg/balance", query={"as_of": as_of})
+        return self._transport.answer(call, Balance, self._agent)
+
+    def transfer(
+        self,
+        receiver_did: str,
+        amount: Amount,
+        *,
+        message: str | None = None,
+        approval_id: str | None = None,
+        key: str | None = None,
+    ) -> Transfer:
+        """Move units to an agent of this registry. Raises: InsufficientBalance, ApprovalNeeded, OutcomeUnknown."""
+        body = {
+            "receiver_agent_id": receiver_did,
+            "amount": amount_text(amount),
+            "message": message,
+            "approval_id": approval_id,
+        }
+        return self._moved("/api/v1/teg/transfer", body, Transfer, key)
+
+    def send(
+        self,
+        receiver_did: str,
+        amount: Amount,
+        *,
+        message: str | None = None,
+        approval_id: str | None = None,
+        key: str | None = None,
+    ) -> Sending:
+        """Move units to an agent of any registry; this one finds the route.
+
+        Raises: InsufficientBalance, ApprovalNeeded, OutcomeUnknown.
+        """
+        body = {
+            "receiver_did": receiver_did,
+            "amount": amount_text(amount),
+            "message": message,
+            "approval_id": approval_id,
+        }
+        return self._moved("/api/v1/teg/send", body, Sending, key)
+
+    def plan(self, receiver_did: str, amount: Amount) -> Sending:
+        """The route and the fee that `send` would have now; moves nothing."""
+        body = {"receiver_did": receiver_did, "amount": amount_text(amount), "dry_run": True}
+        call = Call("POST", "/api/v1/teg/send", json=body, is_idempotent=True)
+        return self._transport.answer(call, Sending, self._agent)
+
+    def transactions(
+        self, *, limit: int = 50, next_page: str | None = None, direction: str | None = None
+    ) -> Page[StatementLine]:
+        """The agent's own transactions, newest first; `direction` is `sent` or `received`."""
+        query = {"limit": limit, "next": next_page, "direction": direction}
+        call = Call("GET", "/api/v1/teg/transactions", query=query)
+        return self._transport.answer(call, Page[StatementLine], self._agent)
+
+    def fees(self) -> FeeConfig:
+        """How the fee of a transfer is computed."""
+        return self._transport.answer(Call("GET", "/api/v1/teg/fees/config"), FeeConfig)
+
+    def _moved(self, path: str, body: dict[str, Any], shape: type[T], key: str | None) -> T:
+        call = Call("POST", path, json=body, key=key or new_key())
+        response = self._transport.response(call, self._agent)
+        if response.status_code == ACCEPTED:
+            raise ApprovalNeeded(read_answer(response, ApprovalPending), call.key or "")
+        return read_answer(response, shape)

@@ -1,0 +1,103 @@
+# Generated from hansa_client/asynchronous/transport.py by `python -m tests.house.synchronous`.
+"""Sends calls over HTTP and repeats those that may be repeated."""
+
+from typing import TypeVar
+
+import httpx2
+
+from hansa_client.calls import REFUSED, Call, read_answer, read_refusal
+from hansa_client.errors import (
+    KeyInProgress,
+    OutcomeUnknown,
+    Refusal,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from hansa_client.primitives import sleep
+from hansa_client.retries import OF_A_GATEWAY, RetryPolicy, may_repeat
+
+from .session import Session
+
+T = TypeVar("T")
+
+UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+
+
+class Transport:
+    """One connection pool to one registry. It follows no redirects."""
+
+    def __init__(self, http: httpx2.Client, retries: RetryPolicy, *, timeout_seconds: float) -> None:
+        self._http = http
+        self._timeout_seconds = timeout_seconds
+        self._retries = retries
+
+    def answer(self, call: Call, shape: type[T], session: Session | None = None) -> T:
+        """The typed answer.
+
+        Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid.
+        """
+        return read_answer(self.response(call, session), shape)
+
+    def response(self, call: Call, session: Session | None = None) -> httpx2.Response:
+        """The response of a success. Raises: Refusal, Unreachable, OutcomeUnknown."""
+        failed_attempts = 0
+        may_have_happened = False
+        has_renewed = False
+        while True:
+            token = session.token() if session is not None else None
+            try:
+                response = self._http.request(
+                    call.method,
+                    call.path,
+                    timeout=self._timeout_seconds + call.extra_seconds,
+                    **call.arguments(token),
+                )
+            except httpx2.TransportError as trouble:
+                was_sent = not isinstance(trouble, UNSENT)
+                may_have_happened = may_have_happened or was_sent
+                failed_attempts += 1
+                pause = self._retries.pause(failed_attempts)
+                if pause is None or (was_sent and not call.is_repeatable):
+                    raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
+                sleep(pause)
+                continue
+            if response.status_code < REFUSED:
+                return response
+            refusal = read_refusal(response)
+            if (
+                isinstance(refusal, Unauthorized)
+                and session is not None
+                and token is not None
+                and not has_renewed
+            ):
+                # The token ended earlier than expected: the registry did nothing, a new one decides.
+                has_renewed = True
+                session.renew(token)
+                continue
+            failed_attempts += 1
+            may_have_happened = may_have_happened or refusal.status in OF_A_GATEWAY
+            is_final = not may_repeat(refusal, is_repeatable=call.is_repeatable)
+            pause = None if is_final else self._retries.pause(failed_attempts, refusal.retry_after_seconds)
+            if pause is None:
+                raise _final(call, refusal, may_have_happened=may_have_happened) from None
+            sleep(pause)
+
+
+def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
+    """What the caller learns: only a refusal that decides says that an attempt before it had no effect."""
+    is_decided = refusal.status not in OF_A_GATEWAY and not isinstance(
+        refusal, KeyInProgress | TooManyRequests
+    )
+    if is_decided or not may_have_happened or call.is_reading:
+        return refusal
+    return OutcomeUnknown(
+        f"The request may have taken effect. {call.method} {call.path}: {refusal}", call.key
+    )
+
+
+def _no_answer(call: Call, trouble: Exception, *, may_have_happened: bool) -> Unreachable | OutcomeUnknown:
+    reason = f"{call.method} {call.path}: {type(trouble).__name__}: {trouble}".rstrip(": ")
+    if may_have_happened and not call.is_reading:
+        return OutcomeUnknown(f"No answer, and the request may have taken effect. {reason}", call.key)
+    return Unreachable(f"The registry does not answer. {reason}")

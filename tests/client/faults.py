@@ -1,0 +1,69 @@
+"""A network that loses requests and answers, between a client and a real registry."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import httpx2
+
+
+@dataclass
+class Faults:
+    """`plan` holds what happens to the next requests to `path`: `answer lost`, `request lost`, `503`; empty: nothing."""
+
+    path: str = ""
+    plan: deque[str] = field(default_factory=deque)
+    sent: list[httpx2.Request] = field(default_factory=list)
+
+    def next(self, path: str, *plan: str) -> None:
+        self.path = path
+        self.plan.extend(plan)
+
+    def keys(self, path: str) -> list[str | None]:
+        """The Idempotency-Key of each request that was sent to a path."""
+        return [request.headers.get("Idempotency-Key") for request in self.sent if request.url.path == path]
+
+    def asynchronous(self) -> httpx2.AsyncBaseTransport:
+        return _Asynchronous(self)
+
+    def synchronous(self) -> httpx2.BaseTransport:
+        return _Synchronous(self)
+
+    def before(self, request: httpx2.Request) -> str:
+        self.sent.append(request)
+        fault = self.plan.popleft() if self.plan and request.url.path == self.path else ""
+        if fault == "request lost":
+            raise httpx2.ConnectError("the connection was refused", request=request)
+        return fault
+
+    def after(self, request: httpx2.Request, response: httpx2.Response, fault: str) -> httpx2.Response:
+        if fault == "answer lost":
+            raise httpx2.ReadError("the connection was closed", request=request)
+        return httpx2.Response(int(fault), request=request) if fault else response
+
+
+class _Asynchronous(httpx2.AsyncHTTPTransport):
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        fault = self._faults.before(request)
+        response = await super().handle_async_request(request)
+        if fault:
+            await response.aread()
+            await response.aclose()
+        return self._faults.after(request, response, fault)
+
+
+class _Synchronous(httpx2.HTTPTransport):
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        fault = self._faults.before(request)
+        response = super().handle_request(request)
+        if fault:
+            response.read()
+            response.close()
+        return self._faults.after(request, response, fault)
