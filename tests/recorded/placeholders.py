@@ -47,7 +47,7 @@ _OPAQUE_MEMBERS = {
 }
 
 # Members that name a day of the run.
-_DAYS = {"since"}
+_DAYS = {"date", "since"}
 
 # Lists in the order of DIDs, which is another in each run; every DID in them has its placeholder already.
 _ORDERED_BY_DID = {"balances"}
