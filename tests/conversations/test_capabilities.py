@@ -633,7 +633,7 @@ async def test_where_delegation_is_not_enforced_the_routes_work_and_nothing_come
         assert (await mine(holder))["mode"] == mode
         assert (await seen(holder, made))["budget_remaining"] == "2"
         assert would_be_refused() - before == (3 if mode == "shadow" else 0)
-        lines = [line for line in capsys.readouterr().out.splitlines() if "would be refused" in line]
+        lines = [line for line in capsys.readouterr().out.splitlines() if "would have been refused" in line]
         assert len(lines) == (3 if mode == "shadow" else 0)
 
 

@@ -347,7 +347,7 @@ async def test_enrolling_and_revoking_say_what_is_wrong(served: Served, tmp_path
     unknown = await run("service", "revoke", "nobody", data_dir=data_dir)
     assert (unknown.code, unknown.complaints) == (
         1,
-        ["hansa: No certificate of a service 'nobody' is in force."],
+        ["hansa: No valid certificate of service 'nobody' exists."],
     )
     for command in (["bundle"], ["service", "enrol", "reader", f"--out={tmp_path}"]):
         none = await run(*command, data_dir=data_dir, AGENT_IDENTITY_ISSUER="none")
