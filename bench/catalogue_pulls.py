@@ -15,10 +15,9 @@ import asyncpg
 
 from bench.figures import Figures
 from bench.seed import PATIENT, bench_runtime, temporary_directory
-from hansa.doors import assembly
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import catalogue
+from hansa.rooms.catalogue.pulls import pull_due
 
 SMALL, LARGE = 400, 10_000
 HANGS_EVERY = 10
@@ -116,7 +115,7 @@ async def _pull_all(
     """Seconds until every host that answers was served, and until every visit has ended."""
     await connection.execute("UPDATE catalogue_visit SET due_at = now(), outcome = NULL")
     began = perf_counter()
-    pulling = asyncio.create_task(catalogue.pull_due(runtime, assembly.AGENT_KEYS))
+    pulling = asyncio.create_task(pull_due(runtime))
     while await connection.fetchval(_DONE) < healthy and not pulling.done():  # noqa: ASYNC110
         await asyncio.sleep(0.1)
     served = perf_counter() - began

@@ -12,9 +12,9 @@ from bench.figures import Figures
 from bench.http_transfer import beside, served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import Driven, drive, is_missing
-from hansa.doors import assembly
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.catalogue.signatures import EXPORT_DESK
 
 CONNECTIONS = 64
 SECONDS = 5
@@ -55,7 +55,7 @@ async def run(*, full: bool) -> Figures:
 
 async def _sign(runtime: Runtime, size: int, figures: Figures) -> None:
     """Cards that were not signed before, one after the other."""
-    desk = assembly.card_exporter(runtime)
+    desk = EXPORT_DESK.of(runtime)
     dids = _own_dids(size)[:SIGNED]
     began = time.perf_counter()
     for did in dids:

@@ -4,9 +4,8 @@ import time
 
 from bench.figures import Figures
 from bench.seed import bench_runtime, grow_history, seed_agents, temporary_directory
-from hansa.doors.assembly import LEDGER_READINGS
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.journal import participants
+from hansa.rooms.journal import LEDGER_READINGS, participants
 
 ACCOUNTS = 1000
 TRANSFERS = 200_000
@@ -31,12 +30,10 @@ async def run(*, full: bool) -> Figures:
 
 
 async def _milliseconds(runtime: Runtime, did: str, sort_order: participants.SortOrder) -> float:
-    frame = runtime.settings.trust_domain
+    frame, readings = runtime.settings.trust_domain, LEDGER_READINGS.of(runtime)
     wanted = participants.ParticipantFilter(did, frame, limit=PAGE, sort_order=sort_order)
     started = time.perf_counter()
-    page = await runtime.database.read(
-        lambda tx: participants.events_by_participant(tx, wanted, LEDGER_READINGS)
-    )
-    await runtime.database.read(lambda tx: participants.count_by_participant(tx, did, frame, LEDGER_READINGS))
+    page = await runtime.database.read(lambda tx: participants.events_by_participant(tx, wanted, readings))
+    await runtime.database.read(lambda tx: participants.count_by_participant(tx, did, frame, readings))
     assert len(page.events) == PAGE
     return 1000 * (time.perf_counter() - started)

@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import default as mail_policy
@@ -19,7 +19,7 @@ import asyncpg
 import httpx2
 from fastapi import FastAPI
 
-from hansa.doors import assembly
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.http.app import build_app
 from hansa.doors.listeners import listen
 from hansa.doors.serve import server_of
@@ -30,6 +30,8 @@ from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.rooms import federation, people
+from hansa.rooms.catalogue.search import SEARCHER
+from hansa.rooms.journal.feed import LIVE_FEED
 from tests.running_jobs import run_due
 
 PASSWORD = "Correct-Horse-7-Battery"
@@ -210,11 +212,11 @@ class TestRegistry:
 
     async def outbox(self) -> list[EmailMessage]:
         """The mails sent so far, oldest first, once the background has had its turn."""
-        for turn in assembly.PERIODIC_TASKS:
+        for turn in ASSEMBLY.rounds:
             # Visits to the hosts of agents write to nobody.
             if not turn.name.startswith("catalogue: "):
                 await turn.work(self.runtime)
-        await run_due(self.runtime, *(kind for kind in assembly.JOBS if kind.every_seconds is None))
+        await run_due(self.runtime, *(kind for kind in ASSEMBLY.jobs if kind.every_seconds is None))
         files = sorted((self.settings.data_dir / "outbox").glob("*.eml"))
         return [email.message_from_bytes(file.read_bytes(), policy=mail_policy) for file in files]
 
@@ -285,7 +287,7 @@ class TestRegistry:
         """The same application on a socket, with its live feed; yields `host:port`."""
         listener = listen("127.0.0.1", 0)
         server = server_of(self.app)
-        async with self.app.state.live_feed.following():
+        async with LIVE_FEED.of(self.runtime).following():
             task = asyncio.create_task(server.serve(sockets=[listener]))
             while not server.started:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
@@ -295,7 +297,7 @@ class TestRegistry:
 
     async def indexed(self) -> None:
         """Everything that is committed can be found by a search from now on."""
-        await self.app.state.searcher.catch_up()
+        await SEARCHER.of(self.runtime).catch_up()
 
     async def supply(self) -> dict[str, Any]:
         answer = await self.get("/public/supply-invariant")
@@ -320,6 +322,11 @@ def card_of(name: str = "Translator", **more: Any) -> dict[str, Any]:
     }
 
 
+def another_process(runtime: Runtime) -> Runtime:
+    """What another process on the same database holds."""
+    return replace(runtime, slots=ASSEMBLY.slots())
+
+
 @asynccontextmanager
 async def open_registry(dsn: str, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
     """The application in process; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
@@ -332,7 +339,7 @@ async def open_registry(dsn: str, directory: Path, **overrides: object) -> Async
             try:
                 yield TestRegistry(runtime, app, http)
             finally:
-                await app.state.searcher.close()
+                await SEARCHER.of(runtime).close()
 
 
 def text_of(letter: EmailMessage) -> str:

@@ -12,13 +12,13 @@ class Client:
     """A client; each of its methods is awaited, the synchronous ones run in a thread."""
 
     def __init__(self, registry: AsyncRegistry | Registry) -> None:
-        self._registry = registry
+        self.unwrapped = registry
 
     def __getattr__(self, name: str) -> Any:
-        return _Awaited(getattr(self._registry, name))
+        return _Awaited(getattr(self.unwrapped, name))
 
     async def close(self) -> None:
-        registry = self._registry
+        registry = self.unwrapped
         if isinstance(registry, AsyncRegistry):
             await registry.aclose()
         else:

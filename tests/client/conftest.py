@@ -7,17 +7,16 @@ import pytest
 from hansa_client import AsyncRegistry, Registry
 from tests.client.both import Client
 from tests.client.faults import Faults
-from tests.doors.served import served
-from tests.registry import StartRegistry, TestRegistry
+from tests.registry import TestRegistry
 
 Open = Callable[..., Client]
 
 
 @pytest.fixture
-async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]:
-    """A registry on a socket."""
-    async with served(start_registry) as registry:
-        yield registry
+async def address(registry: TestRegistry) -> AsyncIterator[str]:
+    """The registry on a socket, with its live feed."""
+    async with registry.listening() as address:
+        yield f"http://{address}"
 
 
 @pytest.fixture
@@ -27,16 +26,14 @@ def faults() -> Faults:
 
 
 @pytest.fixture(params=[AsyncRegistry, Registry], ids=["asynchronous", "synchronous"])
-async def connect(
-    request: pytest.FixtureRequest, registry: TestRegistry, faults: Faults
-) -> AsyncIterator[Open]:
+async def connect(request: pytest.FixtureRequest, address: str, faults: Faults) -> AsyncIterator[Open]:
     """Opens clients of the registry: `connect(agent=…, developer=…)`."""
     opened: list[Client] = []
 
     def open_client(**credentials: object) -> Client:
         kind = request.param
         transport = faults.asynchronous() if kind is AsyncRegistry else faults.synchronous()
-        opened.append(Client(kind(registry.settings.base_url, http_transport=transport, **credentials)))
+        opened.append(Client(kind(address, http_transport=transport, **credentials)))
         return opened[-1]
 
     yield open_client

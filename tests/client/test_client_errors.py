@@ -42,7 +42,7 @@ def test_a_body_that_is_no_problem_document_is_a_refusal_all_the_same():
 
 
 def test_each_class_of_a_code_has_the_code_and_status_of_a_refusal_of_the_registry():
-    assert assembly.PERIODIC_TASKS, "the rooms are loaded with their refusals"
+    assert assembly.ASSEMBLY.rooms, "the rooms are loaded with their refusals"
     declared = {(kind.code, kind.status) for kind in _descendants(Refused)}
     own = {(kind.code_, kind.status_) for kind in errors.classes_of_codes()}
     assert own - declared == set()

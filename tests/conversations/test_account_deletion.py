@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 import httpx2
 import pytest
 
-from hansa.doors import assembly
+from hansa.foundation.plumbing.room import ACCOUNT_END
 from hansa.foundation.values.money import parse_amount
-from hansa.rooms import ledger, people
+from hansa.rooms import ledger
+from hansa.rooms.people.deletion import carry_out_due
 from tests.registry import (
     PASSWORD,
     StartRegistry,
@@ -83,7 +84,7 @@ async def sweep(registry: TestRegistry, times: int = 2) -> None:
                 " WHERE status = 'processing'"
             )
         )
-        await registry.database.act(lambda tx: people.carry_out_due_deletions(tx, assembly.OWNED_DATA))
+        await registry.database.act(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
 
 
 async def steps(registry: TestRegistry) -> list[str]:
@@ -138,7 +139,7 @@ async def test_an_account_is_deleted_two_weeks_after_it_was_asked_for(
     await let_time_pass(registry, 1)
     await sweep(registry, 1)
     assert await steps(registry) == ["processing"]
-    await registry.database.act(lambda tx: people.carry_out_due_deletions(tx, assembly.OWNED_DATA))
+    await registry.database.act(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
     assert await steps(registry) == ["processing"]
     await sweep(registry, 1)
     assert await steps(registry) == ["deleted"]

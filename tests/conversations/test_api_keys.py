@@ -9,7 +9,7 @@ import pytest
 from hansa.doors.http.app import build_app
 from hansa.foundation.values.scopes import SCOPES
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
-from tests.registry import StartRegistry, TestDeveloper, TestRegistry, at_once
+from tests.registry import StartRegistry, TestDeveloper, TestRegistry, another_process, at_once
 
 KEYS = "/auth/api-keys"
 INFO = {
@@ -140,7 +140,7 @@ async def test_a_revoked_key_opens_nothing_from_the_next_request_on_in_every_pro
 ):
     answer = await made(developer, "Deploy")
     key, info = answer["plain_api_key"], answer["api_key_info"]
-    other_process = httpx2.ASGITransport(app=build_app(registry.runtime))
+    other_process = httpx2.ASGITransport(app=build_app(another_process(registry.runtime)))
     async with httpx2.AsyncClient(transport=other_process, base_url="http://registry.test/api/v1") as http:
         headers = {"Authorization": f"Bearer {key}"}
         assert (await http.get("/auth/profile", headers=headers)).status_code == 200

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
-from hansa.rooms import agents
+from hansa.rooms.agents.capabilities import forget_capabilities
 from tests.registry import at_once, open_registry
 
 NOBODY = "did:hansa:hansa.local:nobody"
@@ -584,7 +584,7 @@ async def test_trees_that_ended_long_ago_are_forgotten(registry, issuer, holder)
         " WHERE root_id = $1",
         past["id"],
     )
-    await registry.database.act(agents.forget_capabilities)
+    await registry.database.act(forget_capabilities)
     assert {token["root_token_id"] for token in (await mine(holder))["tokens"]} == {root["id"]}
 
 

@@ -11,11 +11,10 @@ from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
 from jwt import PyJWK
 
-from hansa.doors import assembly
 from hansa.rooms import catalogue, federation
-from hansa.rooms.catalogue.signatures import export
+from hansa.rooms.catalogue.signatures import EXPORT_DESK, export
 from hansa_verify import read_entry, read_keys, verify_card
-from tests.registry import card_of
+from tests.registry import another_process, card_of
 
 ENFORCEMENT = "https://hansa.dev/extensions/v1/enforcement"
 PAYMENT = "https://hansa.dev/extensions/v1/auth/a2a-payment"
@@ -151,7 +150,7 @@ async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_t
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tags[-1])
     assert all(tag != following for tag, following in pairwise(tags))
     # What another process signs in the same hour is the same, byte for byte.
-    other = assembly.card_exporter(registry.runtime)
+    other = EXPORT_DESK.of(another_process(registry.runtime))
     assert await other.export(agent.did) == answer.content
 
 
@@ -214,7 +213,7 @@ async def test_what_is_kept_of_exports_is_bounded(registry, monkeypatch):
     crowd = [await developer.agent() for _ in range(3)]
     size = len((await exported(crowd[0])).content)
     monkeypatch.setattr(export, "KEPT_MAX_BYTES", int(size * 2.5))
-    desk = assembly.card_exporter(registry.runtime)
+    desk = EXPORT_DESK.of(another_process(registry.runtime))
     for agent in crowd * 2:
         assert await desk.export(agent.did) == (await exported(agent)).content
     assert len(desk._kept) == 2

@@ -9,6 +9,7 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.canonical import digest
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
+from hansa.rooms.catalogue.retire import erase_old
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry, card_of
 from tests.rooms.catalogue.catalogue_cards import change, names, publish
 
@@ -266,11 +267,11 @@ async def test_when_the_tombstone_ends_the_document_is_erased_with_its_versions(
     body = {"card_data": card_of("Personal too", humanReadableId="jane/doe")}
     await registry.http.put(f"/api/v1/agent-cards/{agent.did}", json=body, headers=developer.headers)
     await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
-    await registry.database.act(catalogue.erase_old)
+    await registry.database.act(erase_old)
     assert (await registry.get(f"/agent-cards/{agent.did}")).json()["name"] == "Personal too"
     await age(registry, agent.did, 31)
     for _ in range(2):
-        await registry.database.act(catalogue.erase_old)
+        await registry.database.act(erase_old)
     read = await registry.get(f"/agent-cards/{agent.did}")
     assert (read.status_code, read.json()["status"], read.json()["did"]) == (200, "revoked", agent.did)
     history = await registry.get(f"/agents/{agent.did}/versions", headers=developer.headers)

@@ -13,6 +13,7 @@ from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.keys import BadKey, Keyring
 from hansa.foundation.plumbing.settings import BadSetting, read_settings
 from hansa.rooms import journal
+from hansa.rooms.journal.counting import count_settled
 from hansa.rooms.ledger.history import balance_then
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry, open_registry
 
@@ -340,7 +341,7 @@ async def test_anyone_sees_how_large_the_log_is(registry: TestRegistry, pair: Pa
         )
         assert told["last_timestamp"] == max(whole, key=lambda event: event["sequence"])["timestamp"]
         assert told["scope"] == registry.settings.trust_domain
-        await registry.database.act(journal.count_settled)
+        await registry.database.act(count_settled)
         await registry.database.act(lambda tx: journal.append(tx, onboarded("one more")))
 
 

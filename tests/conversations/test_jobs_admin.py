@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.doors import assembly
+from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing.jobs import JobFilter, enqueue, list_jobs, retry_job, store
 from tests.registry import TestDeveloper, TestRegistry
 from tests.running_jobs import jobs_of, working
@@ -93,7 +93,7 @@ async def test_a_job_that_runs_is_neither_retried_nor_dropped(registry: TestRegi
 
 
 async def test_work_on_a_schedule_is_not_dropped(registry: TestRegistry, admin: TestDeveloper):
-    scheduled = next(kind for kind in assembly.JOBS if kind.every_seconds)
+    scheduled = next(kind for kind in ASSEMBLY.jobs if kind.every_seconds)
     async with working(registry.runtime, scheduled):
         while not (rows := await jobs_of(registry.runtime, scheduled.name)):
             pass

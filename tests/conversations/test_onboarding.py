@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import parse_amount
-from hansa.rooms import agents, ledger
+from hansa.rooms import ledger
+from hansa.rooms.agents.grants import pay_owed_grants
 from tests.registry import at_once, card_of
 from tests.rooms.catalogue.pulls.agent_host import PULL_STATUS, pull_cards
 
@@ -369,14 +370,14 @@ async def test_a_grant_that_met_an_empty_treasury_stays_due_and_is_paid_once_the
     registry = await start_registry(genesis_supply="150")
     await registry.agent()
     second, third = await registry.agent(), await registry.agent()
-    await agents.pay_owed_grants(registry.runtime)
+    await pay_owed_grants(registry.runtime)
     assert (await second.balance(), await third.balance()) == ("0", "0")
     await mint(registry, "60")
-    await at_once(*(agents.pay_owed_grants(registry.runtime) for _ in range(4)))
+    await at_once(*(pay_owed_grants(registry.runtime) for _ in range(4)))
     assert (await second.balance(), await third.balance()) == ("100", "0")
     await mint(registry, "1000", "plenty")
-    await at_once(*(agents.pay_owed_grants(registry.runtime) for _ in range(4)))
-    await agents.pay_owed_grants(registry.runtime)
+    await at_once(*(pay_owed_grants(registry.runtime) for _ in range(4)))
+    await pay_owed_grants(registry.runtime)
     assert (await second.balance(), await third.balance()) == ("100", "100")
     assert (await registry.supply())["status"] == "OK"
 
@@ -387,7 +388,7 @@ async def test_a_grant_owed_to_a_revoked_agent_is_not_paid(start_registry):
     assert agent.created["initial_funding_status"] == "treasury_empty"
     assert (await registry.http.delete("/api/v1/agents/me", headers=agent.headers)).status_code == 200
     await mint(registry, "1000")
-    await agents.pay_owed_grants(registry.runtime)
+    await pay_owed_grants(registry.runtime)
     (row,) = await sql(registry, "SELECT count(*) FROM ledger_transaction WHERE tx_type = 'grant'")
     assert row["count"] == 0
 

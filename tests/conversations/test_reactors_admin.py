@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from hansa.rooms import enforcement
+from hansa.rooms.enforcement.blocklist import BLOCKLIST
 from tests.registry import TestDeveloper, TestRegistry
 from tests.rooms.journal.reactors.reacting import reacting
 
-NAME = enforcement.BLOCKLIST.name
+NAME = BLOCKLIST.name
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ async def mend(registry: TestRegistry) -> None:
 
 
 async def until_set_aside(admin: TestDeveloper, count: int) -> dict[str, Any]:
-    async with reacting(admin.registry.database, enforcement.BLOCKLIST):
+    async with reacting(admin.registry.database, BLOCKLIST):
         while (found := await reactor(admin))["set_aside_count"] < count:
             pass
     return found

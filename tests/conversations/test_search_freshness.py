@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from hansa.rooms.catalogue.search import searcher
+from hansa.rooms.catalogue.search import SEARCHER, searcher
 from tests.registry import TestDeveloper, TestRegistry, at_once, card_of
 
 
 @pytest.fixture
 async def following(registry: TestRegistry) -> AsyncIterator[TestRegistry]:
     """A registry whose search follows the changes, as in a serving process."""
-    async with registry.app.state.searcher.following():
+    async with SEARCHER.of(registry.runtime).following():
         yield registry
 
 
@@ -143,7 +143,7 @@ async def test_the_agents_of_a_suspended_developer_leave_counts_at_once(searched
 async def test_a_write_is_answered_when_the_index_cannot_be_brought_up_to_date(following: TestRegistry):
     developer = await following.developer()
     # While this lock is held no catch-up begins.
-    async with following.app.state.searcher._turn:
+    async with SEARCHER.of(following.runtime)._turn:
         agent = await developer.agent(name="Late")
     answer = await following.get(f"/agent-cards/{agent.did}")
     assert answer.status_code == 200, answer.text

@@ -6,7 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.rooms import agents, enforcement
+from hansa.rooms import enforcement
+from hansa.rooms.agents.spending import forget_approvals
 from hansa.rooms.journal.store import COLUMNS, stored
 from tests.registry import at_once, open_registry
 
@@ -542,7 +543,7 @@ async def test_the_sweep_marks_what_is_over_and_keeps_the_rest(registry, owner, 
     await pay(payer, payee, "7", approval=used)
     await elapse(payer, 25)
     waiting = await asked(payer, payee, "8")
-    await registry.database.act(agents.forget_approvals)
+    await registry.database.act(forget_approvals)
     statement = f"SELECT id, status FROM agents_spend_approval WHERE {OF_AGENT}"
     rows = await registry.database.read(lambda tx: tx.fetch(statement, payer.did))
     stored = {str(row["id"]): row["status"] for row in rows}
@@ -550,7 +551,7 @@ async def test_the_sweep_marks_what_is_over_and_keeps_the_rest(registry, owner, 
     await elapse(payer, 24 * 91)
     await days_pass(payer, 91)
     await asked(payer, payee, "9")
-    await registry.database.act(agents.forget_approvals)
+    await registry.database.act(forget_approvals)
     assert (await approvals(owner, payer)).json()["pagination"]["total_items"] == 1
     days = f"SELECT count(*) FROM agents_spending WHERE {OF_AGENT}"
     assert await registry.database.read(lambda tx: tx.fetchval(days, payer.did)) == 0

@@ -9,7 +9,8 @@ import uvicorn
 
 from hansa.doors.http.app import build_app
 from hansa.doors.listeners import listen
-from tests.registry import StartRegistry, TestRegistry
+from hansa.rooms.catalogue.search import SEARCHER
+from tests.registry import StartRegistry, TestRegistry, another_process
 
 
 @asynccontextmanager
@@ -18,10 +19,11 @@ async def served(start_registry: StartRegistry, **settings: object) -> AsyncIter
     listener = listen("127.0.0.1", 0)
     registry = await start_registry(port=listener.getsockname()[1], **settings)
     # What is served has a search of its own.
+    registry.runtime = another_process(registry.runtime)
     registry.app = build_app(registry.runtime)
     configuration = uvicorn.Config(registry.app, lifespan="off", log_config=None, access_log=False)
     server = _Server(configuration)
-    async with registry.app.state.searcher.following():
+    async with SEARCHER.of(registry.runtime).following():
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.ready.wait()

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from hansa.doors.http.admission import Admission
-from hansa.doors.http.budgets import SEARCHES, UNCOUNTED, Admissions, Budgets
+from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.reference_map import empty_app, entrances
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
@@ -162,7 +162,7 @@ class Line:
 async def crowded(start_registry: StartRegistry) -> AsyncIterator[Crowded]:
     registry = await start_registry(rate_limit_reads="off")
     admission = Admission(places=1, timeout_seconds=0.1)
-    registry.app.state.budgets = Budgets(registry.app, registry.app.direct, Admissions(admission))
+    BUDGETS.put(registry.runtime, Budgets(registry.app, registry.app.direct, Admissions(admission)))
     agent = await registry.agent()
     async with registry.listening() as place:
         yield Crowded(registry, agent, place, admission)
@@ -300,7 +300,7 @@ async def test_a_kind_without_places_keeps_no_other_kind_out(crowded: Crowded):
         ("reads", "/api/v1/teg/fees/config"),
         ("administration", "/api/v1/admin/reactors"),
     ):
-        app.state.budgets = Budgets(app, app.direct, Admissions(**{kind: full}))
+        BUDGETS.put(crowded.registry.runtime, Budgets(app, app.direct, Admissions(**{kind: full})))
         async with httpx2.AsyncClient(base_url=f"http://{crowded.place}") as http:
             refused = await http.get(path, headers=crowded.agent.headers)
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "2"), kind

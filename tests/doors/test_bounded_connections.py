@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 import httpx2
 import pytest
 
-from hansa.doors.http.bounded import PIPELINED_MAX, ConnectionBounds
+from hansa.doors.http.bounded import CONNECTION_BOUNDS, PIPELINED_MAX, ConnectionBounds
 from hansa.doors.http.connections import GatheredWrites
 from hansa.doors.http.deadlines import Deadlines
-from hansa.doors.http.per_address import BLOCKED_SECONDS, REFUSALS_MAX, REFUSALS_SECONDS, AddressCounts
+from hansa.doors.http.per_address import (
+    ADDRESS_COUNTS,
+    BLOCKED_SECONDS,
+    REFUSALS_MAX,
+    REFUSALS_SECONDS,
+    AddressCounts,
+)
 from hansa.doors.http.sockets import FRAGMENTS_MAX
 from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
 from hansa.doors.http.unsent import UnsentAnswers
@@ -91,9 +97,9 @@ async def listen_with(
     start_registry: StartRegistry, bounds: ConnectionBounds, addresses: AddressCounts | None = None
 ) -> AsyncIterator[Listening]:
     registry = await start_registry(rate_limit_reads="off")
-    registry.app.state.connection_bounds = bounds
+    CONNECTION_BOUNDS.put(registry.runtime, bounds)
     if addresses is not None:
-        registry.app.state.address_counts = addresses
+        ADDRESS_COUNTS.put(registry.runtime, addresses)
     async with registry.listening() as place:
         listening = Listening(registry, place)
         yield listening

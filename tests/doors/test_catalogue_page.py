@@ -8,6 +8,7 @@ import pytest
 
 from hansa.doors.console.search_parameters import EMPTY, SearchParameters
 from hansa.rooms import catalogue
+from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry
 
@@ -217,13 +218,16 @@ async def test_what_is_searched_is_shown_as_text(registry: TestRegistry):
 
 
 async def test_while_the_index_is_not_ready_the_page_says_so_and_when_to_come_again(registry: TestRegistry):
-    searcher = registry.app.state.searcher
-    registry.app.state.searcher = catalogue.Searcher(
-        registry.database, registry.settings.data_dir / "another", registry.settings.settlement_currency
+    searcher = SEARCHER.of(registry.runtime)
+    SEARCHER.put(
+        registry.runtime,
+        catalogue.Searcher(
+            registry.database, registry.settings.data_dir / "another", registry.settings.settlement_currency
+        ),
     )
     answer = await registry.http.get("/catalogue", params={"q": "x"})
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
     assert 'href="/catalogue?q=x"' in answer.text
-    await registry.app.state.searcher.close()
-    registry.app.state.searcher = searcher
+    await SEARCHER.of(registry.runtime).close()
+    SEARCHER.put(registry.runtime, searcher)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from hansa.doors.demo import DemoFailed, Options, run_demo
 from hansa.rooms.catalogue import Wanted, discover
+from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry
 
@@ -61,7 +62,7 @@ async def test_a_rate_limit_is_waited_for_with_a_countdown(start_registry: Start
 
 async def test_the_demo_repeats_its_search_until_the_index_has_followed(start_registry: StartRegistry):
     async with served(start_registry) as registry:
-        searcher = registry.app.state.searcher
+        searcher = SEARCHER.of(registry.runtime)
         pauses = 0
         # While this lock is held the index stays as it is, as in another process that has not followed yet.
         await searcher._turn.acquire()
@@ -107,7 +108,7 @@ async def test_what_the_demo_made_is_removed_when_asked(start_registry: StartReg
         report = await demo(registry, options=Options(removes=True))
         removed = report["removed"]
         assert len(removed["agents"]) == 4  # type: ignore[index]
-        assert (await discover(registry.app.state.searcher, registry.database, Wanted())).total == 0
+        assert (await discover(SEARCHER.of(registry.runtime), registry.database, Wanted())).total == 0
         supply = await registry.supply()
         assert (supply["status"], supply["delta"]) == ("OK", "0")
         kept = removed["kept"]["balance"]  # type: ignore[index]

@@ -7,6 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from hansa.doors.http.status import WRITE_PROBE
 from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.values.errors import Unavailable
 from tests.faults.small_disk import SmallDisk, small_disk
@@ -51,7 +52,7 @@ async def test_a_full_disk_is_seen_without_any_traffic_and_so_is_its_end(
 
 async def test_a_database_that_takes_no_writes_is_not_ready(registry: TestRegistry):
     assert (await registry.http.get("/readyz")).status_code == 200
-    registry.app.state.write_probe = WriteProbe(registry.database, good_seconds=0)
+    WRITE_PROBE.put(registry.runtime, WriteProbe(registry.database, good_seconds=0))
     connection = await asyncpg.connect(registry.database.dsn)
     name = await connection.fetchval("SELECT current_database()")
     await connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')

@@ -7,8 +7,8 @@ from time import monotonic
 import httpx2
 import pytest
 
-from hansa.rooms.ledger import batch
-from hansa.rooms.ledger.batch import GroupCommit, Ticket
+from hansa.rooms.ledger import GROUP_COMMIT, batch
+from hansa.rooms.ledger.batch import Ticket
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry, TestAgent, TestRegistry, at_once
@@ -41,7 +41,7 @@ async def registry(start_registry: StartRegistry, monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def queue(registry: TestRegistry) -> CountedQueue:
     """The queue of the book of this registry."""
-    group: GroupCommit = registry.http._transport.app.state.group_commit  # type: ignore[attr-defined]
+    group = GROUP_COMMIT.of(registry.runtime)
     group._waiting = CountedQueue()
     return group._waiting
 

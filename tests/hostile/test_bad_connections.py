@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import psutil
 import pytest
 
-from hansa.doors.http.bounded import ConnectionBounds
+from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.deadlines import Deadlines
-from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from tests.hostile.bad_connections import GET, KINDS, play
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
@@ -26,8 +26,8 @@ STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 @pytest.fixture
 async def registry_with_little_patience(start_registry: StartRegistry) -> TestRegistry:
     registry = await start_registry(rate_limit_reads="off")
-    registry.app.state.connection_bounds = ConnectionBounds(Deadlines(TICK_SECONDS))
-    registry.app.state.address_counts = AddressCounts(1, exempt=["127.0.0.1"])
+    CONNECTION_BOUNDS.put(registry.runtime, ConnectionBounds(Deadlines(TICK_SECONDS)))
+    ADDRESS_COUNTS.put(registry.runtime, AddressCounts(1, exempt=["127.0.0.1"]))
     return registry
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from hansa.doors import assembly
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import people
-from hansa.rooms.catalogue import probe_due, pull_due
-from hansa.rooms.catalogue.pulls import probing
+from hansa.rooms.catalogue.pulls import probe_due, probing, pull_due
+from hansa.rooms.people.webhooks import send_due
 from tests.hostile import closed_hosts
 from tests.hostile.name_server import PUBLIC, PUBLIC_IPV6, NameServer, name_server
 from tests.outside import Authority, Host, host
@@ -72,9 +71,9 @@ class Stage:
         """Make every pull, call and delivery, as if its time had come."""
         using = runtime or self.runtime
         await let_be_due(self.registry)
-        await pull_due(using, assembly.AGENT_KEYS)
+        await pull_due(using)
         await probe_due(using)
-        await people.send_webhooks(using)
+        await send_due(using)
 
     async def outcomes(self) -> set[tuple[str, str | None]]:
         rows = await self.registry.database.look(
@@ -222,6 +221,6 @@ async def test_a_name_that_is_public_is_connected_to_at_the_address_looked_up_wi
         agents.raw = said(b"[]")
         settings = stage.registry.settings.model_copy(update={"outgoing_allow_hosts": [place]})
         await let_be_due(stage.registry)
-        await pull_due(replace(stage.runtime, outgoing=outgoing, settings=settings), assembly.AGENT_KEYS)
+        await pull_due(replace(stage.runtime, outgoing=outgoing, settings=settings))
         assert [asked.line for asked in agents.asked] == ["GET /.well-known/agent-card.json HTTP/1.1"]
     assert stage.names.questions == [(name, "A"), (name, "AAAA")]

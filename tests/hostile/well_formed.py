@@ -17,6 +17,7 @@ from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
+from tests.wallets import TestWallet
 
 BACKUP_CODE = "00000000000000000000"
 
@@ -232,11 +233,35 @@ async def _org_and_name(stage: Stage) -> str:
     return stage.card_name
 
 
+async def _authorized(stage: Stage) -> dict[str, str]:
+    """A new payment token of the agent that is asked."""
+    body = {"target_agent_did": stage.payee.did, "amount": "0.0001"}
+    made = await stage.registry.post("/a2a-payment/authorize", json=body, headers=stage.agent.headers)
+    assert made.status_code == 200, made.text
+    answer: dict[str, str] = made.json()
+    return answer
+
+
+async def _token_id(stage: Stage) -> str:
+    return (await _authorized(stage))["token_id"]
+
+
+async def _wallet_to_unbind(stage: Stage) -> str:
+    """The address of a new wallet of the staged agent, the only one that it has."""
+    wallet = TestWallet()
+    await stage.registry.database.act(
+        lambda tx: tx.execute("DELETE FROM agents_wallet WHERE agent_id IN (SELECT id FROM agents_agent)")
+    )
+    await wallet.bind(stage.agent)
+    return wallet.address
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "{licence_id:uuid}/reinstate": _suspended_registry,
@@ -244,6 +269,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{webhook_id}": _webhook,
     "{delivery_id}": _delivery,
     "{session_id}": _session_to_end,
+    "/agents/me/wallets/{address}": _wallet_to_unbind,
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
@@ -411,6 +437,15 @@ async def _count(stage: Stage) -> WellFormed:
     return _json(query={"text": "staged"}, resultType={"facets": [{"field": "tags", "limit": 3}]})
 
 
+async def _wallet_challenge(stage: Stage) -> WellFormed:
+    return _json(address=TestWallet().address)
+
+
+async def _wallet(stage: Stage) -> WellFormed:
+    wallet = TestWallet()
+    return _json(**await wallet.signed_challenge(stage.agent))
+
+
 async def _role(stage: Stage) -> WellFormed:
     return _json(role="trader")
 
@@ -422,6 +457,14 @@ async def _transfer(stage: Stage) -> WellFormed:
 async def _bulk(stage: Stage) -> WellFormed:
     line = {"receiver_did": stage.payee.did, "amount": "0.0001", "message": "thanks"}
     return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
+
+
+async def _payment(stage: Stage) -> WellFormed:
+    return _json(target_agent_did=stage.payee.did, amount="0.0001")
+
+
+async def _own_token(stage: Stage) -> WellFormed:
+    return _json(token=(await _authorized(stage))["token"])
 
 
 async def _sending(stage: Stage) -> WellFormed:
@@ -544,9 +587,15 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,
+    "POST /api/v1/a2a-payment/authorize": _payment,
+    "POST /api/v1/a2a-payment/verify": _own_token,
+    "POST /api/v1/a2a-payment/settle": _own_token,
+    "POST /api/v1/a2a-payment/release": _own_token,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
+    "POST /api/v1/agents/me/wallets": _wallet,
+    "POST /api/v1/agents/me/wallets/challenge": _wallet_challenge,
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/capabilities": _capability,

@@ -63,15 +63,18 @@ _.blockers
 _.bonded
 _.bonded_only
 _.bootstrap_token
+_.bound_at
 _.buckets
 _.budget_remaining
 _.budget_total
 _.bundle_pem
 _.by
 _.bytes
+_.caller
 _.caller_did
 _.caller_status
 _.capabilities
+_.capture_amount
 _.capture_by
 _.card_data
 _.card_hash
@@ -81,6 +84,7 @@ _.cards
 _.caveats
 _.certificate_expires_at
 _.certificate_issued_at
+_.challenge
 _.changed
 _.changed_at
 _.changed_by
@@ -106,6 +110,7 @@ _.count
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
+_.counts
 _.created
 _.created_at
 _.created_by
@@ -329,6 +334,7 @@ _.parent_token_id
 _.part
 _.partial_token
 _.password
+_.payee
 _.payer
 _.payload
 _.per_day_max
@@ -357,6 +363,7 @@ _.query
 _.reacted
 _.reason
 _.reasons
+_.receive_address
 _.receiver
 _.receiver_agent_id
 _.receiver_did
@@ -380,6 +387,7 @@ _.requested_by
 _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
+_.reserve
 _.reserved
 _.resource
 _.result_type
@@ -444,12 +452,14 @@ _.staked_guard
 _.stakers
 _.staking_enabled
 _.staking_rewards_enabled
+_.start
 _.state
 _.status
 _.stopped_at
 _.stopped_by
 _.subject
 _.succeeded
+_.success
 _.supply
 _.supportedInterfaces
 _.suspended_at
@@ -462,6 +472,7 @@ _.tag
 _.tags
 _.taken_at
 _.target_agent_did
+_.task_id
 _.tee_type
 _.teg
 _.text
@@ -518,6 +529,7 @@ _.updated_at
 _.updated_since
 _.url
 _.use
+_.use_id
 _.used_at
 _.username
 _.uses
@@ -536,5 +548,6 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.wallets
 _.webhook_id
 _.x

@@ -16,6 +16,8 @@ from hansa.foundation.plumbing.jobs import run_jobs, scheduled, sweep
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
+from hansa.rooms.catalogue.search import SEARCHER
+from hansa.rooms.journal.feed import LIVE_FEED
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
 
@@ -192,7 +194,7 @@ async def fail_while_away(registry: TestRegistry, table: str, name: str) -> None
 
 async def test_search_that_does_not_follow_is_logged_once_and_when_it_follows_again(registry: TestRegistry):
     agent = await registry.agent(name="Before")
-    async with registry.app.state.searcher.following():
+    async with SEARCHER.of(registry.runtime).following():
         await fail_while_away(registry, "catalogue_card", "search: follow the catalogue")
         await registry.indexed()
         answer = await registry.get("/agent-cards/", params={"search": "Before"})
@@ -203,6 +205,6 @@ async def test_a_live_feed_that_cannot_read_is_logged_once_and_when_it_reads_aga
     registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("hansa.rooms.journal.feed.follower.RECONNECT_SECONDS", 0.001)
-    feed = registry.app.state.live_feed
+    feed = LIVE_FEED.of(registry.runtime)
     async with feed.following(), feed.place():
         await fail_while_away(registry, "journal_event", "live feed: follow the journal")

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from hansa.doors import assembly
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.database_backup import back_up, read_backup, restore
 from hansa.doors.serve import in_the_background
 from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor, enforcement
+from hansa.rooms.catalogue.search import SEARCHER
 from tests.operation import lowest_postgresql
 from tests.operation.own_database import own_database
 from tests.operation.plain_postgresql import CARELESS, plain_postgresql, until_it_answers
@@ -55,7 +56,7 @@ async def test_every_scheduled_job_succeeds_there(registry: TestRegistry):
 
         return replace(kind, work=work, every_seconds=0.01)
 
-    kinds = [noted(kind) for kind in assembly.JOBS if kind.every_seconds]
+    kinds = [noted(kind) for kind in ASSEMBLY.jobs if kind.every_seconds]
     async with working(registry.runtime, *kinds):
         await until(lambda: registry.runtime.jobs.failing() or len(done) == len(kinds))
         assert registry.runtime.jobs.failing() == []
@@ -63,7 +64,7 @@ async def test_every_scheduled_job_succeeds_there(registry: TestRegistry):
 
 async def test_every_round_succeeds_there(registry: TestRegistry):
     await registry.agent()
-    for turn in assembly.PERIODIC_TASKS:
+    for turn in ASSEMBLY.rounds:
         await turn.work(registry.runtime)
 
 
@@ -80,7 +81,7 @@ async def test_every_reactor_reacts_there(registry: TestRegistry):
         assert registry.runtime.jobs.failing() == []
     assert await registry.database.look(lambda tx: enforcement.is_blocklisted(tx, agent.did))
     found = await reactors(registry, administrator.headers)
-    assert [one["name"] for one in found] == [one.name for one in assembly.REACTORS]
+    assert [one["name"] for one in found] == [one.name for one in ASSEMBLY.reactors]
     assert [(one["failures"], one["set_aside_count"]) for one in found] == [(0, 0)] * len(found)
 
 
@@ -101,7 +102,7 @@ async def test_transfers_are_made_and_audited_there(registry: TestRegistry):
 
 async def test_cards_are_found_there(registry: TestRegistry):
     await registry.agent(name="Lingua")
-    async with registry.app.state.searcher.following():
+    async with SEARCHER.of(registry.runtime).following():
         await registry.indexed()
         answer = await registry.get("/agent-cards/", params={"search": "Lingua"})
     assert answer.status_code == 200, answer.text

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hansa.doors import assembly
 from hansa.foundation.plumbing.entity_tags import PreconditionFailed
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue
 from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, delete_card, edit_card, list_or_unlist
+from hansa.rooms.catalogue.owning.ownership import ownership_in
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.signatures import SignaturePolicy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
@@ -39,13 +39,15 @@ class Scene:
 
     def put(self, name: str, *, blind: bool = True, is_active: bool | None = None) -> UseCase:
         edit = CardEdit(card_of(name), is_active)
-        return lambda tx: edit_card(tx, self.editor(blind=blind), edit, assembly.OWNERSHIP)
+        return lambda tx: edit_card(tx, self.editor(blind=blind), edit, ownership_in(self.registry.runtime))
 
     def delete(self) -> UseCase:
-        return lambda tx: delete_card(tx, self.editor(), assembly.OWNERSHIP)
+        return lambda tx: delete_card(tx, self.editor(), ownership_in(self.registry.runtime))
 
     def unlist(self) -> UseCase:
-        return lambda tx: list_or_unlist(tx, self.editor(), assembly.OWNERSHIP, unlisted=True)
+        return lambda tx: list_or_unlist(
+            tx, self.editor(), ownership_in(self.registry.runtime), unlisted=True
+        )
 
     def pull(self, name: str) -> UseCase:
         return lambda tx: catalogue.replace_document(tx, self.card.card_id, card_of(name), source="pull")

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED, Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import agents, ledger
@@ -40,7 +40,7 @@ class Stage:
     def creation(self, bootstrap_token: str, identity: NewIdentity | None = None) -> UseCase:
         whose = identity or new_identity(self.registry.settings, None)
         asked = Onboarding(bootstrap_token, whose, host=None, card=card_of(f"Agent {uuid4().hex[:8]}"))
-        is_suspended = self.registry.app.state.is_developer_suspended
+        is_suspended = IS_DEVELOPER_SUSPENDED.of(self.registry.runtime)
         return lambda tx: create_agent(tx, asked, self.registry.settings, is_suspended)
 
     async def bootstrap_tokens(self, how_many: int) -> list[str]:
@@ -59,7 +59,7 @@ class Stage:
             issued = await issue_bootstrap_token(
                 tx,
                 developer,
-                is_suspended=self.registry.app.state.is_developer_suspended,
+                is_suspended=IS_DEVELOPER_SUSPENDED.of(self.registry.runtime),
                 agent_type_hint=None,
                 requested_by=None,
                 lifetime_seconds=300,

@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from hansa.doors import account_closing, assembly
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import ACCOUNT_END
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import people
 from hansa.rooms.agents.bootstrap import IssuedToken, issue_bootstrap_token
 from hansa.rooms.agents.credentials import new_identity
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
+from hansa.rooms.enforcement.developers import is_suspended_or_closed
 from hansa.rooms.people import invites
 from hansa.rooms.people.api_keys.make import MadeKey, make_key
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
+from hansa.rooms.people.deletion import carry_out_due
 from hansa.rooms.people.deletion.request import Standing, cancel_deletion
 from hansa.rooms.people.invites.invite import make_invites, revoke_invite
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
@@ -53,7 +55,7 @@ class Scene:
         return lambda tx: make_key(tx, self.developer, name="Another", scopes=None, ttl_days=1)
 
     def delete(self) -> UseCase:
-        return lambda tx: people.carry_out_due_deletions(tx, assembly.OWNED_DATA)
+        return lambda tx: carry_out_due(tx, ACCOUNT_END.of(self.registry.runtime))
 
     def keep(self) -> UseCase:
         return lambda tx: cancel_deletion(tx, self.developer)
@@ -63,7 +65,7 @@ class Scene:
         asked = Onboarding(
             self.bootstrap_token, new_identity(settings, None), host=None, card=card_of("Late")
         )
-        return lambda tx: create_agent(tx, asked, settings, account_closing.may_create_nothing)
+        return lambda tx: create_agent(tx, asked, settings, is_suspended_or_closed)
 
     def ask_for_token(self) -> UseCase:
         return lambda tx: issue_bootstrap_token(
@@ -72,7 +74,7 @@ class Scene:
             agent_type_hint=None,
             requested_by=None,
             lifetime_seconds=300,
-            is_suspended=account_closing.may_create_nothing,
+            is_suspended=is_suspended_or_closed,
         )
 
     async def value(self, statement: str) -> Any:
@@ -152,7 +154,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
             agent_type_hint=None,
             requested_by=None,
             lifetime_seconds=300,
-            is_suspended=account_closing.may_create_nothing,
+            is_suspended=is_suspended_or_closed,
         )
         (invite,) = await make_invites(
             tx,

@@ -1,7 +1,8 @@
 """Recorded: readings of the journal, emission policies, projections, the supply audit."""
 
-from hansa.doors import assembly
-from hansa.rooms import auditor, journal
+from hansa.doors.assembly import ASSEMBLY
+from hansa.rooms import auditor
+from hansa.rooms.journal.counting import count_settled
 from tests.recorded.parties import Parties
 from tests.recorded.recorder import ANYONE, Recorder
 from tests.recorded.transfers import NOBODY, TREASURY, pay
@@ -61,7 +62,7 @@ async def _readings(record: Recorder, by: Parties) -> None:
     await record.ask("GET", "/public/eventstore-recent?limit=40")
     await record.ask("GET", "/public/eventstore-recent?limit=0")
     await record.ask("GET", "/public/eventstore-stats")
-    await record.registry.database.act(journal.count_settled)
+    await record.registry.database.act(count_settled)
     await record.ask("GET", "/public/eventstore-stats")
     await record.ask("POST", "/ws/ticket", by.alice)
     await record.ask("POST", "/ws/ticket", ANYONE)
@@ -118,5 +119,5 @@ async def _audits(record: Recorder, by: Parties) -> None:
     await record.ask("GET", "/projections/supply-audit", ANYONE)
     await record.ask("GET", "/public/supply-invariant")
     await record.ask("GET", "/public/badge/supply")
-    await run_scheduled_transactions(record.registry.runtime, *assembly.JOBS)
+    await run_scheduled_transactions(record.registry.runtime, *ASSEMBLY.jobs)
     await record.ask("GET", "/public/supply-invariant")

@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
+from hansa.rooms.ledger import GROUP_COMMIT
 from tests.recorded.parties import Parties
 from tests.recorded.recorder import Caller, RecordedAgent, Recorder
 
@@ -124,7 +125,7 @@ async def _fees_that_rise(record: Recorder, by: Parties) -> None:
 async def _batch(record: Recorder, by: Parties) -> None:
     """Transfers that arrive together are decided in their order, in one batch: a later one may spend an earlier one."""
     registry = record.registry
-    desk, currency = registry.app.state.group_commit, registry.settings.settlement_currency
+    desk, currency = GROUP_COMMIT.of(registry.runtime), registry.settings.settlement_currency
     orders = [
         ledger.TransferOrder(payer, payee, Minor(amount), message)
         for payer, payee, amount, message in (

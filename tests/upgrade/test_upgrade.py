@@ -9,7 +9,9 @@ import pytest
 
 from hansa.foundation.plumbing.migrate import newest_schema, present_schema
 from hansa.foundation.values.money import Minor, units
-from hansa.rooms import agents, auditor, ledger, people
+from hansa.rooms import auditor, ledger
+from hansa.rooms.agents.grants import pay_owed_grants
+from hansa.rooms.people.webhooks import send_due
 from tests.operation.own_database import own_database
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, open_registry, text_of
 from tests.rooms.people.webhooks.receiver import Receiver, receiving
@@ -205,7 +207,7 @@ async def test_pending_webhooks_and_e_mails_are_sent(upgraded: Upgraded):
     path = f"/api/v1/developers/webhooks/{webhook['id']}"
     moved = await registry.http.put(path, json={"url": receiver.url}, headers=ben.headers)
     assert moved.status_code == 200, moved.text
-    await people.send_webhooks(registry.runtime)
+    await send_due(registry.runtime)
     assert [call.id for call in receiver.received] == webhook["waiting"]
     assert all(call.is_signed_with(webhook["secret"]) for call in receiver.received)
     sent = await registry.outbox()
@@ -220,6 +222,6 @@ async def test_an_owed_grant_is_paid_from_what_is_issued(upgraded: Upgraded):
     assert f"{did} liquid" not in await read_balances(registry)
     order = {"amount": units(100), "ref": "after the upgrade", "amount_max": units(1000), "book": book}
     await registry.database.act(lambda tx: ledger.mint(tx, **order))
-    await agents.pay_owed_grants(registry.runtime)
+    await pay_owed_grants(registry.runtime)
     assert (await registry.database.read(lambda tx: ledger.balance_of(tx, did))).liquid == units(100)
     assert Minor(0) == (await registry.database.act(auditor.audit_from_zero, one_snapshot=True)).supply.delta

@@ -99,6 +99,7 @@ def empty_app(directory: Path) -> FastAPI:
             internal_key=Keyring(directory).secret("internal-api-key"),
             seal=Seal(Keyring(directory)),
             authority=None,
+            slots=assembly.ASSEMBLY.slots(),
         )
     )
 
@@ -201,17 +202,17 @@ def _folds(tree: ast.Module, event: type) -> bool:
 
 
 def _reactor_rows() -> Iterator[Sequence[str]]:
-    for reactor in assembly.REACTORS:
+    for reactor in assembly.ASSEMBLY.reactors:
         yield reactor.name, ", ".join(f"`{name}`" for name in reactor.type_names)
 
 
 def _periodic_task_rows() -> Iterator[Sequence[str]]:
-    for turn in assembly.PERIODIC_TASKS:
+    for turn in assembly.ASSEMBLY.rounds:
         yield turn.name, f"{turn.every_seconds:g} s"
 
 
 def _job_rows() -> Iterator[Sequence[str]]:
-    for kind in assembly.JOBS:
+    for kind in assembly.ASSEMBLY.jobs:
         yield kind.name, "when enqueued" if kind.every_seconds is None else f"{kind.every_seconds:g} s"
 
 

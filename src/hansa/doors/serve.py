@@ -17,12 +17,13 @@ import uvicorn
 from fastapi import FastAPI
 
 import hansa
-from hansa.doors import assembly
 from hansa.doors.agent_connections import AgentConnections
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.http.acceptor import ConnectionAcceptor, Placed
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
+from hansa.doors.http.per_address import ADDRESS_COUNTS
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listeners import Listeners, open_listeners
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
@@ -137,8 +138,8 @@ async def serve_here(
         sys.setswitchinterval(SWITCH_SECONDS)
         if parent is not None:
             _when_closed(parent, stop)
-        await meanwhile.enter_async_context(app.state.searcher.following())
-        await meanwhile.enter_async_context(app.state.live_feed.following())
+        for background in ASSEMBLY.background:
+            await meanwhile.enter_async_context(background(runtime))
         async with asyncio.TaskGroup() as group:
             for server, listener in serving:
                 group.create_task(server.serve(sockets=[listener]))
@@ -196,7 +197,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.
         await super().startup([])
-        addresses = self.config.loaded_app.state.address_counts
+        addresses = ADDRESS_COUNTS.of(self.config.loaded_app.state.runtime)
         self.servers = [
             ConnectionAcceptor(one, self._connection, self.config.ssl, addresses)  # type: ignore[misc]
             for one in sockets or ()
@@ -216,15 +217,12 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
-    """Do the periodic work meanwhile, and react to what happens where reactors are to run."""
-    tasks = [asyncio.create_task(run_jobs(runtime, assembly.JOBS))]
-    tasks.append(asyncio.create_task(run_periodic_tasks(runtime, assembly.PERIODIC_TASKS)))
+    """Run the jobs meanwhile, and the reactors where they are enabled."""
+    tasks = [asyncio.create_task(run_jobs(runtime, ASSEMBLY.jobs))]
+    tasks.append(asyncio.create_task(run_periodic_tasks(runtime, ASSEMBLY.rounds)))
     if runtime.settings.reactor_framework_enabled:
-        tasks.append(
-            asyncio.create_task(
-                journal.run_reactors(runtime.database, assembly.REACTORS, health=runtime.jobs)
-            )
-        )
+        reacting = journal.run_reactors(runtime.database, ASSEMBLY.reactors, health=runtime.jobs)
+        tasks.append(asyncio.create_task(reacting))
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from time import monotonic
 
 import structlog
 
-from hansa.doors import assembly
+from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Database, Tx, address_of, require_reachable
@@ -161,6 +161,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
             internal_key=_internal_key(settings),
             seal=Seal(Keyring(settings.data_dir)),
             authority=identity_authority(settings),
+            slots=ASSEMBLY.slots(),
         )
     finally:
         await database.close()
@@ -231,7 +232,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
         await database.act(
             lambda tx: journal.settle_policies(tx, fail_closed=fail_closed, registry_did=registry_did)
         )
-        await database.act(lambda tx: journal.settle_reactors(tx, assembly.REACTORS))
+        await database.act(lambda tx: journal.settle_reactors(tx, ASSEMBLY.reactors))
         await database.act(journal.keep_partitions_ahead)
         await database.act(lambda tx: _found(tx, settings))
     finally:

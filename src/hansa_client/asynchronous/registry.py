@@ -13,9 +13,13 @@ from hansa_client.retries import RetryPolicy
 
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
+from .cards import AsyncCards
+from .discovery import AsyncDiscovery
+from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .payments import AsyncPayments
 from .session import AsyncSession
+from .staking import AsyncStaking
 from .transfers import AsyncTransfers
 from .transport import AsyncTransport
 
@@ -47,8 +51,12 @@ class AsyncRegistry:
         acting: AsyncSession = AsyncAgentLogin(transport, agent) if agent is not None else AsyncNoAgent()
         self.accounts = AsyncAccounts(transport, login)
         self.agents = AsyncAgents(transport, login, acting)
+        self.cards = AsyncCards(transport, login)
+        self.discovery = AsyncDiscovery(transport)
         self.transfers = AsyncTransfers(transport, acting)
+        self.staking = AsyncStaking(transport, acting)
         self.payments = AsyncPayments(transport, acting)
+        self.events = AsyncEvents(transport, self._http, acting)
 
     async def __aenter__(self) -> Self:
         return self

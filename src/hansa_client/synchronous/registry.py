@@ -14,9 +14,13 @@ from hansa_client.retries import RetryPolicy
 
 from .accounts import Accounts
 from .agents import Agents
+from .cards import Cards
+from .discovery import Discovery
+from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .payments import Payments
 from .session import Session
+from .staking import Staking
 from .transfers import Transfers
 from .transport import Transport
 
@@ -48,8 +52,12 @@ class Registry:
         acting: Session = AgentLogin(transport, agent) if agent is not None else NoAgent()
         self.accounts = Accounts(transport, login)
         self.agents = Agents(transport, login, acting)
+        self.cards = Cards(transport, login)
+        self.discovery = Discovery(transport)
         self.transfers = Transfers(transport, acting)
+        self.staking = Staking(transport, acting)
         self.payments = Payments(transport, acting)
+        self.events = Events(transport, self._http, acting)
 
     def __enter__(self) -> Self:
         return self

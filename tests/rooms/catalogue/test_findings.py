@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hansa.rooms.catalogue import store
-from hansa.rooms.catalogue.findings import KEPT_LISTINGS, KEPT_SECONDS, Findings, older_than
+from hansa.rooms.catalogue.findings import KEPT_LISTINGS, KEPT_SECONDS, LIST_FINDINGS, Findings, older_than
 from hansa.rooms.catalogue.store import EVERY_CARD
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish
@@ -86,7 +86,7 @@ async def test_who_comes_back_after_a_while_or_to_another_process_searches_again
 ):
     await teas(registry, 5)
     shown = await page(registry)
-    registry.app.state.list_findings = Findings()
+    LIST_FINDINGS.put(registry.runtime, Findings())
     assert names_on(await page(registry, shown["next"])) == ["Tea 2", "Tea 1"]
     assert len(searches) == 2
 

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from hansa.rooms.catalogue import Searcher, SearchNotReady, SearchQuery, discover
+from hansa.rooms.catalogue.search import SEARCHER
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish
 
@@ -137,7 +138,7 @@ async def test_nobody_is_answered_before_every_card_was_told(registry: TestRegis
 
 
 async def test_a_change_is_found_within_a_second_while_the_changes_are_followed(registry: TestRegistry):
-    searcher: Searcher = registry.app.state.searcher
+    searcher: Searcher = SEARCHER.of(registry.runtime)
     async with searcher.following():
         await publish(registry, "Sudden")
         async with asyncio.timeout(1):

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from hansa.doors import assembly
+from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing import mail_queue
 from hansa.foundation.plumbing.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
@@ -138,7 +138,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
 
 async def _read_queues(tx: Tx) -> list[Queue]:
     mail, webhooks = await mail_queue.waiting_mail(tx), await people.waiting_deliveries(tx)
-    reactors = await journal.read_reactors(tx, assembly.REACTORS)
+    reactors = await journal.read_reactors(tx, ASSEMBLY.reactors)
     return [
         Queue("mail", mail.count, mail.oldest_seconds),
         Queue("webhooks", webhooks.count, webhooks.oldest_seconds),

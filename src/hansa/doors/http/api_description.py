@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,6 +19,7 @@ from hansa.foundation.plumbing.problem_docs import (
     problem_response,
     referring_to,
 )
+from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 
 COMMON = {
     "429": "A rate limit is exceeded; the Retry-After header says when to retry.",
@@ -53,8 +55,24 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(app: FastAPI, operator: str, address: str) -> None:
-    """Publish the description of `app`, which `operator` runs at `address`."""
+class ApiDescription:
+    """The document of one application, encoded at the first request."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """JSON."""
+        return json.dumps(self._app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+API_DESCRIPTION: Slot[ApiDescription] = Slot("http: description of the API")
+
+
+def install(app: FastAPI, runtime: Runtime) -> None:
+    """Publish the description of `app`, which serves with `runtime`."""
+    operator, address = runtime.settings.registry_name, runtime.settings.base_url
 
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -81,17 +99,13 @@ def install(app: FastAPI, operator: str, address: str) -> None:
         return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]
-    app.state.description = None
+    API_DESCRIPTION.put(runtime, ApiDescription(app))
 
 
 async def answer(request: Request) -> Response:
-    """The document of the application that was asked, encoded once."""
-    state = request.app.state
-    if state.description is None:
-        state.description = json.dumps(
-            request.app.openapi(), ensure_ascii=False, separators=(",", ":")
-        ).encode()
-    return Response(state.description, media_type="application/json")
+    """The document of the application that serves the request."""
+    description = API_DESCRIPTION.of(runtime_of(request))
+    return Response(description.encoded, media_type="application/json")
 
 
 def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

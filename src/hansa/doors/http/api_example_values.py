@@ -14,6 +14,7 @@ POINT = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
 JWT = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCJ9.…"
 PEM = "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n"
 PASSWORD = "Correct-Horse-7-Battery"  # noqa: S105
+PAYMENT_TOKEN = "apt_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"  # noqa: S105
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n"
 ENTRY = f"urn:air:hansa.local:{DID}"
 SPIFFE_ID = "spiffe://hansa.local/agent/1b4e28ba-2fa1-41d2-883f-0016d3cca427"
@@ -65,6 +66,12 @@ VALUES: dict[str, Any] = {
     "RotateKeyIn": {},
     "BootstrapRequest": {},
     "ReinstateDeveloperIn": {"reason": "The report was mistaken."},
+    "WalletChallengeIn.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "WalletIn.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "WalletOut.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "UnboundWalletOut.address": "0x857b06519E91e3A54538791bDbb0E22373e36b66",
+    "challenge": "Bind this wallet to a Hansa agent.\nRegistry: hansa.local\n…",
+    "WalletIn.signature": "0x2d6a7588…1c",
     # Identifiers.
     "did": DID,
     "agent_did": DID,
@@ -302,6 +309,30 @@ VALUES: dict[str, Any] = {
     "card_hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "protected": "eyJhbGciOiJFZERTQSJ9",
     "signature": "hZ3kYvJx…",
+    # Payments.
+    "target_agent_did": PAYEE,
+    "caller_did": DID,
+    "AuthorizeIn": {"target_agent_did": PAYEE, "amount": "12.5", "resource": "translate"},
+    "AuthorizeOut.token": PAYMENT_TOKEN,
+    "PaymentVerifyIn": {"token": PAYMENT_TOKEN, "target_agent_did": PAYEE},
+    "PaymentVerifyOut.status": "consumed",
+    "PaymentVerifyOut.error": None,
+    "SettleIn": {"token": PAYMENT_TOKEN, "task_id": "task-4711"},
+    "SettleOut.status": "settled",
+    "SettleOut.reason": None,
+    "ReleaseIn": {"token": PAYMENT_TOKEN},
+    "ReleaseOut.status": "released",
+    "TokenOut.status": "settled",
+    "TokenOut.reason": None,
+    "settlement_tx_id": "tx-4711",
+    "contract_id": None,
+    "issuer": "https://registry.example.org",
+    "issuer_header": "X-Payment-Issuer",
+    "resource": "translate",
+    "request_digest": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "use_id": "store-1.5d41402a",
+    "first_use_id": "store-1.5d41402a",
+    "task_id": "task-4711",
     # Addresses.
     "url": "https://lingua.example.org/a2a",
     "WebhookIn.url": "https://example.org/hooks/hansa",

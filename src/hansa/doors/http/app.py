@@ -11,21 +11,20 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
 import hansa
-from hansa.doors import assembly
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.console import catalogue_pages, pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import admin_jobs, api_description, problems, status
-from hansa.doors.http.bounded import ConnectionBounds
-from hansa.doors.http.budgets import Admissions, Budgets
+from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
+from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
-from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from hansa.doors.http.route_index import RouteIndex
+from hansa.doors.http.status import WRITE_PROBE
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.lazy_routes import routes_below
-from hansa.foundation.plumbing.limits import LeasedLimit
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.write_probe import WriteProbe
-from hansa.rooms import catalogue
 
 API_PREFIX = "/api/v1"
 
@@ -42,8 +41,8 @@ class ServiceRoutes:
 @cache
 def service_routes() -> ServiceRoutes:
     """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
-    api = [*assembly.API_ROUTERS, status.api_router, admin_jobs.router]
-    root = [*assembly.ROOT_ROUTERS, status.root_router, pages.router, catalogue_pages.router]
+    api = [*ASSEMBLY.api_routers, status.api_router, admin_jobs.router]
+    root = [*ASSEMBLY.root_routers, status.root_router, pages.router, catalogue_pages.router]
     routes: list[BaseRoute] = [
         Route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False),
         *(
@@ -56,7 +55,7 @@ def service_routes() -> ServiceRoutes:
         ),
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
-    direct = direct_handlers(assembly.API_ROUTERS, API_PREFIX)
+    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX)
     return ServiceRoutes(routes, RouteIndex(routes), direct)
 
 
@@ -96,28 +95,11 @@ def build_app(runtime: Runtime) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.runtime = runtime
-    app.state.gate = assembly.GATE
-    app.state.budgets = Budgets(app, app.direct, Admissions.usual())
-    app.state.connection_bounds = ConnectionBounds()
-    app.state.address_counts = AddressCounts(
-        runtime.settings.connections_per_address, runtime.settings.trusted_proxies
-    )
-    app.state.owned_data = assembly.OWNED_DATA
-    app.state.group_commit = assembly.group_commit(runtime)
-    app.state.card_exporter = assembly.card_exporter(runtime)
-    app.state.event_counts = assembly.event_counts(runtime)
-    app.state.ledger_readings = assembly.LEDGER_READINGS
-    app.state.reactors = assembly.REACTORS
-    app.state.is_developer_suspended = assembly.IS_DEVELOPER_SUSPENDED
-    app.state.ownership = assembly.OWNERSHIP
-    app.state.owned_among = assembly.OWNED_AMONG
-    app.state.live_feed = assembly.live_feed(runtime)
-    app.state.searcher = assembly.searcher(runtime)
-    app.state.search_answers = catalogue.Answers(app.state.searcher, runtime.database)
-    app.state.list_findings = catalogue.Findings()
-    app.state.read_limit = LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
-    app.state.write_limit = LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
-    app.state.write_probe = WriteProbe(runtime.database)
+    settings = runtime.settings
+    BUDGETS.put(runtime, Budgets(app, app.direct, Admissions.usual()))
+    CONNECTION_BOUNDS.put(runtime, ConnectionBounds())
+    ADDRESS_COUNTS.put(runtime, AddressCounts(settings.connections_per_address, settings.trusted_proxies))
+    WRITE_PROBE.put(runtime, WriteProbe(runtime.database))
     problems.install(app)
-    api_description.install(app, runtime.settings.registry_name, runtime.settings.base_url)
+    api_description.install(app, runtime)
     return app

@@ -35,6 +35,7 @@ from hansa.doors.http.strict_head import (
 )
 from hansa.doors.http.unsent import UnsentAnswers
 from hansa.foundation.plumbing.metrics import connections_cut_off_total
+from hansa.foundation.plumbing.runtime import Slot
 
 HEAD_SECONDS = 10
 PROGRESS_SECONDS = 30
@@ -71,6 +72,9 @@ class ConnectionBounds:
 
     deadlines: Deadlines = field(default_factory=Deadlines)
     unsent: UnsentAnswers = field(default_factory=UnsentAnswers)
+
+
+CONNECTION_BOUNDS: Slot[ConnectionBounds] = Slot("http: bounds of connections")
 
 
 class ReadingFlow(FlowControl):
@@ -117,7 +121,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = ReadingFlow(transport)
-        self._bounds: ConnectionBounds = self.app.state.connection_bounds
+        self._bounds = CONNECTION_BOUNDS.of(self.app.state.runtime)
         self._bounds.deadlines.arm(self, HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:

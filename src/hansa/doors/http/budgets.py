@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.guard import answers_of, request_id_of
 from hansa.doors.http.prepared_responses import prepared
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.errors import Unavailable
 
 RETRY_AFTER_SECONDS = 2
@@ -115,3 +116,6 @@ class Budgets:
             detail=SENTENCE,
             headers=retry,
         )
+
+
+BUDGETS: Slot[Budgets] = Slot("http: budgets of requests")

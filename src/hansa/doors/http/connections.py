@@ -11,7 +11,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
-from hansa.doors.http.budgets import Budgets
+from hansa.doors.http.budgets import BUDGETS
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
 WHOLE_BODY_MAX_BYTES = 1 << 15
@@ -59,7 +59,7 @@ class ConnectionProtocol(BoundedProtocol):
         super().connection_made(transport)
         self._bare_transport = transport
         self.transport = GatheredWrites(transport, self.loop)  # type: ignore[assignment]
-        self._budgets: Budgets = self.app.state.budgets
+        self._budgets = BUDGETS.of(self.app.state.runtime)
 
     def handle_websocket_upgrade(self) -> None:
         # A socket frames and gathers for itself.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.limits import network_of
+from hansa.foundation.plumbing.runtime import Slot
 
 # Far more than a client makes by mistake.
 REFUSALS_MAX = 100
@@ -95,3 +96,6 @@ class Place:
         if self.address is not None:
             address, self.address = self.address, None
             self.counts.leave(address)
+
+
+ADDRESS_COUNTS: Slot[AddressCounts] = Slot("http: connections of each address")

@@ -1,8 +1,9 @@
 """How the process is, and what the registry says of itself in public."""
 
 from datetime import datetime
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
@@ -13,7 +14,7 @@ from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Jobs
+from hansa.foundation.plumbing.runtime import Config, Db, Jobs, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.values.errors import TooManyRequests, Unavailable
@@ -71,6 +72,11 @@ class RegistryConfig(BaseModel):
     documents_version: str
 
 
+WRITE_PROBE: Slot[WriteProbe] = Slot("http: write probe")
+
+Probe = Annotated[WriteProbe, Depends(WRITE_PROBE.given)]
+
+
 @root_router.get("/health", responses=problems(Unavailable))
 async def read_health(_: Public, db: Db, settings: Config) -> Health:
     """200 while the process can serve and its database answers."""
@@ -79,12 +85,11 @@ async def read_health(_: Public, db: Db, settings: Config) -> Health:
 
 
 @root_router.get("/readyz", responses=problems(Unavailable))
-async def read_readiness(_: Public, request: Request, settings: Config, jobs: Jobs) -> Readiness:
+async def read_readiness(_: Public, write_probe: Probe, settings: Config, jobs: Jobs) -> Readiness:
     """200 while the process can serve and its database can write.
 
     Lists the failing background jobs of this process; they do not affect requests, so the status stays 200.
     """
-    write_probe: WriteProbe = request.app.state.write_probe
     await write_probe.require()
     failing = [JobFailure.model_validate(job, from_attributes=True) for job in jobs.failing()]
     return Readiness(**_health(settings).model_dump(), failing_jobs=failing)

@@ -12,11 +12,14 @@ from hansa.foundation.events.agents import (
     AgentRevoked,
     AgentSecretRotated,
     AgentStatusChanged,
+    AgentWalletBound,
+    AgentWalletUnbound,
     SpendApprovalRequested,
 )
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event, event_json, event_types
 from hansa.foundation.events.catalogue import AgentCardPulled
+from hansa.foundation.events.commerce import A2APaymentFailed, A2APaymentSettled
 from hansa.foundation.events.enforcement import (
     AgentReinstated,
     AgentSuspended,
@@ -54,6 +57,8 @@ __all__ = [
     "ALWAYS_RECORDED_LATER",
     "NOT_EMITTED_YET",
     "REGISTRY_ACCOUNT",
+    "A2APaymentFailed",
+    "A2APaymentSettled",
     "AgentActTokenIssued",
     "AgentCardPulled",
     "AgentKeyRotated",
@@ -65,6 +70,8 @@ __all__ = [
     "AgentSecretRotated",
     "AgentStatusChanged",
     "AgentSuspended",
+    "AgentWalletBound",
+    "AgentWalletUnbound",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "EmissionRule",

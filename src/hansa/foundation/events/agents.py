@@ -58,6 +58,20 @@ class AgentMtlsRevoked(_WorkloadIdentityEvent, frozen=True):
     """An agent's workload identity is trusted no longer, whatever certificates of it are still unexpired."""
 
 
+class _WalletEvent(AgentEvent, frozen=True):
+    is_private: ClassVar[bool] = True
+
+    address: str
+
+
+class AgentWalletBound(_WalletEvent, frozen=True):
+    """A wallet signs payments of an agent from now on."""
+
+
+class AgentWalletUnbound(_WalletEvent, frozen=True):
+    """A wallet signs payments of an agent no longer."""
+
+
 class SpendApprovalRequested(AgentEvent, frozen=True):
     """An agent asks for a payment that its owner has to approve; the owner can decide until `expires_at`."""
 

@@ -9,7 +9,7 @@
 - `CurrentPasswordSetter`: whoever recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key or by its certificate, or an admitted registry,
   by its licence key.
-- How a credential is judged is supplied at assembly by the rooms that own developers, agents and federation (`Gate`).
+- The rooms that own developers, agents and federation fill the slots of the checks.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,9 +25,10 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
-from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import Forbidden, Unauthorized
@@ -85,24 +86,27 @@ class PasswordSetter:
     grant: UUID
 
 
-@dataclass(frozen=True)
-class Gate:
-    """The checks of credentials, supplied at assembly. Each raises Unauthorized or Forbidden."""
+DEVELOPER_CHECK: Slot[Callable[[Runtime, str], Awaitable[Developer]]] = Slot("callers: check of a developer")
+AGENT_CHECK: Slot[Callable[[Runtime, str], Awaitable[Agent]]] = Slot("callers: check of an agent")
+PASSWORD_SETTER_CHECK: Slot[Callable[[Runtime, str], Awaitable[PasswordSetter]]] = Slot(
+    "callers: check of a password setter"
+)
+LICENCE_CHECK: Slot[Callable[[Runtime, str], Awaitable[None]]] = Slot("callers: check of a licence")
+SERVICE_CHECK: Slot[Callable[[Runtime, Certificate], Awaitable[None]]] = Slot("callers: check of a service")
+"""Each check raises Unauthorized or Forbidden."""
 
-    developer: Callable[[Runtime, str], Awaitable[Developer]]
-    agent: Callable[[Runtime, str], Awaitable[Agent]]
-    password_setter: Callable[[Runtime, str], Awaitable[PasswordSetter]]
-    licence: Callable[[Runtime, str], Awaitable[None]]
-    service: Callable[[Runtime, Certificate], Awaitable[None]]
+IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("callers: is a developer suspended")
+"""Whether a developer is suspended, or the account closed; neither begins before the transaction ends."""
 
-    async def either(self, runtime: Runtime, token: str) -> Developer | Agent:
-        """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
-        try:
-            return await self.agent(runtime, token)
-        except Unauthorized:
-            developer = await self.developer(runtime, token)
-        developer.require(EVERY_SCOPE)
-        return developer
+
+async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | Agent:
+    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
+    try:
+        return await AGENT_CHECK.of(runtime)(runtime, token)
+    except Unauthorized:
+        developer = await DEVELOPER_CHECK.of(runtime)(runtime, token)
+    developer.require(EVERY_SCOPE)
+    return developer
 
 
 class PermissionMissing(Forbidden):
@@ -163,7 +167,7 @@ async def anyone() -> None:
 @evaluated_once
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
-    return await _gate_of(request).developer(runtime_of(request), bearer_token(request))
+    return await _developer_of(request)
 
 
 async def developer_caller(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
@@ -179,7 +183,7 @@ async def any_developer_if_any(
     """The person asking, however narrow the API key; None without an Authorization header. Raises: Unauthorized."""
     if "authorization" not in request.headers:
         return None
-    return await _gate_of(request).developer(runtime_of(request), bearer_token(request))
+    return await _developer_of(request)
 
 
 async def developer_caller_if_any(
@@ -194,7 +198,8 @@ async def developer_caller_if_any(
 @evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
-    return await _gate_of(request).agent(runtime_of(request), bearer_token(request))
+    runtime = runtime_of(request)
+    return await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
 @evaluated_once
@@ -204,7 +209,7 @@ async def developer_or_agent_caller(
     __: Annotated[Any, Depends(_AGENT_SCHEME)],
 ) -> Developer | Agent:
     """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
-    return await _gate_of(request).either(runtime_of(request), bearer_token(request))
+    return await check_developer_or_agent(runtime_of(request), bearer_token(request))
 
 
 @evaluated_once
@@ -212,7 +217,8 @@ async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
 ) -> PasswordSetter:
     """Who may set a new password. Raises: Unauthorized."""
-    return await _gate_of(request).password_setter(runtime_of(request), bearer_token(request))
+    runtime = runtime_of(request)
+    return await PASSWORD_SETTER_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
 @evaluated_once
@@ -227,16 +233,16 @@ async def internal_caller(
 
     Raises: Unauthorized, LicenceSuspended.
     """
-    runtime, gate = runtime_of(request), _gate_of(request)
+    runtime = runtime_of(request)
     if keys := request.headers.getlist(INTERNAL_KEY_HEADER):
         if len(keys) != 1 or not compare_digest(keys[0].encode("latin-1"), runtime.internal_key.encode()):
             raise Unauthorized(f"This {INTERNAL_KEY_HEADER} is wrong.")
     elif licences := request.headers.getlist(LICENCE_HEADER):
         if len(licences) != 1:
             raise Unauthorized(f"Exactly one {LICENCE_HEADER} header is accepted.")
-        await gate.licence(runtime, licences[0])
+        await LICENCE_CHECK.of(runtime)(runtime, licences[0])
     elif certificate := shown_certificate(request):
-        await gate.service(runtime, certificate)
+        await SERVICE_CHECK.of(runtime)(runtime, certificate)
     else:
         raise Unauthorized(
             f"A valid {INTERNAL_KEY_HEADER}, {LICENCE_HEADER} or client certificate of a service is required."
@@ -288,7 +294,7 @@ def maybe_developer_holding(scope: str) -> Any:
         request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
     ) -> Developer | None:
         try:
-            developer = await _gate_of(request).developer(runtime_of(request), bearer_token(request))
+            developer = await _developer_of(request)
             developer.require(scope)
         except (Unauthorized, Forbidden):
             return None
@@ -336,9 +342,9 @@ def require_permission(
     )
 
 
-def _gate_of(request: Request) -> Gate:
-    gate: Gate = request.app.state.gate
-    return gate
+async def _developer_of(request: Request) -> Developer:
+    runtime = runtime_of(request)
+    return await DEVELOPER_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
 def bearer_token(request: Request) -> str:

@@ -19,7 +19,7 @@ from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.early_authentication import evaluated_once
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.runtime import Slot, runtime_of
 from hansa.foundation.values.errors import TooManyRequests
 
 WINDOW_SECONDS = 60
@@ -120,19 +120,17 @@ class LeasedLimit:
             del self._renewals[client]
 
 
+READ_LIMIT: Slot[LeasedLimit] = Slot("limits: public reads")
+WRITE_LIMIT: Slot[LeasedLimit] = Slot("limits: writes of agents")
+
+
 @evaluated_once
 async def within_read_limit(request: Request) -> None:
     """A dependency that holds a public read to RATE_LIMIT_READS."""
-    limiter: LeasedLimit = request.app.state.read_limit
-    await limiter.admit(client_address(request))
+    await READ_LIMIT.of(runtime_of(request)).admit(client_address(request))
 
 
-async def _write_limit_of(request: Request) -> LeasedLimit:
-    limiter: LeasedLimit = request.app.state.write_limit
-    return limiter
-
-
-WriteLimit = Annotated[LeasedLimit, Depends(_write_limit_of)]
+WriteLimit = Annotated[LeasedLimit, Depends(WRITE_LIMIT.given)]
 """RATE_LIMIT_WRITES: a route that moves units counts each request of an agent against it, by its DID."""
 
 

@@ -1,7 +1,16 @@
-"""What one serving process holds, and how a route asks for it."""
+"""What one serving process holds, and how a route gets it.
 
+A `Slot` is a place for one value in each process:
+
+- A lower room that needs something of a room above offers a slot with a type; the room above fills it in its descriptor.
+- An object that lives as long as the process (a batch, a cache, an index) is a slot that its own room fills with a
+  constructor. It is built when it is first used.
+- A missing or doubled filling stops the start (`assembled.py`), so what a room offers can always be read.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
@@ -15,10 +24,67 @@ from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenIssuer
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Slot(Generic[T]):
+    """A named place for one value of type T in each process."""
+
+    name: str
+
+    def filled_with(self, value: T) -> "Filling":
+        """The same value in every process."""
+        return Filling(self, lambda _: value)
+
+    def built_by(self, build: "Callable[[Runtime], T]") -> "Filling":
+        """A value of its own in each process, built at the first use."""
+        return Filling(self, build)
+
+    def of(self, runtime: "Runtime") -> T:
+        """The value in this process."""
+        return runtime.slots.value(self, runtime)
+
+    def put(self, runtime: "Runtime", value: T) -> None:
+        """Set or replace the value in this process."""
+        runtime.slots.put(self, value)
+
+    async def given(self, request: Request) -> T:
+        """A dependency: the value in the process that serves this request."""
+        return self.of(runtime_of(request))
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What a room puts into a slot."""
+
+    slot: Slot[Any]
+    build: "Callable[[Runtime], Any]"
+
+
+class Slots:
+    """The values of one process."""
+
+    def __init__(self, fillings: Iterable[Filling] = ()) -> None:
+        self._builds = {filling.slot: filling.build for filling in fillings}
+        self._values: dict[Slot[Any], Any] = {}
+
+    def value(self, slot: Slot[T], runtime: "Runtime") -> T:
+        """The value of a slot, built unless it is there."""
+        try:
+            found: T = self._values[slot]
+        except KeyError:
+            found = self._values[slot] = self._builds[slot](runtime)
+        return found
+
+    def put(self, slot: Slot[T], value: T) -> None:
+        """Set or replace the value of a slot."""
+        self._values[slot] = value
+
 
 @dataclass(frozen=True)
 class Runtime:
-    """The settings, the database and the desks of one process."""
+    """The settings, the database and the slots of one process: its whole state."""
 
     settings: Settings
     database: Database
@@ -32,6 +98,8 @@ class Runtime:
     """Who issues workload identities, or None where nobody does."""
     jobs: JobHealth = field(default_factory=JobHealth)
     """How the background jobs of this process are doing."""
+    slots: Slots = field(default_factory=Slots)
+    """What the rooms hold and supply to each other in this process."""
 
 
 def runtime_of(request: HTTPConnection) -> Runtime:

@@ -1,21 +1,23 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
-from hansa.rooms.agents.bootstrap import forget_bootstrap_tokens
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
     CapabilityUnknown,
     CaveatViolated,
     DelegatorMayNot,
-    forget_capabilities,
 )
-from hansa.rooms.agents.check import check_agent
-from hansa.rooms.agents.documents import root_router
-from hansa.rooms.agents.grants import pay_owed_grants
-from hansa.rooms.agents.keys import newest_keys
+from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
-from hansa.rooms.agents.payment import Payment, clear_payment, pays_plainly, preview_payment
-from hansa.rooms.agents.routes import router
+from hansa.rooms.agents.payment import (
+    HeldBudget,
+    Payment,
+    clear_payment,
+    hold_budget,
+    pays_plainly,
+    preview_payment,
+    return_budget,
+)
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.spending import (
     Approval,
@@ -27,22 +29,20 @@ from hansa.rooms.agents.spending import (
     OverDayLimit,
     OverPaymentLimit,
     PayeeNotAllowed,
-    forget_approvals,
     request_approval,
 )
 from hansa.rooms.agents.status import (
-    lock_owner_and_status,
     of_developer,
-    owned_among,
     owner_of,
     reinstate,
-    retire,
     revoke,
     statuses_of,
     suspend,
 )
+from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "ROOM",
     "Approval",
     "ApprovalForAnother",
     "ApprovalUnknown",
@@ -54,33 +54,29 @@ __all__ = [
     "CaveatViolated",
     "Clearance",
     "DelegatorMayNot",
+    "HeldBudget",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
-    "check_agent",
+    "Wallet",
     "clear_payment",
-    "forget_approvals",
-    "forget_bootstrap_tokens",
-    "forget_capabilities",
+    "find_wallet",
+    "hold_budget",
     "identities_ended",
-    "lock_owner_and_status",
-    "newest_keys",
     "of_developer",
-    "owned_among",
     "owner_of",
-    "pay_owed_grants",
+    "payee_of_address",
     "pays_plainly",
     "preview_payment",
+    "receive_address",
     "reinstate",
     "request_approval",
     "restore_mtls",
-    "retire",
+    "return_budget",
     "revoke",
     "revoke_mtls",
-    "root_router",
-    "router",
     "statuses_of",
     "suspend",
 ]

@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
+from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import DeveloperSuspended
 
@@ -18,9 +19,4 @@ async def require_not_suspended(tx: Tx, developer_id: int, is_suspended: IsSuspe
         raise DeveloperSuspended
 
 
-async def _given_at_assembly(request: Request) -> IsSuspended:
-    is_suspended: IsSuspended = request.app.state.is_developer_suspended
-    return is_suspended
-
-
-OwnerSuspension = Annotated[IsSuspended, Depends(_given_at_assembly)]
+OwnerSuspension = Annotated[IsSuspended, Depends(IS_DEVELOPER_SUSPENDED.given)]

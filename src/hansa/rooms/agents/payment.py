@@ -5,6 +5,7 @@ Locks: the tree of the capability, then the policy, then whatever the payment to
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 from hansa.foundation.plumbing.caller import Agent, require_permission
@@ -12,8 +13,18 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 
-from .capabilities import Chain, Use, found_for_use, held_for_use, judge, lent, spend, within_mode
-from .spending import Clearance, Spending, clear_spending, preview_spending
+from .capabilities import (
+    Chain,
+    Use,
+    found_for_use,
+    held_for_use,
+    judge,
+    lent,
+    return_spent,
+    spend,
+    within_mode,
+)
+from .spending import Clearance, Spending, clear_spending, preview_spending, return_spending
 
 
 @dataclass(frozen=True)
@@ -48,10 +59,28 @@ def pays_plainly(agent: Agent, capability_token: str | None) -> bool:
     return not agent.is_governed and capability_token is None
 
 
+@dataclass(frozen=True)
+class HeldBudget:
+    """What a payment that is made later was counted against; it is given back as far as nothing is paid."""
+
+    is_counted: bool
+    """Whether a spend policy counted it."""
+    capability_id: UUID | None
+
+
 async def clear_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
     """Judge a payment and, when it may go ahead, count it against the capability and the policy.
 
     Raises: PermissionMissing, and what a capability or a spend policy refuses with.
+    """
+    held = await hold_budget(tx, agent, payment, settings)
+    return Clearance.NEEDS_APPROVAL if held is None else Clearance.CLEARED
+
+
+async def hold_budget(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> HeldBudget | None:
+    """As `clear_payment`, of a payment that is made later; None when the owner has to approve it.
+
+    Raises: as `clear_payment`.
     """
     chain = None
     if payment.capability_token is not None and settings.agent_delegation_mode != "off":
@@ -59,10 +88,25 @@ async def clear_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settin
             held = await held_for_use(tx, payment.capability_token, agent.did)
             _judge(agent, payment, held, settings)
             chain = held
-    clearance = await clear_spending(tx, agent.did, payment.spending)
-    if chain is not None and clearance is Clearance.CLEARED:
+    clearance, is_counted = await clear_spending(tx, agent.did, payment.spending)
+    if clearance is Clearance.NEEDS_APPROVAL:
+        return None
+    if chain is not None:
         await spend(tx, chain, payment.amount)
-    return clearance
+    return HeldBudget(is_counted, chain.leaf.id if chain else None)
+
+
+async def return_budget(
+    tx: Tx, did: str, held: HeldBudget, amount: Minor, *, held_at: datetime, is_unused: bool
+) -> None:
+    """Give back what was counted and not paid; `held_at` is when, `is_unused` whether nothing at all was paid.
+
+    Locks: as a payment does.
+    """
+    if held.capability_id is not None:
+        await return_spent(tx, held.capability_id, amount, is_unused=is_unused)
+    if held.is_counted:
+        await return_spending(tx, did, held_at, amount)
 
 
 async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:

@@ -69,6 +69,7 @@ from .secret import rotate_secret
 from .sign_in import sign_in
 from .spending import router as spending_router
 from .status import page_of_developer, record_heartbeat
+from .wallets import router as wallets_router
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
 include(
@@ -80,6 +81,7 @@ include(
     capabilities_router,
     spending_router,
     mtls_router,
+    wallets_router,
 )
 
 BOOTSTRAP_TOKENS = Limit("bootstrap", 20)

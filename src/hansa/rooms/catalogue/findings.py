@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from operator import neg
 
+from hansa.foundation.plumbing.runtime import Slot
+
 from .store import Conditions
 
 KEPT_SECONDS = 60.0
@@ -41,3 +43,6 @@ class Findings:
 def older_than(numbers: Sequence[int], below: int) -> Sequence[int]:
     """Those of the numbers, the highest first, that are lower."""
     return numbers[bisect_left(numbers, 1 - below, key=neg) :]
+
+
+LIST_FINDINGS: Slot[Findings] = Slot("catalogue: findings of listings")

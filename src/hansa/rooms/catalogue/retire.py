@@ -6,6 +6,7 @@
 """
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
 
 from . import store
 from .changes import TOMBSTONE_DAYS
@@ -20,7 +21,7 @@ async def retire_card(tx: Tx, did: str) -> None:
     await store.retire(tx, did)
 
 
-async def erase_cards_of(tx: Tx, developer_id: int) -> None:
+async def _end_of_account(tx: Tx, developer_id: int) -> None:
     """End what cards a developer has beside those of agents, and erase the documents of all of them."""
     await store.retire_listings(tx, developer_id)
     await versions.erase_of_developer(tx, developer_id)
@@ -29,3 +30,11 @@ async def erase_cards_of(tx: Tx, developer_id: int) -> None:
 async def erase_old(tx: Tx) -> None:
     """Erase the documents of cards whose tombstones have ended."""
     await versions.erase_hidden_before(tx, days=TOMBSTONE_DAYS, most=ERASED_AT_ONCE)
+
+
+async def _blockers(_: Tx, __: int) -> list[Blocker]:
+    """No card prevents the end of an account."""
+    return []
+
+
+ACCOUNT_END_OF_CARDS = AccountEnd(_blockers, _end_of_account)

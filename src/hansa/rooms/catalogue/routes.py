@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
-from .findings import Findings
+from .findings import LIST_FINDINGS, Findings
 from .form import check_card
 from .listing import list_cards
 from .reading import card_called, card_of, card_of_agent
@@ -45,12 +45,7 @@ READ_ONE = {**problems(CardUnknown), **TAGGED}
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
-async def _findings_of(request: Request) -> Findings:
-    findings: Findings = request.app.state.list_findings
-    return findings
-
-
-ListFindings = Annotated[Findings, Depends(_findings_of)]
+ListFindings = Annotated[Findings, Depends(LIST_FINDINGS.given)]
 
 
 @router.get(

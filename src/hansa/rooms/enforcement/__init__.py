@@ -1,8 +1,7 @@
-"""Standing: who may not act, by the word of an administrator."""
+"""Enforcement: which agents and developers are suspended or revoked by an administrator."""
 
-from .blocklist import BLOCKLIST, is_blocklisted
-from .developers import is_developer_suspended
+from .blocklist import is_blocklisted
+from .descriptor import ROOM
 from .owners_told import OWNERS_TOLD
-from .routes import router
 
-__all__ = ["BLOCKLIST", "OWNERS_TOLD", "is_blocklisted", "is_developer_suspended", "router"]
+__all__ = ["OWNERS_TOLD", "ROOM", "is_blocklisted"]

@@ -53,8 +53,10 @@ async def reinstate_developer(
     return [outcome[did] for did in dids]
 
 
-async def is_developer_suspended(tx: Tx, developer_id: int) -> bool:
-    """Whether the developer is suspended; no suspension begins before this transaction ends."""
+async def is_suspended_or_closed(tx: Tx, developer_id: int) -> bool:
+    """Whether the developer is suspended or the account closed; neither begins before this transaction ends."""
+    if await people.is_account_closed(tx, developer_id):
+        return True
     await store.share_developer(tx, developer_id)
     return await store.developer_suspension(tx, developer_id) is not None
 

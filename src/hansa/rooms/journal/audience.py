@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from hansa.foundation.events import event_types
+from hansa.foundation.plumbing.reactors import StoredEvent
 
 from .parties import parties_of
-from .store import StoredEvent
 
 _KINDS = {kind.__name__: kind for kind in event_types()}
 

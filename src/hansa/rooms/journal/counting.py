@@ -6,6 +6,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.runtime import Slot
 
 from . import counting_store
 
@@ -72,3 +73,6 @@ async def count_settled(tx: Tx) -> None:
     counted = await counting_store.lock_counted(tx)
     horizon = await counting_store.horizon(tx, counted, COUNTED_AT_ONCE)
     await counting_store.count_between(tx, counted, horizon)
+
+
+EVENT_COUNTS: Slot[EventCounts] = Slot("journal: counts of events")

@@ -1,12 +1,13 @@
-"""What the journal shows of the ledger, which stands above it: supplied at assembly."""
+"""What the journal shows of the ledger, which is a room above: a slot that the ledger fills."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.money import Minor
 
 
@@ -49,7 +50,7 @@ class KeysOfAccount(Protocol):
 
 @dataclass(frozen=True)
 class LedgerReadings:
-    """The slot.
+    """What fills the slot.
 
     `keys_of_account` answers the keys of an account in the order of its history, `count_of_account` how many there are.
     `balances(tx)` yields what every bucket holds, ordered by account and bucket as bytes.
@@ -60,9 +61,6 @@ class LedgerReadings:
     balances: Callable[[Tx], AsyncIterator[Held]]
 
 
-async def _readings_of(request: Request) -> LedgerReadings:
-    readings: LedgerReadings = request.app.state.ledger_readings
-    return readings
+LEDGER_READINGS: Slot[LedgerReadings] = Slot("journal: readings of the ledger")
 
-
-OfLedger = Annotated[LedgerReadings, Depends(_readings_of)]
+OfLedger = Annotated[LedgerReadings, Depends(LEDGER_READINGS.given)]

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
 
 from . import participants_store as store
 from .cursor import seal, unseal
 from .ledger_readings import LedgerReadings
 from .reading import BIGGEST, EventsPage, SortOrder
-from .store import StoredEvent
 
 SKIPPED_AT_ONCE = 1000
 
@@ -43,6 +43,10 @@ class _Reached:
     position: int
     moved_seq: int
 
+    @property
+    def cursor(self) -> str:
+        return seal(self.filed_xid, self.filed_seq, self.position, self.moved_seq)
+
 
 async def events_by_participant(
     tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings
@@ -59,6 +63,41 @@ async def events_by_participant(
         if page.next is None:
             break
     return await _next_page(tx, replace(event_filter, cursor=cursor), ledger)
+
+
+@dataclass(frozen=True)
+class PlacedEvent:
+    """An event, and the cursor of what follows it."""
+
+    event: StoredEvent
+    position: str
+
+
+@dataclass(frozen=True)
+class PlacedPage:
+    """Events with a cursor each; `position` is the cursor of what follows the page, `is_last` when nothing does now."""
+
+    events: Sequence[PlacedEvent]
+    position: str
+    is_last: bool
+
+
+async def placed_events(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> PlacedPage:
+    """One page forward, with a cursor for each event. Raises: CursorInvalid."""
+    start, placed = await _read(tx, event_filter, ledger)
+    events = [PlacedEvent(event, reached.cursor) for event, reached in placed]
+    position = events[-1].position if events else start.cursor
+    return PlacedPage(events, position, is_last=len(events) < event_filter.limit)
+
+
+async def end_of_events(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> str:
+    """The cursor of what follows everything that is visible now."""
+    newest = ParticipantFilter(did, frame, limit=1, sort_order="desc")
+    beyond = _Reached(BIGGEST, BIGGEST, BIGGEST, BIGGEST)
+    moved = await _moved(tx, newest, beyond, ledger, newest_first=True)
+    position, sequence = (moved[0][0], moved[0][1].sequence) if moved else (0, 0)
+    oldest_open = await store.oldest_open(tx)
+    return _Reached(oldest_open, 0, position, sequence).cursor
 
 
 async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
@@ -79,6 +118,16 @@ async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadi
 
 
 async def _next_page(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> EventsPage:
+    start, placed = await _read(tx, event_filter, ledger)
+    position = (placed[-1][1] if placed else start).cursor
+    events = [event for event, _ in placed]
+    return EventsPage(events, position, position if len(events) == event_filter.limit else None)
+
+
+async def _read(
+    tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings
+) -> tuple[_Reached, list[tuple[StoredEvent, _Reached]]]:
+    """Where the page begins, and its events with how far both streams are read after each."""
     newest_first = event_filter.sort_order == "desc"
     start = _Reached(
         *(unseal(event_filter.cursor, 4) if event_filter.cursor else [BIGGEST if newest_first else 0] * 4)
@@ -91,9 +140,7 @@ async def _next_page(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerRead
         newest_first=newest_first,
     )
     moved = await _moved(tx, event_filter, start, ledger, newest_first=newest_first)
-    events, reached = _merged(filed, moved, start, event_filter.limit, newest_first=newest_first)
-    position = seal(reached.filed_xid, reached.filed_seq, reached.position, reached.moved_seq)
-    return EventsPage(events, position, position if len(events) == event_filter.limit else None)
+    return start, _merged(filed, moved, start, event_filter.limit, newest_first=newest_first)
 
 
 async def _moved(
@@ -121,9 +168,9 @@ def _merged(
     limit: int,
     *,
     newest_first: bool,
-) -> tuple[list[StoredEvent], _Reached]:
-    """The next events of both streams, and how far each was read for them. Each stream keeps its order."""
-    events: list[StoredEvent] = []
+) -> list[tuple[StoredEvent, _Reached]]:
+    """The next events of both streams, each with how far they were read for it. Each stream keeps its order."""
+    events: list[tuple[StoredEvent, _Reached]] = []
     reached = start
     filed_left, moved_left = list(reversed(filed)), list(reversed(moved))
     while len(events) < limit and (filed_left or moved_left):
@@ -136,5 +183,5 @@ def _merged(
         else:
             position, event = moved_left.pop()
             reached = replace(reached, position=position, moved_seq=event.sequence)
-        events.append(event)
-    return events, reached
+        events.append((event, reached))
+    return events

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.reactors import StoredEvent
 
 from .parties import PARTIES
 from .reading_store import RARE, Place
-from .store import COLUMNS, StoredEvent, stored
+from .store import COLUMNS, stored
 
 # What the ledger records is found by the transaction.
 _FILED = f"aggregate_id = $1 AND {RARE} AND source_service <> 'ledger'"
@@ -34,7 +35,7 @@ WITH moved AS (
 )
 SELECT {{selected}} FROM moved m CROSS JOIN LATERAL (
   SELECT {COLUMNS} FROM journal_event
-  WHERE xid = m.moved_xid AND seq >= m.moved_seq AND recorded_at = m.moved_at ORDER BY xid, seq LIMIT 3
+  WHERE xid = m.moved_xid AND seq >= m.moved_seq AND recorded_at = m.moved_at ORDER BY xid, seq LIMIT 4
 ) f
 WHERE f.data ->> 'tx_id' = m.tx_id AND (f.sequence = m.moved_seq OR {_NAMED})
 """  # noqa: S608
@@ -52,7 +53,14 @@ SELECT EXISTS (SELECT FROM journal_emission_policy
 """  # noqa: S608
 
 _BESIDE_A_MOVEMENT = [
-    *("TokensTransferred", "TransactionFeeCollected", "TokensStaked", "TokensUnstaked", "RewardsDistributed"),
+    *(
+        "TokensTransferred",
+        "TransactionFeeCollected",
+        "TokensStaked",
+        "TokensUnstaked",
+        "RewardsDistributed",
+        "A2APaymentSettled",
+    ),
 ]
 
 
@@ -60,6 +68,12 @@ async def filed_under(tx: Tx, did: str, place: Place, limit: int, *, newest_firs
     """The next events that are filed under a DID, without what the ledger recorded."""
     statement = _FILED_BEFORE if newest_first else _FILED_AFTER
     return stored(await tx.fetch(statement, did, *place, limit))
+
+
+async def oldest_open(tx: Tx) -> int:
+    """The transaction before which nothing can appear any more."""
+    xid: int = await tx.fetchval(f"SELECT {OLDEST_OPEN}")
+    return xid
 
 
 async def count_filed(tx: Tx, did: str) -> int:

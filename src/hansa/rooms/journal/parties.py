@@ -5,7 +5,7 @@ from typing import Any
 
 from hansa.foundation.events import LedgerBalanceChanged
 
-PARTIES = ("did", "account", "payer", "from", "to", "collector")
+PARTIES = ("did", "account", "payer", "from", "to", "collector", "caller", "payee")
 """Members of an event that name an agent. Texts that somebody chose, such as a message, are none of them."""
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
 
-from . import reading_store, store
+from . import reading_store
 from .counting import count_events
 from .cursor import seal, unseal
 
@@ -23,7 +24,7 @@ BIGGEST = 2**63 - 1
 class EventsPage:
     """Events in the order asked for; `position` is where the page ends, `next` the same while more may follow."""
 
-    events: Sequence[store.StoredEvent]
+    events: Sequence[StoredEvent]
     position: str
     next: str | None
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.reactors import StoredEvent
 
-from .store import COLUMNS, StoredEvent, stored
+from .store import COLUMNS, stored
 
 # The words of the partial indexes: the types that a transfer writes are in none of them.
 RARE = "event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')"

@@ -2,22 +2,28 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended, Public
+from hansa.foundation.plumbing.caller import CurrentAgent, InternalCaller, LicenceSuspended, Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
 
-from .counting import EventCounts
+from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
-from .participants import count_by_participant, events_by_participant
+from .participants import (
+    PlacedPage,
+    count_by_participant,
+    end_of_events,
+    events_by_participant,
+    placed_events,
+)
 from .projection import router as projection_router
 from .reactors import router as reactors_router
 from .reading import EventsPage, list_events
@@ -28,11 +34,16 @@ from .schemas import (
     EventsPageOut,
     EventsQuery,
     EventStats,
+    OwnEventsPage,
+    OwnEventsQuery,
     RecentEvents,
 )
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
 include(router, emission_router, projection_router, reactors_router)
+
+
+Counts = Annotated[EventCounts, Depends(EVENT_COUNTS.given)]
 
 
 @router.get(
@@ -60,10 +71,29 @@ async def read_recent_events(
     responses=problems(TooManyRequests),
     dependencies=[Depends(within_read_limit)],
 )
-async def read_event_stats(_: Public, request: Request, settings: Config) -> EventStats:
+async def read_event_stats(_: Public, counts: Counts, settings: Config) -> EventStats:
     """The number of events per type in the journal, and its first and last position."""
-    counts: EventCounts = request.app.state.event_counts
     return EventStats.of(await counts.now(), scope=settings.trust_domain)
+
+
+@router.get("/agents/me/events", responses=problems(Unauthorized, Forbidden, CursorInvalid))
+async def read_own_events(
+    agent: CurrentAgent,
+    db: Db,
+    settings: Config,
+    ledger: OfLedger,
+    query: Annotated[OwnEventsQuery, Query()],
+) -> OwnEventsPage:
+    """The events in which the agent takes part, from a position on; to follow them live, see /ws/events."""
+    event_filter = query.event_filter(agent.did, settings.trust_domain)
+
+    async def reading(tx: Tx) -> PlacedPage:
+        if query.next is None and query.start == "end":
+            end = await end_of_events(tx, agent.did, event_filter.frame, ledger)
+            return PlacedPage([], end, is_last=True)
+        return await placed_events(tx, event_filter, ledger)
+
+    return OwnEventsPage.of(await db.read(reading), agent.did)
 
 
 @router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))

@@ -1,7 +1,7 @@
 """Shapes of the journal's answers."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hansa.foundation.values.paging import Page, Pagination
 
 from . import participants
+from .audience import seen_by
 from .counting import Counts
 from .reading import EventFilter, EventsPage, SortOrder
 
@@ -69,6 +70,51 @@ class EventRecord(BaseModel):
     version: int
     source_service: str
     idempotency_key: str | None
+
+
+class OwnEventsQuery(BaseModel):
+    """Which of the agent's own events."""
+
+    limit: int = Field(default=100, ge=1, le=1000)
+    next: str | None = Field(
+        default=None, max_length=64, description="The `position` of an event or of a page: what follows it."
+    )
+    start: Literal["beginning", "end"] = Field(
+        default="beginning",
+        description="Without `next`: the whole history, or only the position of what happens from now on.",
+    )
+
+    def event_filter(self, did: str, frame: str) -> participants.ParticipantFilter:
+        """The page that this query asks for."""
+        return participants.ParticipantFilter(did=did, frame=frame, limit=self.limit, cursor=self.next)
+
+
+class OwnEvent(EventRecord):
+    """An event in which the agent takes part, as the agent sees it."""
+
+    position: str = Field(description="Send it as `next` for what follows this event.")
+
+
+class OwnEventsPage(BaseModel):
+    """The agent's own events, the oldest first. No event is missed and none is repeated by following `position`."""
+
+    items: list[OwnEvent]
+    position: str = Field(description="Send it as `next`, now or later, for what follows this page.")
+    is_last: bool = Field(description="Whether nothing follows this page now.")
+
+    @classmethod
+    def of(cls, page: participants.PlacedPage, did: str) -> "OwnEventsPage":
+        """The page as the agent sees it; what it may not see is left out."""
+        shown = [(seen_by(placed.event, {did}), placed.position) for placed in page.events]
+        return cls(
+            items=[
+                OwnEvent(**EventRecord.model_validate(event).model_dump(), position=position)
+                for event, position in shown
+                if event is not None
+            ],
+            position=page.position,
+            is_last=page.is_last,
+        )
 
 
 class EventsPageOut(Page[EventRecord]):

@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
 
 
 @dataclass(frozen=True)
@@ -22,24 +21,6 @@ class NewEvent:
     data: str
     source_service: str
     idempotency_key: str | None
-
-
-@dataclass(frozen=True)
-class StoredEvent:
-    """An event as it stands in the journal; `xid` is the transaction that wrote it."""
-
-    sequence: int
-    id: UUID
-    event_type: str
-    aggregate_id: str
-    aggregate_type: str
-    data: dict[str, Any]
-    metadata: dict[str, Any]
-    timestamp: datetime
-    version: int
-    source_service: str
-    idempotency_key: str | None
-    xid: int
 
 
 COLUMNS = """

@@ -13,6 +13,7 @@ from hansa.rooms.ledger.accounts import (
 from hansa.rooms.ledger.batch import GroupCommit, Told
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
+from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
@@ -24,7 +25,6 @@ from hansa.rooms.ledger.errors import (
     SystemAccountRefused,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
-from hansa.rooms.ledger.history import count_of_account, held_balances, keys_of_account
 from hansa.rooms.ledger.holds import (
     HoldOrder,
     capture_hold,
@@ -40,15 +40,17 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
+from hansa.rooms.ledger.payments import PaymentOrder, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, preview, transfer, transfer_all
-from hansa.rooms.ledger.routes import router
-from hansa.rooms.ledger.rules import FeePolicy
+from hansa.rooms.ledger.rules import FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
     "BALANCES",
+    "GROUP_COMMIT",
+    "ROOM",
     "WRITTEN_TRANSACTIONS",
     "AccountHoldsUnits",
     "AccountSuspended",
@@ -67,6 +69,7 @@ __all__ = [
     "NewHold",
     "Order",
     "OrderRefused",
+    "PaymentOrder",
     "Preview",
     "Receipt",
     "Result",
@@ -81,7 +84,6 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
-    "count_of_account",
     "destroy",
     "escrow_gaps",
     "expire_hold",
@@ -89,23 +91,22 @@ __all__ = [
     "free_overdue_holds",
     "freeze_hold",
     "grant",
-    "held_balances",
     "initialize_ledger",
     "issue",
-    "keys_of_account",
     "mint",
     "newest_transaction",
     "open_account",
     "open_hold",
     "orders",
+    "pay",
     "preview",
     "read_holds",
     "reinstate_accounts",
     "release_hold",
-    "router",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",
     "transfer",
     "transfer_all",
+    "uncovered",
 ]

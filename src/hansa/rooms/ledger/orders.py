@@ -115,6 +115,14 @@ def transfer(order: TransferOrder) -> Order:
     return Order(order.payer, order.payee, order.amount, order.message)
 
 
+def payment(
+    payer: str, payee: str, amount: Minor, ref: str, *, fee: Minor | None = None, memo: str | None = None
+) -> Order:
+    """As `transfer`, with a reference, and with this fee if one is given."""
+    terms = Terms(fee="on_top", fixed_fee=fee, paced="sent", typed=True, ref=ref)
+    return Order(payer, payee, amount, memo, more=terms)
+
+
 def issue(treasury: str, amount: Minor, ref: str) -> Order:
     """Units come into being in the treasury."""
     return Order(None, treasury, amount, more=Terms(tx_type="issue", active=NOBODY, ref=ref))
@@ -162,6 +170,14 @@ def capture(
     """From a hold to its payee, or to another one, with its part of the held fee. A suspended payer still pays."""
     terms = Terms(tx_type="capture", active=CREDIT, typed=True, capture=Capture(hold_id, final))
     return Order(None, payee, amount, message, more=terms)
+
+
+def final_capture(
+    hold_id: int, amount: Minor, ref: str, *, payee: str | None = None, memo: str | None = None
+) -> Order:
+    """The one capture of a hold, with a reference; its payer must be active as well."""
+    terms = Terms(tx_type="capture", typed=True, ref=ref, capture=Capture(hold_id, final=True))
+    return Order(None, payee, amount, memo, more=terms)
 
 
 def release(hold_id: int) -> Order:

@@ -1,5 +1,4 @@
-"""The ways units move: so far, between two agents of this registry."""
+from hansa.rooms.transfers.bulk import ApprovalRequired
+from hansa.rooms.transfers.descriptor import ROOM
 
-from hansa.rooms.transfers.routes import router
-
-__all__ = ["router"]
+__all__ = ["ROOM", "ApprovalRequired"]

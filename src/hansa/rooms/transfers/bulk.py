@@ -26,10 +26,10 @@ LINES_AT_ONCE = 100
 
 
 class ApprovalRequired(Forbidden):
-    """The agent's owner has to approve this line; repeat it under the same key once `approval_id` is approved."""
+    """The agent's owner has to approve this payment; repeat it once `approval_id` in the context is approved."""
 
     code = "SPEND_APPROVAL_REQUIRED"
-    sentence = "The agent's owner has to approve this payment; then repeat the line under the same key."
+    sentence = "The agent's owner has to approve this payment; then repeat it under the same key."
 
 
 @dataclass(frozen=True)

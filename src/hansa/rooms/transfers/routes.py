@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -68,12 +68,7 @@ class AccountRevoked(Forbidden):
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
 
-async def _group_commit_of(request: Request) -> ledger.GroupCommit:
-    transfers: ledger.GroupCommit = request.app.state.group_commit
-    return transfers
-
-
-Transfers = Annotated[ledger.GroupCommit, Depends(_group_commit_of)]
+Transfers = Annotated[ledger.GroupCommit, Depends(ledger.GROUP_COMMIT.given)]
 TransferringAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 CapabilityToken = Annotated[
     str | None,

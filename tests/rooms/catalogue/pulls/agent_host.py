@@ -10,8 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hansa.doors import assembly
-from hansa.rooms.catalogue import pull_due
+from hansa.rooms.catalogue.pulls import pull_due
 from tests.outside import Host, host
 from tests.registry import StartRegistry, TestAgent, TestRegistry, card_of, open_registry
 
@@ -168,7 +167,7 @@ async def one_row(registry: TestRegistry, statement: str, *values: Any) -> dict[
 
 async def pull_cards(registry: TestRegistry) -> int:
     """Make the pulls that are due."""
-    return await pull_due(registry.runtime, assembly.AGENT_KEYS)
+    return await pull_due(registry.runtime)
 
 
 async def let_be_due(registry: TestRegistry) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.doors import assembly
+from hansa.rooms.catalogue import AGENT_KEYS
 from hansa.rooms.catalogue.pulls import fetch, store
 from hansa.rooms.catalogue.pulls.pulling import pull, settle
 from hansa.rooms.catalogue.pulls.records import Served, Unserved, Visit
@@ -222,7 +222,7 @@ async def test_a_pull_asks_for_no_more_time_than_its_deadline(stage: Stage, monk
     stage.agents.pause = 3600.0
     (visit,) = await stage.claim()
     began = monotonic()
-    keys = assembly.AGENT_KEYS
+    keys = AGENT_KEYS.of(stage.registry.runtime)
     assert await pull(keys, stage.registry.runtime, visit, asyncio.Semaphore(1)) == "attempted_failed"
     assert monotonic() - began < 3
     assert (await visit_of(agent))["trouble"] == "The host gave no answer: timeout."

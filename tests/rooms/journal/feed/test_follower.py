@@ -5,10 +5,10 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
+from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms import journal
 from hansa.rooms.journal.feed.follower import Follower
 from hansa.rooms.journal.feed.store import Place
-from hansa.rooms.journal.store import StoredEvent
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
 from tests.rooms.journal.feed.feed_client import append, issued

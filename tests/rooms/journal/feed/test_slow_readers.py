@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hansa.rooms.journal.feed import conversation, follower
+from hansa.rooms.journal.feed import LIVE_FEED, conversation, follower
 from hansa.rooms.journal.feed.reader import CHUNK_BYTES, Reader
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry
@@ -83,7 +83,7 @@ async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
         hearing = asyncio.create_task(quick.hear_many(EVENTS))
         await overwhelm(registry)
         await hearing
-        feed = registry.app.state.live_feed
+        feed = LIVE_FEED.of(registry.runtime)
         await until(lambda: feed._sockets == 1, seconds=5)
         started = time.monotonic()
         await append(registry, "after")
@@ -94,7 +94,7 @@ async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
 
 async def test_the_journal_is_followed_only_while_somebody_listens(registry: TestRegistry, monkeypatch):
     monkeypatch.setattr(follower, "LINGER_SECONDS", 0.1)
-    feed = registry.app.state.live_feed
+    feed = LIVE_FEED.of(registry.runtime)
     async with registry.listening() as address:
         for ref in ("first", "second"):
             assert not feed._ready.is_set()

@@ -8,9 +8,9 @@ import pytest
 
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
 from hansa.rooms import people
-from hansa.rooms.people.webhooks import rules, store
+from hansa.rooms.people.webhooks import forget_old_deliveries, rules, send_due, store
 from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
-from hansa.rooms.people.webhooks.sending import claim, record, send, send_due
+from hansa.rooms.people.webhooks.sending import claim, record, send
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry, text_of
 from tests.rooms.people.webhooks.receiver import (
@@ -23,7 +23,7 @@ from tests.rooms.people.webhooks.receiver import (
 )
 
 DAY = 24 * 3600
-PERIODIC_TASKS = [PeriodicTask("webhooks", 0.05, people.send_webhooks)]
+PERIODIC_TASKS = [PeriodicTask("webhooks", 0.05, send_due)]
 
 
 @pytest.fixture(scope="module")
@@ -488,7 +488,7 @@ async def test_deliveries_of_more_than_thirty_days_ago_are_deleted(stage):
         await send_due(registry.runtime)
         await move_clock(registry, rules.DELIVERIES_KEPT_DAYS * DAY + 60)
         await tell(hooked, number=3)
-        await registry.database.act(people.forget_old_deliveries)
+        await registry.database.act(forget_old_deliveries)
         assert [shown["payload"]["data"] for shown in await hooked.deliveries()] == [{"number": 3}]
 
 

@@ -36,6 +36,7 @@ from .kinds import (
     TransactionalKind,
     scheduled,
     sweep,
+    sweep_with_runtime,
 )
 from .worker import run_jobs
 
@@ -80,4 +81,5 @@ __all__ = [
     "run_jobs",
     "scheduled",
     "sweep",
+    "sweep_with_runtime",
 ]

@@ -81,9 +81,20 @@ def sweep(
     name: str, every_seconds: float, work: Callable[[Tx], Awaitable[object]], *, one_snapshot: bool = False
 ) -> TransactionalKind:
     """Scheduled work in one transaction, in one process at a time; it must be harmless to repeat."""
+    return sweep_with_runtime(name, every_seconds, lambda tx, _: work(tx), one_snapshot=one_snapshot)
 
-    async def run(tx: Tx, _: Runtime, __: Job) -> None:
-        await work(tx)
+
+def sweep_with_runtime(
+    name: str,
+    every_seconds: float,
+    work: Callable[[Tx, Runtime], Awaitable[object]],
+    *,
+    one_snapshot: bool = False,
+) -> TransactionalKind:
+    """As `sweep`; the work gets the runtime too."""
+
+    async def run(tx: Tx, runtime: Runtime, _: Job) -> None:
+        await work(tx, runtime)
 
     return TransactionalKind(name, run, one_snapshot, _scheduled(every_seconds), every_seconds)
 

@@ -10,7 +10,7 @@ from hansa.rooms.agents.capabilities.errors import (
 from hansa.rooms.agents.capabilities.give_up import forget_capabilities
 from hansa.rooms.agents.capabilities.routes import router
 from hansa.rooms.agents.capabilities.rules import Chain, Use, judge, lent
-from hansa.rooms.agents.capabilities.use import found_for_use, held_for_use, spend, within_mode
+from hansa.rooms.agents.capabilities.use import found_for_use, held_for_use, return_spent, spend, within_mode
 
 __all__ = [
     "CapabilityBudgetSpent",
@@ -25,6 +25,7 @@ __all__ = [
     "held_for_use",
     "judge",
     "lent",
+    "return_spent",
     "router",
     "spend",
     "within_mode",

@@ -59,6 +59,12 @@ UPDATE agents_capability SET uses = uses + 1, spent = spent + CASE WHEN budget_t
 WHERE id = ANY ($1)
 """
 
+_RETURN = """
+UPDATE agents_capability SET uses = uses - $3::int,
+  spent = spent - CASE WHEN budget_total IS NULL THEN 0 ELSE $2::bigint END
+WHERE id = ANY ((SELECT path FROM agents_capability WHERE id = $1)::uuid[])
+"""
+
 _REVOKE = """
 UPDATE agents_capability SET revoked_at = now() WHERE root_id = $1 AND $2 = ANY (path) AND revoked_at IS NULL
 RETURNING true
@@ -160,6 +166,12 @@ async def spend(tx: Tx, chain: Chain, amount: Minor) -> None:
     """Count a use, and the amount against every budget of a locked chain."""
     written = await tx.execute(_SPEND, [link.id for link in chain.links], amount)
     assert written == f"UPDATE {len(chain.links)}", "a locked chain lost a link"
+
+
+async def return_spent(tx: Tx, capability_id: UUID, amount: Minor, *, is_unused: bool) -> None:
+    """Take back an amount, and the use itself if it came to nothing; of a capability that is gone nothing is left."""
+    await tx.fetchval(_LOCK_ROOT, capability_id)
+    await tx.execute(_RETURN, capability_id, amount, int(is_unused))
 
 
 async def revoke(tx: Tx, capability: Capability) -> int:

@@ -16,9 +16,18 @@ from hansa.foundation.values.secrets import fingerprint
 from . import rules, store
 from .errors import CapabilityAbsent, CapabilityUnknown
 from .rules import Chain, Use
-from .store import spend
+from .store import return_spent, spend
 
-__all__ = ["Presenter", "chain_for", "consume", "found_for_use", "held_for_use", "spend", "within_mode"]
+__all__ = [
+    "Presenter",
+    "chain_for",
+    "consume",
+    "found_for_use",
+    "held_for_use",
+    "return_spent",
+    "spend",
+    "within_mode",
+]
 
 _log = structlog.get_logger()
 

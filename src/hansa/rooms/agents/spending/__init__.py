@@ -10,7 +10,13 @@ from hansa.rooms.agents.spending.errors import (
     OverPaymentLimit,
     PayeeNotAllowed,
 )
-from hansa.rooms.agents.spending.policy import clear_spending, policy_of, preview_spending, put_policy
+from hansa.rooms.agents.spending.policy import (
+    clear_spending,
+    policy_of,
+    preview_spending,
+    put_policy,
+    return_spending,
+)
 from hansa.rooms.agents.spending.routes import router
 from hansa.rooms.agents.spending.rules import Clearance, Spending, SpendPolicy
 from hansa.rooms.agents.spending.schemas import SpendPolicyIn, SpendPolicyOut
@@ -35,5 +41,6 @@ __all__ = [
     "preview_spending",
     "put_policy",
     "request_approval",
+    "return_spending",
     "router",
 ]

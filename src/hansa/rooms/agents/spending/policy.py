@@ -1,5 +1,7 @@
 """The policy an owner bounds an agent's payments with, and the payments that are judged by it."""
 
+from datetime import datetime
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 
@@ -23,8 +25,8 @@ async def put_policy(tx: Tx, did: str, policy: SpendPolicy | None) -> None:
         await store.write_policy(tx, did, policy)
 
 
-async def clear_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
-    """Judge a payment and, when it may go ahead, count it and use up its approval.
+async def clear_spending(tx: Tx, did: str, spending: Spending) -> tuple[Clearance, bool]:
+    """Judge a payment and, when it may go ahead, count it and use up its approval; the second is whether it was counted.
 
     The policy stays locked until the transaction ends: payments of one governed agent follow each other.
 
@@ -32,16 +34,21 @@ async def clear_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
     """
     governed = await store.lock_policy(tx, did)
     if governed is None:
-        return Clearance.CLEARED
+        return Clearance.CLEARED, False
     spent_today = await store.spent_today(tx, governed.agent_id)
     clearance = rules.judge(governed.policy, spending, spent_today)
     if clearance is Clearance.NEEDS_APPROVAL:
         approval = await _approval_shown(tx, governed.agent_id, spending)
         if approval is None:
-            return clearance
+            return clearance, False
         await store.use_approval(tx, approval.id)
     await store.count_spending(tx, governed.agent_id, spending.amount)
-    return Clearance.CLEARED
+    return Clearance.CLEARED, True
+
+
+async def return_spending(tx: Tx, did: str, counted_at: datetime, amount: Minor) -> None:
+    """Take back what `clear_spending` counted at this moment and is not paid; a policy that has ended does not matter."""
+    await store.return_spending(tx, did, counted_at, amount)
 
 
 async def _approval_shown(tx: Tx, agent_id: int, spending: Spending) -> rules.Approval | None:

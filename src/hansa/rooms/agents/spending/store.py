@@ -6,6 +6,7 @@ decided by one conditional UPDATE.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
@@ -47,6 +48,11 @@ _COUNT_SPENDING = f"""
 INSERT INTO agents_spending AS s (agent_id, day, spent) VALUES ($1, {_TODAY}, $2::bigint)
 ON CONFLICT (agent_id, day) DO UPDATE SET spent = s.spent + excluded.spent
 """  # noqa: S608
+
+_RETURN_SPENDING = """
+UPDATE agents_spending s SET spent = s.spent - $3::bigint FROM agents_agent a
+WHERE a.id = s.agent_id AND a.did = $1 AND s.day = ($2::timestamptz AT TIME ZONE 'UTC')::date
+"""
 
 # What nobody decided on or used in time is over from that moment, whether or not a sweep has been there.
 _COLUMNS = """
@@ -145,6 +151,11 @@ async def spent_today(tx: Tx, agent_id: int) -> Minor:
 async def count_spending(tx: Tx, agent_id: int, amount: Minor) -> None:
     """Add to what a governed agent paid today."""
     await tx.execute(_COUNT_SPENDING, agent_id, amount)
+
+
+async def return_spending(tx: Tx, did: str, counted_at: datetime, amount: Minor) -> None:
+    """Take back what was counted at this moment; a day that is long over may have been deleted."""
+    await tx.execute(_RETURN_SPENDING, did, counted_at, amount)
 
 
 async def lock_approval(tx: Tx, agent_id: int, approval_id: UUID) -> Approval | None:

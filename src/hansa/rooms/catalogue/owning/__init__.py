@@ -1,6 +1,6 @@
 """What an owner does with a card."""
 
-from hansa.rooms.catalogue.owning.ownership import Ownership
+from hansa.rooms.catalogue.owning.ownership import LOCK_AGENT
 from hansa.rooms.catalogue.owning.routes import router
 
-__all__ = ["Ownership", "router"]
+__all__ = ["LOCK_AGENT", "router"]

@@ -1,4 +1,4 @@
-"""What the rooms above know of developers and agents, asked when a card is written; supplied at assembly."""
+"""What the rooms above know of developers and agents, read when a card is written: slots that they fill."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,10 +6,12 @@ from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
 
+from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.values.errors import DeveloperSuspended
 from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours
-from hansa.rooms.catalogue.signatures import AgentKeys
+from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKeys
 
 OwnerAndStatus: TypeAlias = tuple[int, str]
 
@@ -43,9 +45,16 @@ class Ownership:
             raise AgentNotActive
 
 
-async def _given_at_assembly(request: Request) -> Ownership:
-    ownership: Ownership = request.app.state.ownership
-    return ownership
+LOCK_AGENT: Slot[Callable[[Tx, str], Awaitable[OwnerAndStatus | None]]] = Slot("catalogue: owner of an agent")
 
 
-Owners = Annotated[Ownership, Depends(_given_at_assembly)]
+def ownership_in(runtime: Runtime) -> Ownership:
+    """What the rooms above supply in this process."""
+    return Ownership(IS_DEVELOPER_SUSPENDED.of(runtime), LOCK_AGENT.of(runtime), AGENT_KEYS.of(runtime))
+
+
+async def _ownership_of(request: Request) -> Ownership:
+    return ownership_in(runtime_of(request))
+
+
+Owners = Annotated[Ownership, Depends(_ownership_of)]

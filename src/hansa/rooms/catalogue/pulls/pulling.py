@@ -19,6 +19,7 @@ from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadable
 from hansa.rooms.catalogue.form import check_card, sentence_of
 from hansa.rooms.catalogue.replace import replace_document
 from hansa.rooms.catalogue.signatures import (
+    AGENT_KEYS,
     AgentKey,
     AgentKeys,
     InboundVerdict,
@@ -45,11 +46,11 @@ ACCEPTED = "application/json, application/jose;q=0.9, application/jose+json;q=0.
 REFUSALS = (CardInvalid, CardRevoked, HumanReadableIdTaken)
 
 
-async def pull_due(runtime: Runtime, keys: AgentKeys) -> int:
-    """Pull every card that is due; returns how many visits were made for it. `keys` knows the agents' own."""
+async def pull_due(runtime: Runtime) -> int:
+    """Pull every card that is due; returns how many visits were made for it."""
     if not runtime.settings.card_pull_interval_seconds:
         return 0
-    return await make_visits(runtime, "pull", partial(pull, keys))
+    return await make_visits(runtime, "pull", partial(pull, AGENT_KEYS.of(runtime)))
 
 
 async def pull(keys: AgentKeys, runtime: Runtime, visit: Visit, writing: asyncio.Semaphore) -> str:

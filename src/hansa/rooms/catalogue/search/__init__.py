@@ -3,13 +3,15 @@
 from .discover import discover
 from .errors import SearchNotReady
 from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, SearchQuery
-from .response_cache import Answers
+from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
-from .searcher import Searcher
+from .searcher import SEARCHER, Searcher
 from .writes import CardWrites
 
 __all__ = [
     "LOCAL_ORIGIN",
+    "SEARCHER",
+    "SEARCH_ANSWERS",
     "Answers",
     "CardWrites",
     "Discovery",

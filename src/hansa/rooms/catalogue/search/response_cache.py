@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.runtime import Slot
 
 from . import store
 from .discover import read_found
@@ -69,3 +70,6 @@ class Answers:
         while self._kept_bytes > KEPT_BYTES_MAX:
             _, oldest = self._kept.popitem(last=False)
             self._kept_bytes -= len(oldest.body)
+
+
+SEARCH_ANSWERS: Slot[Answers] = Slot("catalogue: answers of searches")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.caller import Public
@@ -12,25 +12,15 @@ from hansa.foundation.plumbing.problem_docs import problems
 
 from .errors import SearchNotReady
 from .query import Discovery, SearchQuery
-from .response_cache import Answers
+from .response_cache import SEARCH_ANSWERS, Answers
 from .schemas import Discovered, DiscoveredPage, DiscoverQuery, PlainQuery
-from .searcher import Searcher
+from .searcher import SEARCHER, Searcher
 
 router = APIRouter(tags=["discovery"], route_class=DirectRoute, dependencies=[Depends(within_read_limit)])
 
 
-async def _searcher_of(request: Request) -> Searcher:
-    searcher: Searcher = request.app.state.searcher
-    return searcher
-
-
-async def _answers_of(request: Request) -> Answers:
-    answers: Answers = request.app.state.search_answers
-    return answers
-
-
-Search = Annotated[Searcher, Depends(_searcher_of)]
-SearchAnswers = Annotated[Answers, Depends(_answers_of)]
+Search = Annotated[Searcher, Depends(SEARCHER.given)]
+SearchAnswers = Annotated[Answers, Depends(SEARCH_ANSWERS.given)]
 
 
 @router.get("/discover", response_model=Discovered, responses=problems(SearchNotReady))

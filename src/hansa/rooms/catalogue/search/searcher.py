@@ -20,6 +20,7 @@ import structlog
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.job_health import JobHealth
+from hansa.foundation.plumbing.runtime import Slot
 
 from . import store
 from .errors import SearchNotReady
@@ -238,3 +239,6 @@ class Searcher:
     def _alive_since(self) -> int:
         """A day ago by the database's clock, to the minute, so that answers can be remembered."""
         return int((self._clock + monotonic()) // MINUTE * MINUTE) - DAY
+
+
+SEARCHER: Slot[Searcher] = Slot("catalogue: search index")

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import runtime_of
 
-from .searcher import Searcher
+from .searcher import SEARCHER, Searcher
 
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ class IndexedWrites:
 
 
 async def _indexed_writes(request: Request) -> IndexedWrites:
-    return IndexedWrites(runtime_of(request).database, request.app.state.searcher)
+    return IndexedWrites(runtime_of(request).database, SEARCHER.of(runtime_of(request)))
 
 
 CardWrites = Annotated[IndexedWrites, Depends(_indexed_writes)]

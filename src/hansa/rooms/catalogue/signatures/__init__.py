@@ -1,7 +1,7 @@
 """Signatures on cards: the registry's own on what it exports, and agents' own on what comes in."""
 
-from .agent_keys import AgentKeys
-from .export import CardExporter, is_exported
+from .agent_keys import AGENT_KEYS, AgentKeys
+from .export import EXPORT_DESK, CardExporter, is_exported
 from .records import AgentKey, InboundVerdict, SignaturePolicy
 from .routes import router
 from .rules import verify_inbound, verify_jws
@@ -9,6 +9,8 @@ from .served_jws import JwsUnreadable, ServedJws, compact_jws, json_jws
 from .written import CardSignatureRefused, require_genuine
 
 __all__ = [
+    "AGENT_KEYS",
+    "EXPORT_DESK",
     "AgentKey",
     "AgentKeys",
     "CardExporter",

@@ -1,11 +1,14 @@
-"""The keys of agents, who stand above the catalogue: supplied at assembly."""
+"""The keys of agents, a room above the catalogue: a slot that it fills."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Slot
 
 from .records import AgentKey
 
 AgentKeys: TypeAlias = Callable[[Tx, str], Awaitable[Sequence[AgentKey]]]
-"""The slot: `keys(tx, did)` answers an agent's newest keys, the newest first; none for an unknown DID."""
+"""`keys(tx, did)` answers an agent's newest keys, the newest first; none for an unknown DID."""
+
+AGENT_KEYS: Slot[AgentKeys] = Slot("catalogue: keys of agents")

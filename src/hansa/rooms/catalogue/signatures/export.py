@@ -10,6 +10,7 @@ from base64 import urlsafe_b64encode
 from collections import OrderedDict
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
@@ -102,3 +103,6 @@ def _name(state: ExportedState, key: SigningKey) -> _Kept:
 def _private_jwk(key: SigningKey) -> dict[str, str]:
     private = urlsafe_b64encode(key.private.private_bytes_raw()).rstrip(b"=").decode()
     return {**jwk_of(key.private.public_key().public_bytes_raw()), "d": private}
+
+
+EXPORT_DESK: Slot[CardExporter] = Slot("catalogue: export of signed cards")

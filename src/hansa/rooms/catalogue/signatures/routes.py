@@ -9,11 +9,12 @@ from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.federation import KeyDoesNotOpen
 
-from .export import CardExporter
+from .export import EXPORT_DESK
 from .schemas import SignedCard
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -31,5 +32,5 @@ async def export_card(
 
     A suspended agent's card has the enforcement extension. For 30 days after a revocation a tombstone is returned.
     """
-    desk: CardExporter = request.app.state.card_exporter
+    desk = EXPORT_DESK.of(runtime_of(request))
     return tagged(request, await desk.export(agent_did))

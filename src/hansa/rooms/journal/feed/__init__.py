@@ -1,7 +1,8 @@
 """The live feed: journal events told to sockets as they are committed."""
 
-from .live_feed import LiveFeed
+from .bearer import OWNED_AMONG
+from .live_feed import LIVE_FEED, LiveFeed
 from .routes import root_router, router
 from .store import forget_tickets
 
-__all__ = ["LiveFeed", "forget_tickets", "root_router", "router"]
+__all__ = ["LIVE_FEED", "OWNED_AMONG", "LiveFeed", "forget_tickets", "root_router", "router"]

@@ -1,11 +1,10 @@
 """What a socket was opened with: a token, or a ticket that stands for one. It is judged anew whenever it counts."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TypeAlias
 
-from hansa.foundation.plumbing.caller import API_KEY_SESSION, Agent, Developer, Gate
+from hansa.foundation.plumbing.caller import API_KEY_SESSION, Agent, Developer, check_developer_or_agent
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.tokens import Claims, TokenIssuer, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
@@ -13,8 +12,10 @@ from hansa.foundation.values.secrets import fingerprint, new_hex
 from . import rules, store
 from .errors import TicketInvalid
 
-OwnedAmong: TypeAlias = Callable[[Tx, int, Collection[str]], Awaitable[frozenset[str]]]
-"""Which of these agents the developer owns. Supplied at assembly."""
+OWNED_AMONG: Slot[Callable[[Tx, int, Collection[str]], Awaitable[frozenset[str]]]] = Slot(
+    "live feed: agents that a developer owns"
+)
+"""Which of these agents the developer owns."""
 
 TICKET_PREFIX = "wst_"
 TICKET_SECONDS = 30
@@ -62,10 +63,8 @@ def _claims_of(tokens: TokenIssuer, kind: TokenKind, caller: Developer | Agent, 
 class Bearer:
     """The holder of a socket; without a token, nobody in particular."""
 
-    def __init__(self, runtime: Runtime, gate: Gate, owned_among: OwnedAmong, token: str | None) -> None:
+    def __init__(self, runtime: Runtime, token: str | None) -> None:
         self._runtime = runtime
-        self._gate = gate
-        self._owned_among = owned_among
         self._token = token
         self.did: str | None = None
         """The DID of the holder when it is an agent; known once judged."""
@@ -74,7 +73,7 @@ class Bearer:
         """Who it is now, as far as these channels ask. Raises: Unauthorized, Forbidden, Unavailable."""
         if self._token is None:
             return rules.Follower()
-        caller = await self._gate.either(self._runtime, self._token)
+        caller = await check_developer_or_agent(self._runtime, self._token)
         if isinstance(caller, Agent):
             self.did = caller.did
             return rules.Follower(is_known=True, did=caller.did)
@@ -84,10 +83,11 @@ class Bearer:
         agents = rules.agents_named_by(channels)
         if not agents:
             return frozenset()
-        return await self._runtime.database.look(lambda tx: self._owned_among(tx, developer_id, agents))
+        owned_among = OWNED_AMONG.of(self._runtime)
+        return await self._runtime.database.look(lambda tx: owned_among(tx, developer_id, agents))
 
 
-async def bearer_of(runtime: Runtime, gate: Gate, owned_among: OwnedAmong, given: Sequence[str]) -> Bearer:
+async def bearer_of(runtime: Runtime, given: Sequence[str]) -> Bearer:
     """The holder of what a query gave as `token`, judged once.
 
     Raises: Unauthorized, Forbidden, Unavailable.
@@ -99,6 +99,6 @@ async def bearer_of(runtime: Runtime, gate: Gate, owned_among: OwnedAmong, given
     if token is not None and token.startswith(TICKET_PREFIX):
         ticket = token
         token = await runtime.database.act(lambda tx: redeem_ticket(tx, runtime.tokens, ticket))
-    bearer = Bearer(runtime, gate, owned_among, token)
+    bearer = Bearer(runtime, token)
     await bearer.judge()
     return bearer

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from hansa.foundation.plumbing.database import OUT_OF_REACH
 from hansa.foundation.plumbing.job_health import JobHealth
+from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.listener import Connection, listening
-from hansa.rooms.journal.store import StoredEvent
 
 from . import store
 from .store import Place

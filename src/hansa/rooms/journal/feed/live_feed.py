@@ -9,9 +9,10 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.lines import Line
 from hansa.foundation.plumbing.metrics import feed_events_total, feed_sockets
+from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.ledger_readings import LedgerReadings
-from hansa.rooms.journal.store import StoredEvent
 
 from . import rules
 from .errors import TooManyChannels
@@ -133,3 +134,6 @@ class LiveFeed:
     def _forget(self) -> None:
         self._ready.clear()
         self._replays.forget()
+
+
+LIVE_FEED: Slot[LiveFeed] = Slot("live feed: sockets of this process")

@@ -6,11 +6,11 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.plumbing.lines import text_frame
+from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.journal.audience import seen_by
 from hansa.rooms.journal.parties import parties_of
 from hansa.rooms.journal.schemas import EventRecord
-from hansa.rooms.journal.store import StoredEvent
 
 from . import rules
 

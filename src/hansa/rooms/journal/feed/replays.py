@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal import reading_store
 from hansa.rooms.journal.audience import PRIVATE_TYPES
 from hansa.rooms.journal.ledger_readings import LedgerReadings
 from hansa.rooms.journal.participants import ParticipantFilter, events_by_participant
-from hansa.rooms.journal.store import StoredEvent
 
 from . import rules
 from .messages import LiveEvent

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends, Request, WebSocket
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import DeveloperOrAgent, bearer_token
-from hansa.foundation.plumbing.limits import Limit, client_address, limited
+from hansa.foundation.plumbing.limits import READ_LIMIT, Limit, client_address, limited
 from hansa.foundation.plumbing.lines import LINE
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Tokens, runtime_of
@@ -13,7 +13,7 @@ from hansa.foundation.values.errors import Forbidden, TooManyRequests, Unauthori
 from . import rules
 from .bearer import TICKET_SECONDS, bearer_of, issue_ticket
 from .conversation import Conversation
-from .live_feed import LiveFeed
+from .live_feed import LIVE_FEED
 from .schemas import TicketOut
 
 router = APIRouter(tags=["live feed"], route_class=GuardedRoute)
@@ -34,16 +34,16 @@ async def issue_feed_ticket(request: Request, caller: DeveloperOrAgent, db: Db, 
 @root_router.websocket("/ws/events")
 async def follow_events(websocket: WebSocket) -> None:
     """The live feed. A handshake that is refused answers with a problem document; later refusals are messages."""
-    runtime, state = runtime_of(websocket), websocket.app.state
-    feed: LiveFeed = state.live_feed
+    runtime = runtime_of(websocket)
+    feed = LIVE_FEED.of(runtime)
     rules.require_own_origin(
         websocket.headers.get("origin"),
         host=websocket.headers.get("host", ""),
         base_url=runtime.settings.base_url,
     )
-    await state.read_limit.admit(client_address(websocket))
+    await READ_LIMIT.of(runtime).admit(client_address(websocket))
     given = websocket.query_params.getlist("token")
-    bearer = await bearer_of(runtime, state.gate, state.owned_among, given)
+    bearer = await bearer_of(runtime, given)
     async with feed.place():
         await websocket.accept()
         with feed.reading(websocket.scope["extensions"][LINE], bearer.did) as reader:

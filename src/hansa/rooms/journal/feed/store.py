@@ -9,7 +9,8 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
-from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
+from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.rooms.journal.store import COLUMNS, stored
 
 
 @dataclass(frozen=True, order=True)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import Reactor
 
 from . import store
-from .reactor import Reactor
 
 WAITING_COUNTED = 1000
 

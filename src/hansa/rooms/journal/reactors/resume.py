@@ -7,12 +7,12 @@ from functools import partial
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.reading_store import Place
 
 from . import store
 from .errors import ReactorUnknown
-from .reactor import Reactor
 from .rules import error_text
 
 RESUMED_MAX = 100

@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.room import REACTORS
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
 
 from .errors import ReactorUnknown
-from .reactor import Reactor
 from .readings import read_reactors
 from .resume import resume_events
 from .schemas import ReactorOut, ReactorsOut, ResumedOut
@@ -21,12 +22,7 @@ router = APIRouter(prefix="/admin/reactors", route_class=GuardedRoute)
 Administrator = Annotated[Developer, admin_holding("admin_platform")]
 
 
-async def _given_at_assembly(request: Request) -> tuple[Reactor, ...]:
-    reactors: tuple[Reactor, ...] = request.app.state.reactors
-    return reactors
-
-
-Reactors = Annotated[tuple[Reactor, ...], Depends(_given_at_assembly)]
+Reactors = Annotated[tuple[Reactor, ...], Depends(REACTORS.given)]
 
 
 @router.get("", responses=problems(Unauthorized, AreaMissing))

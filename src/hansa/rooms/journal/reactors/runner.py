@@ -19,12 +19,11 @@ from hansa.foundation.plumbing.metrics import (
     reactions_set_aside_total,
     reactions_total,
 )
+from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.listener import listening
-from hansa.rooms.journal.store import StoredEvent
 
 from . import store
-from .reactor import Reactor
 from .rules import RetryPolicy, error_text
 
 BATCH_MAX = 50

@@ -9,8 +9,9 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
-from hansa.rooms.journal.store import COLUMNS, StoredEvent, stored
+from hansa.rooms.journal.store import COLUMNS, stored
 
 
 @dataclass(frozen=True)

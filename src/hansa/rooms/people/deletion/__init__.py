@@ -2,7 +2,6 @@
 
 from .carry_out import carry_out_due
 from .ended import is_account_closed
-from .owned_data import Blocker, OwnedData
 from .routes import router
 
-__all__ = ["Blocker", "OwnedData", "carry_out_due", "is_account_closed", "router"]
+__all__ = ["carry_out_due", "is_account_closed", "router"]

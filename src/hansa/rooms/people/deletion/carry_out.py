@@ -8,11 +8,11 @@ import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.mail_queue import delete_mails_to
+from hansa.foundation.plumbing.room import AccountEnd
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.people import store as people_store
 
 from . import store
-from .owned_data import OwnedData
 
 AT_ONCE = 20
 PUT_OFF_MINUTES = 60
@@ -22,21 +22,21 @@ PAUSE_MINUTES = 2
 _log = structlog.get_logger()
 
 
-async def carry_out_due(tx: Tx, owned_data: OwnedData) -> None:
+async def carry_out_due(tx: Tx, account_end: AccountEnd) -> None:
     """One step of each deletion that is due."""
     for deletion in await store.lock_due(tx, AT_ONCE):
         if deletion.status == "processing":
             await _erase(tx, deletion)
         else:
-            await _close(tx, deletion, owned_data)
+            await _close(tx, deletion, account_end)
 
 
-async def _close(tx: Tx, deletion: store.Deletion, owned_data: OwnedData) -> None:
+async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> None:
     try:
         async with tx.transaction():
             # The account first: from here on nothing new is made for it that the next line would not see.
             await store.close_account(tx, deletion.developer_id)
-            await owned_data.end(tx, deletion.developer_id)
+            await account_end.end(tx, deletion.developer_id)
             await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
     except Conflict as obstacle:
         _log.info("deletion postponed", developer=deletion.developer_id, reason=obstacle.code)

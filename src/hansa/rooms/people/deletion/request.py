@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.seal import Seal
 from hansa.rooms.people import mails
 
 from . import store
 from .errors import DeletionBlocked, DeletionNotRequested
-from .owned_data import Blocker, OwnedData
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class DeletionStatus:
 
 
 async def request_deletion(
-    tx: Tx, seal: Seal, developer: Developer, owned_data: OwnedData, *, cooling_off_days: int
+    tx: Tx, seal: Seal, developer: Developer, account_end: AccountEnd, *, cooling_off_days: int
 ) -> DeletionStatus:
     """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
 
@@ -30,7 +30,7 @@ async def request_deletion(
 
     Raises: DeletionBlocked.
     """
-    if blockers := await owned_data.blockers(tx, developer.id):
+    if blockers := await account_end.blockers(tx, developer.id):
         blocking = [asdict(blocker) for blocker in blockers]
         raise DeletionBlocked(context={"blockers": blocking}, members={"blockers": blocking})
     requested = await store.request_deletion(tx, developer.id, cooling_off_days)
@@ -48,8 +48,8 @@ async def cancel_deletion(tx: Tx, developer: Developer) -> DeletionStatus:
     return DeletionStatus(cancelled, [])
 
 
-async def deletion_status_of(tx: Tx, developer: Developer, owned_data: OwnedData) -> DeletionStatus:
+async def deletion_status_of(tx: Tx, developer: Developer, account_end: AccountEnd) -> DeletionStatus:
     """How it stands with the developer's own account."""
     return DeletionStatus(
-        await store.deletion_of(tx, developer.id), await owned_data.blockers(tx, developer.id)
+        await store.deletion_of(tx, developer.id), await account_end.blockers(tx, developer.id)
     )

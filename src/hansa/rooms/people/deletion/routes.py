@@ -2,31 +2,33 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, ScopeMissing, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.room import ACCOUNT_END, AccountEnd
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Unauthorized
 
 from . import request
 from .errors import DeletionBlocked, DeletionNotRequested
-from .owned_data import OfDeveloper
 from .schemas import DeletionOut
+
+OwnedData = Annotated[AccountEnd, Depends(ACCOUNT_END.given)]
 
 router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRoute)
 
 
 @router.post("/request-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionBlocked))
 async def request_deletion(
-    developer: CurrentDeveloper, owned_data: OfDeveloper, db: Db, config: Config, seal: Sealing
+    developer: CurrentDeveloper, account_end: OwnedData, db: Db, config: Config, seal: Sealing
 ) -> DeletionOut:
     """Request the deletion of the own account after the cooling-off period. Until then tokens work, and each can cancel it."""
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
         await db.act(
-            lambda tx: request.request_deletion(tx, seal, developer, owned_data, cooling_off_days=days)
+            lambda tx: request.request_deletion(tx, seal, developer, account_end, cooling_off_days=days)
         )
     )
 
@@ -39,7 +41,7 @@ async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
 
 @router.get("/deletion-status", responses=problems(Unauthorized, ScopeMissing))
 async def deletion_status(
-    developer: Annotated[Developer, developer_holding("profile:read")], owned_data: OfDeveloper, db: Db
+    developer: Annotated[Developer, developer_holding("profile:read")], account_end: OwnedData, db: Db
 ) -> DeletionOut:
     """The status of the deletion of the own account, and what prevents it."""
-    return DeletionOut.of(await db.read(lambda tx: request.deletion_status_of(tx, developer, owned_data)))
+    return DeletionOut.of(await db.read(lambda tx: request.deletion_status_of(tx, developer, account_end)))

@@ -1,0 +1,43 @@
+"""The foundation's own part: the checks of callers that rooms fill, the limits of requests, and its jobs."""
+
+from hansa.foundation.plumbing import idempotency, limits, mail_queue
+from hansa.foundation.plumbing.caller import (
+    AGENT_CHECK,
+    DEVELOPER_CHECK,
+    IS_DEVELOPER_SUSPENDED,
+    LICENCE_CHECK,
+    PASSWORD_SETTER_CHECK,
+    SERVICE_CHECK,
+)
+from hansa.foundation.plumbing.jobs import forget_dead_jobs, sweep
+from hansa.foundation.plumbing.limits import READ_LIMIT, WRITE_LIMIT, LeasedLimit
+from hansa.foundation.plumbing.room import Room
+
+PLUMBING = Room(
+    name="plumbing",
+    jobs=(
+        mail_queue.MAIL,
+        sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
+        sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
+        sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
+        sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_mails_without_job),
+    ),
+    offers=(
+        DEVELOPER_CHECK,
+        AGENT_CHECK,
+        PASSWORD_SETTER_CHECK,
+        LICENCE_CHECK,
+        SERVICE_CHECK,
+        IS_DEVELOPER_SUSPENDED,
+        READ_LIMIT,
+        WRITE_LIMIT,
+    ),
+    fills=(
+        READ_LIMIT.built_by(
+            lambda runtime: LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
+        ),
+        WRITE_LIMIT.built_by(
+            lambda runtime: LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
+        ),
+    ),
+)

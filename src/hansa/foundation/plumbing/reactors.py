@@ -1,0 +1,50 @@
+"""What a reactor is, and the event that it is called with."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from hansa.foundation.events import Event
+from hansa.foundation.plumbing.database import Tx
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """An event as the journal stores it; `xid` is the transaction that wrote it."""
+
+    sequence: int
+    id: UUID
+    event_type: str
+    aggregate_id: str
+    aggregate_type: str
+    data: dict[str, Any]
+    metadata: dict[str, Any]
+    timestamp: datetime
+    version: int
+    source_service: str
+    idempotency_key: str | None
+    xid: int
+
+
+React: TypeAlias = Callable[[Tx, StoredEvent], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Reactor:
+    """Calls `react` for each event of these types, in the order of the journal.
+
+    What `react` writes and the reactor's cursor in the journal are one commit. It may be called again for an event
+    whose commit failed, appends nothing to the journal itself and calls no other host.
+    A new reactor begins with what happens from now on, or with the first event ever if it is `from_the_start`.
+    """
+
+    name: str
+    event_types: tuple[type[Event], ...]
+    react: React
+    from_the_start: bool = False
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        return tuple(kind.__name__ for kind in self.event_types)

@@ -1,0 +1,79 @@
+"""The descriptor of a room: everything that the process needs to know of it. `doors/assembly.py` lists the descriptors."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fastapi import APIRouter
+from prometheus_client import Counter, Gauge, Histogram
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import JobKind
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.runtime import Filling, Runtime, Slot
+
+Metric: TypeAlias = Counter | Gauge | Histogram
+Background: TypeAlias = Callable[[Runtime], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Routes:
+    """A router and its place in the order of matching: the lowest `position` first, each position once.
+
+    Routes stand below /api/v1, or below / with `at_root`.
+    """
+
+    position: int
+    router: APIRouter
+    at_root: bool = False
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """Something that an agent holds and that would be lost. `amount` is a decimal string."""
+
+    kind: str
+    agent_did: str
+    amount: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class AccountEnd:
+    """What a room does when the account of a developer ends.
+
+    `blockers(tx, developer_id)` names what prevents it. `end(tx, developer_id)` ends what the developer owns in the room;
+    it raises Conflict when something prevents it after all.
+    """
+
+    blockers: Callable[[Tx, int], Awaitable[Sequence[Blocker]]]
+    end: Callable[[Tx, int], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Room:
+    """One room. Each member is empty unless the room has something of the kind."""
+
+    name: str
+    routes: tuple[Routes, ...] = ()
+    reactors: tuple[Reactor, ...] = ()
+    jobs: tuple[JobKind, ...] = ()
+    rounds: tuple[PeriodicTask, ...] = ()
+    """What each process does for itself at intervals."""
+    background: tuple[Background, ...] = ()
+    """What runs in each serving process from its start to its end."""
+    settings: frozenset[str] = frozenset()
+    """The names of the settings that the room reads."""
+    metrics: tuple[Metric, ...] = ()
+    account_end: AccountEnd | None = None
+    offers: tuple[Slot[Any], ...] = ()
+    fills: tuple[Filling, ...] = ()
+
+
+REACTORS: Slot[tuple[Reactor, ...]] = Slot("plumbing: reactors of all rooms")
+"""Filled by the assembly."""
+
+ACCOUNT_END: Slot[AccountEnd] = Slot("plumbing: the end of an account in all rooms")
+"""Filled by the assembly: the blockers of all rooms; what is owned is ended from the uppermost room down."""

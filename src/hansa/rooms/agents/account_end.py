@@ -1,0 +1,43 @@
+"""The end of a developer's agents with the account: what prevents it, and how it is done."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import ledger
+
+from .bootstrap import forget_bootstrap_tokens
+from .status import of_developer, retire
+
+
+async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
+    """What the accounts of the developer's agents hold: it would be lost with them, and what is locked is released first."""
+    found = []
+    for agent in await of_developer(tx, developer_id):
+        if agent.status != "revoked":
+            found += _held(await ledger.balance_of(tx, agent.did))
+    return found
+
+
+async def _end(tx: Tx, developer_id: int) -> None:
+    """End every agent of the developer. Raises: AccountHoldsUnits."""
+    await forget_bootstrap_tokens(tx, developer_id)
+    for agent in await of_developer(tx, developer_id):
+        if agent.status != "revoked":
+            await retire(tx, agent.did, by="account_deletion")
+
+
+def _held(balance: ledger.Balance) -> list[Blocker]:
+    kinds = (
+        ("balance", balance.liquid, "Send the units elsewhere."),
+        (
+            "stake",
+            balance.staked,
+            "Release the stake, when its lock has ended, and send the units elsewhere.",
+        ),
+    )
+    return [
+        Blocker(kind, balance.did, format_amount(amount), detail) for kind, amount, detail in kinds if amount
+    ]
+
+
+ACCOUNT_END_OF_AGENTS = AccountEnd(_blockers, _end)

@@ -1,0 +1,52 @@
+"""What the process needs to know of the agents room."""
+
+from hansa.foundation.plumbing.caller import AGENT_CHECK
+from hansa.foundation.plumbing.jobs import scheduled, sweep
+from hansa.foundation.plumbing.metrics import shadow_refusals_total
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import catalogue, journal
+
+from .account_end import ACCOUNT_END_OF_AGENTS
+from .capabilities import forget_capabilities
+from .check import check_agent
+from .documents import root_router
+from .grants import pay_owed_grants
+from .keys import newest_keys
+from .routes import router
+from .spending import forget_approvals
+from .status import lock_owner_and_status, owned_among
+
+ROOM = Room(
+    name="agents",
+    routes=(Routes(200, router), Routes(3100, root_router, at_root=True)),
+    jobs=(
+        scheduled("agents: pay owed grants", 5, pay_owed_grants),
+        sweep("agents: forget ended capabilities", 600, forget_capabilities),
+        sweep("agents: forget spend approvals", 600, forget_approvals),
+    ),
+    settings=frozenset(
+        {
+            "access_token_expire_minutes",
+            "agent_delegation_mode",
+            "agent_identity_issuer",
+            "agent_rbac_default_roles",
+            "agent_rbac_mode",
+            "base_url",
+            "bootstrap_token_lifetime",
+            "did_method",
+            "genesis_grant_amount",
+            "genesis_grant_enabled",
+            "issuer",
+            "settlement_currency",
+            "trust_domain",
+        }
+    ),
+    metrics=(shadow_refusals_total,),
+    account_end=ACCOUNT_END_OF_AGENTS,
+    fills=(
+        AGENT_CHECK.filled_with(check_agent),
+        journal.OWNED_AMONG.filled_with(owned_among),
+        catalogue.LOCK_AGENT.filled_with(lock_owner_and_status),
+        catalogue.AGENT_KEYS.filled_with(newest_keys),
+    ),
+)

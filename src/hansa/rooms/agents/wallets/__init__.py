@@ -1,0 +1,8 @@
+"""Wallets: keys of secp256k1 by which an agent signs payments."""
+
+from hansa.rooms.agents.wallets.errors import WalletUnknown
+from hansa.rooms.agents.wallets.routes import router
+from hansa.rooms.agents.wallets.rules import Wallet, receive_address
+from hansa.rooms.agents.wallets.store import find_wallet, payee_of_address
+
+__all__ = ["Wallet", "WalletUnknown", "find_wallet", "payee_of_address", "receive_address", "router"]

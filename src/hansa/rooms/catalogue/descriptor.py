@@ -1,0 +1,97 @@
+"""What the process needs to know of the catalogue."""
+
+from contextlib import AbstractAsyncContextManager
+
+from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.metrics import card_visits_total
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import federation
+
+from .findings import LIST_FINDINGS, Findings
+from .maintenance import index_texts, keep_lists_quick
+from .owning import LOCK_AGENT
+from .owning import router as owning_router
+from .publication import manifest_router, resource_discovery_router, well_known_router
+from .pulls import probe_due, pull_due
+from .pulls import router as pulls_router
+from .retire import ACCOUNT_END_OF_CARDS, erase_old
+from .routes import router
+from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
+from .search import router as search_router
+from .signatures import AGENT_KEYS, EXPORT_DESK, CardExporter
+from .signatures import router as signatures_router
+from .versions.routes import router as versions_router
+
+
+def _searcher(runtime: Runtime) -> Searcher:
+    directory, currency = runtime.settings.data_dir / "search", runtime.settings.settlement_currency
+    return Searcher(runtime.database, directory, currency, runtime.jobs)
+
+
+def _answers(runtime: Runtime) -> Answers:
+    return Answers(SEARCHER.of(runtime), runtime.database)
+
+
+def _export_desk(runtime: Runtime) -> CardExporter:
+    signatory = federation.Signatory(runtime.database, runtime.seal)
+    return CardExporter(runtime.database, signatory, runtime.settings)
+
+
+def _following(runtime: Runtime) -> AbstractAsyncContextManager[None]:
+    return SEARCHER.of(runtime).following()
+
+
+ROOM = Room(
+    name="catalogue",
+    routes=(
+        # Before the cards: `discover` is not the identifier of a card.
+        Routes(900, search_router),
+        Routes(1000, owning_router),
+        # Before the cards: a path that ends in `versions` is not a humanReadableId.
+        Routes(1100, versions_router),
+        Routes(1200, router),
+        Routes(1300, pulls_router),
+        Routes(1400, signatures_router),
+        Routes(1800, resource_discovery_router),
+        Routes(3300, manifest_router, at_root=True),
+        Routes(3400, well_known_router, at_root=True),
+    ),
+    jobs=(
+        sweep("catalogue: erase old cards", 3600, erase_old),
+        sweep("catalogue: index texts", 1, index_texts),
+        sweep("catalogue: keep lists quick", 20, keep_lists_quick),
+    ),
+    rounds=(
+        PeriodicTask("catalogue: pull agents' own cards", 1, pull_due),
+        PeriodicTask("catalogue: call agents for a sign of life", 1, probe_due),
+    ),
+    background=(_following,),
+    settings=frozenset(
+        {
+            "base_url",
+            "card_liveness_interval_seconds",
+            "card_pull_interval_seconds",
+            "data_dir",
+            "extension_base",
+            "jws_enforce",
+            "jws_require_signature",
+            "jws_verify_enabled",
+            "outgoing_allow_hosts",
+            "registry_name",
+            "require_admin_2fa",
+            "settlement_currency",
+            "trust_domain",
+        }
+    ),
+    metrics=(card_visits_total,),
+    account_end=ACCOUNT_END_OF_CARDS,
+    offers=(AGENT_KEYS, LOCK_AGENT, SEARCHER, SEARCH_ANSWERS, LIST_FINDINGS, EXPORT_DESK),
+    fills=(
+        SEARCHER.built_by(_searcher),
+        SEARCH_ANSWERS.built_by(_answers),
+        LIST_FINDINGS.built_by(lambda _: Findings()),
+        EXPORT_DESK.built_by(_export_desk),
+    ),
+)

@@ -1,0 +1,34 @@
+"""Payments for calls: single-use tokens, from their authorization to their settlement."""
+
+from hansa.foundation.plumbing.jobs import JobKind, scheduled
+from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, authorize
+from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
+from hansa.rooms.commerce.payments.release import expire_due_tokens
+from hansa.rooms.commerce.payments.routes import hot_router, router
+from hansa.rooms.commerce.payments.rules import Terms, Token
+from hansa.rooms.commerce.payments.settle import settle_within
+from hansa.rooms.commerce.payments.settlements import SETTLEMENTS, Settlements, resume_settlements
+from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier
+
+JOBS: tuple[JobKind, ...] = (
+    scheduled("payments: expire tokens", 60, expire_due_tokens),
+    scheduled("payments: resume settlements", 2, resume_settlements),
+)
+
+__all__ = [
+    "JOBS",
+    "SETTLEMENTS",
+    "VERIFIER",
+    "AuthorizeOrder",
+    "Authorized",
+    "Settlements",
+    "Terms",
+    "Token",
+    "Verifier",
+    "authorize",
+    "hot_router",
+    "router",
+    "settle_within",
+    "token_of_id",
+    "token_of_secret",
+]

@@ -1,0 +1,93 @@
+"""The ends of a token: paid, or not. In one commit its row, its caller's budget, its hold and the payment agree."""
+
+from hansa.foundation.events import A2APaymentFailed, A2APaymentSettled
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import agents, journal, ledger
+
+from . import rules, store
+from .authorize import HOLD_OWNER
+from .rules import Status, Token
+
+
+async def end_unpaid(
+    tx: Tx, token: Token, status: Status, book: ledger.Book, reason: str | None = None
+) -> Token:
+    """End a locked, open or settling token without a payment: its budget and its reserve go back to the caller."""
+    ended = await store.end(tx, token.id, status, reason)
+    await _return_budget(tx, token, token.amount, is_unused=True)
+    if status == "failed":
+        await journal.append(tx, _failed(ended, book))
+    if token.hold_id is not None and await _is_open(tx, token):
+        await ledger.release_hold(tx, token.hold_id, book)
+    return ended
+
+
+async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None) -> Token:
+    """Pay a locked, open or settling token; what its payee does not capture goes back to the caller.
+
+    Raises: AccountUnknown, AccountSuspended, InsufficientBalance.
+    """
+    await _return_budget(tx, token, Minor(token.amount - token.paid), is_unused=False)
+    order = ledger.PaymentOrder(
+        payer=token.caller,
+        payee=token.payee,
+        amount=token.paid,
+        ref=rules.payment_reference(token.id),
+        memo=memo,
+        fee=token.fixed_fee,
+        hold_id=token.hold_id,
+    )
+    receipt = await ledger.pay(tx, order, book)
+    assert receipt.tx_id is not None, "a payment moves units"
+    counts = await _have_different_owners(tx, token)
+    settled = await store.write_settled(tx, token.id, receipt.tx_id, receipt.fee, counts=counts)
+    await journal.append(tx, _settled(settled, book, receipt))
+    return settled
+
+
+async def _return_budget(tx: Tx, token: Token, amount: Minor, *, is_unused: bool) -> None:
+    if amount == 0 or not (token.is_counted or token.capability_id):
+        return
+    held = agents.HeldBudget(token.is_counted, token.capability_id)
+    await agents.return_budget(tx, token.caller, held, amount, held_at=token.created_at, is_unused=is_unused)
+
+
+async def _is_open(tx: Tx, token: Token) -> bool:
+    """Whether the ledger's own sweep has not freed the hold of a token that its owner left for long."""
+    holds = await ledger.read_holds(tx, HOLD_OWNER, str(token.id))
+    return any(hold.id == token.hold_id and hold.remaining > 0 for hold in holds)
+
+
+async def _have_different_owners(tx: Tx, token: Token) -> bool:
+    """Whether the payment is one between agents of different developers of this registry."""
+    owners = [await agents.owner_of(tx, did) for did in (token.caller, token.payee)]
+    return None not in owners and owners[0] != owners[1]
+
+
+def _settled(token: Token, book: ledger.Book, receipt: ledger.Receipt) -> A2APaymentSettled:
+    assert token.tx_id is not None
+    return A2APaymentSettled(
+        token_id=str(token.id),
+        tx_id=token.tx_id,
+        caller=token.caller,
+        payee=token.payee,
+        amount=format_amount(receipt.amount),
+        currency=book.currency,
+        task_id=token.task_id,
+        fee=format_amount(receipt.fee),
+        counts=bool(token.counts),
+    )
+
+
+def _failed(token: Token, book: ledger.Book) -> A2APaymentFailed:
+    assert token.reason is not None
+    return A2APaymentFailed(
+        token_id=str(token.id),
+        caller=token.caller,
+        payee=token.payee,
+        amount=format_amount(token.amount),
+        currency=book.currency,
+        task_id=token.task_id,
+        reason=token.reason,
+    )

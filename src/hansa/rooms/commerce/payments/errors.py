@@ -1,0 +1,105 @@
+"""Why a payment route refuses."""
+
+from typing import ClassVar
+
+from hansa.foundation.values.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    TooManyRequests,
+)
+
+
+class AmountNotPositive(BadRequest):
+    """The amount is a decimal that is not greater than zero."""
+
+    code = "AMOUNT_NOT_POSITIVE"
+    sentence = "amount must be greater than zero."
+
+
+class TargetMalformed(BadRequest):
+    """The target is no DID, is too short, or is the caller itself."""
+
+    code = "TARGET_AGENT_MALFORMED"
+
+
+class PayeeNotAdmitted(Forbidden):
+    """The payee is an agent of this registry that may not act."""
+
+    code = "PAYEE_NOT_ADMITTED"
+
+
+class TooManyUnusedTokens(TooManyRequests):
+    """The caller has as many unused payment tokens as it may have."""
+
+    code = "TOO_MANY_UNUSED_TOKENS"
+
+
+class ReserveNotPossible(Invalid):
+    """Units cannot be reserved for a payee of another registry."""
+
+    code = "RESERVE_NOT_POSSIBLE"
+    sentence = "reserve and capture_by payee are possible for a payee of this registry only."
+
+
+class TokenUnknown(NotFound):
+    """There is no such payment token."""
+
+    code = "PAYMENT_TOKEN_UNKNOWN"
+    sentence = "Token not found"
+
+
+class NotTheCaller(Forbidden):
+    """The token was authorized by another agent."""
+
+    code = "PAYMENT_TOKEN_OF_ANOTHER"
+    sentence = "Only the agent that authorized the token may do that."
+
+
+class CapturedByPayee(Forbidden):
+    """The token is settled by its payee; its caller releases it while it is unused."""
+
+    code = "CAPTURED_BY_PAYEE"
+    sentence = "This token is settled by its payee; its caller can release it until it is verified."
+
+
+class TokenStatus(BadRequest):
+    """The status of the token does not allow that."""
+
+    code = "PAYMENT_TOKEN_STATUS"
+
+
+class TokenExpired(BadRequest):
+    """The token has expired."""
+
+    code = "PAYMENT_TOKEN_EXPIRED"
+    sentence = "Token expired"
+
+
+class SettlementUnderWay(Conflict):
+    """The token is being settled by another request whose outcome is not known yet."""
+
+    code = "SETTLEMENT_UNDER_WAY"
+    sentence = "The token is being settled; ask again for the outcome."
+
+
+class CaptureAmountRefused(Invalid):
+    """The amount to capture is above that of the token, or the token is not captured by its payee."""
+
+    code = "CAPTURE_AMOUNT_REFUSED"
+
+
+class TokenMismatch(Conflict):
+    """The payment token is for another caller, payee, amount or contract than what it is to pay."""
+
+    code = "PAYMENT_TOKEN_MISMATCH"
+
+
+class AnswerUnreadable(Invalid):
+    """The answer kept under this Idempotency-Key was sealed under a key that the registry does not have any more."""
+
+    code = "IDEMPOTENCY_ANSWER_UNREADABLE"
+    sentence = "The answer under this Idempotency-Key can no longer be read; use a new key."
+    status: ClassVar[int] = 422

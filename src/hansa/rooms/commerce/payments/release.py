@@ -1,0 +1,47 @@
+"""Giving a token up while it is unused, and the end of those whose time is over."""
+
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import ledger
+
+from . import rules, store
+from .ending import end_unpaid
+from .rules import Token
+
+EXPIRED_AT_ONCE = 1000
+
+
+async def release(tx: Tx, secret: str, by: str, book: ledger.Book) -> Token:
+    """Release an authorized token. Raises: TokenUnknown, NotTheCaller, TokenStatus."""
+    token = rules.require_releasable(await store.lock_by_hash(tx, fingerprint(secret)), by)
+    return await end_unpaid(tx, token, "released", book)
+
+
+async def release_by_id(tx: Tx, token_id: UUID, by: str, book: ledger.Book) -> Token:
+    """As `release`, of a token that is named by its id."""
+    token = rules.require_releasable(await store.lock(tx, token_id), by)
+    return await end_unpaid(tx, token, "released", book)
+
+
+async def expire_due_tokens(runtime: Runtime) -> None:
+    """Expire every open token whose time is over; what it reserved and counted goes back to its caller."""
+    database = runtime.database
+    while await database.act(lambda tx: store.expire_plain(tx, None, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
+        pass
+    for token_id in await database.look(lambda tx: store.due(tx, EXPIRED_AT_ONCE)):
+        await expire(runtime, token_id)
+
+
+async def expire(runtime: Runtime, token_id: UUID) -> None:
+    """Expire one token if its time is over."""
+    book = ledger.Book.of(runtime.settings)
+
+    async def expired(tx: Tx) -> None:
+        token = await store.lock(tx, token_id)
+        if token is not None and token.status in rules.OPEN and token.is_expired:
+            await end_unpaid(tx, token, "expired", book)
+
+    await runtime.database.act(expired)

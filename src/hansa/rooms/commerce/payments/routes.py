@@ -1,0 +1,252 @@
+"""Payments for calls over HTTP."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import (
+    CAPABILITY_HEADER,
+    Agent,
+    CurrentAgent,
+    PermissionMissing,
+    Public,
+    agent_holding,
+)
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    answer_once,
+    once,
+)
+from hansa.foundation.plumbing.limits import WriteLimit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized, Unavailable
+from hansa.rooms import agents, ledger, transfers
+
+from . import errors
+from .answers import authorize_once, settle_and_answer
+from .authorize import PERMISSION
+from .preferences import Preference, wait_seconds
+from .reading import list_tokens
+from .release import release, release_by_id
+from .rules import Status
+from .schemas import (
+    AuthorizeIn,
+    AuthorizeOut,
+    PaymentVerifyIn,
+    PaymentVerifyOut,
+    ReleaseIn,
+    ReleaseOut,
+    SettleIn,
+    SettleOut,
+    TokenOut,
+)
+from .settlements import SETTLEMENTS, Settlements
+from .verify import VERIFIER, Verifier
+
+PREFIX = "/a2a-payment"
+LISTED_DEFAULT, LISTED_MAX = 50, 200
+CAPABILITY_MAX_CHARACTERS = 128
+
+hot_router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=DirectRoute)
+router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
+
+
+VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
+SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
+PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+CapabilityToken = Annotated[
+    str | None,
+    Header(
+        alias=CAPABILITY_HEADER,
+        max_length=CAPABILITY_MAX_CHARACTERS,
+        description="The token of a capability, which can grant the permission; its caveats limit the payment.",
+    ),
+]
+
+
+@hot_router.post(
+    "/authorize",
+    response_model=AuthorizeOut,
+    responses=problems(
+        errors.AmountNotPositive,
+        errors.TargetMalformed,
+        Unauthorized,
+        ledger.InsufficientBalance,
+        Forbidden,
+        PermissionMissing,
+        ledger.SystemAccountRefused,
+        ledger.AccountSuspended,
+        agents.CapabilityUnknown,
+        agents.CapabilityEnded,
+        agents.DelegatorMayNot,
+        agents.CaveatViolated,
+        agents.CapabilityBudgetSpent,
+        agents.PayeeNotAllowed,
+        agents.OverPaymentLimit,
+        agents.OverDayLimit,
+        agents.ApprovalForAnother,
+        transfers.ApprovalRequired,
+        errors.PayeeNotAdmitted,
+        agents.ApprovalUnknown,
+        agents.ApprovalUnusable,
+        agents.ApprovalsPending,
+        Invalid,
+        errors.ReserveNotPossible,
+        errors.AnswerUnreadable,
+        KeyReused,
+        KeyInProgress,
+        TooManyRequests,
+        errors.TooManyUnusedTokens,
+        Unavailable,
+    ),
+)
+async def authorize_payment(
+    body: AuthorizeIn,
+    agent: PayingAgent,
+    db: Db,
+    seal: Sealing,
+    config: Config,
+    *,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
+    capability: CapabilityToken = None,
+) -> Response:
+    """Make a single-use token with which a service can be paid; it is shown once."""
+    await writes.admit(agent.did)
+    request = (
+        Repeatable(agent.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
+        if key
+        else None
+    )
+    answer, replayed = await authorize_once(
+        db, seal, agent, body.order(), config, request=request, capability_token=capability
+    )
+    return answer_once(answer, replayed=replayed)
+
+
+@hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))
+async def verify_payment(
+    body: PaymentVerifyIn, _: Public, verifier: VerifierOfHere, config: Config
+) -> Response:
+    """Whether a presented token is good; the first valid answer consumes it. The token authenticates itself."""
+    order = body.order()
+    verification = await verifier.verify(order)
+    out = PaymentVerifyOut.of(verification, order, config.settlement_currency)
+    return Response(out.model_dump_json(), media_type="application/json")
+
+
+@hot_router.post(
+    "/settle",
+    response_model=SettleOut,
+    responses=problems(
+        errors.TokenStatus,
+        errors.TokenExpired,
+        Unauthorized,
+        Forbidden,
+        errors.NotTheCaller,
+        errors.CapturedByPayee,
+        errors.TokenUnknown,
+        errors.SettlementUnderWay,
+        Invalid,
+        errors.CaptureAmountRefused,
+        TooManyRequests,
+        Unavailable,
+    ),
+)
+async def settle_payment(
+    body: SettleIn,
+    agent: CurrentAgent,
+    db: Db,
+    settlements: SettlementsOfHere,
+    config: Config,
+    *,
+    writes: WriteLimit,
+    prefer: Preference = None,
+) -> Response:
+    """Pay what a token is for; the transfer runs after the answer. With success false nothing is paid."""
+    await writes.admit(agent.did)
+    wait = wait_seconds(prefer)
+    book = ledger.Book.of(config)
+    token = await settle_and_answer(db, settlements, body.order_by(agent.did), book, wait)
+    headers = None if wait is None else {"Preference-Applied": f"wait={wait}"}
+    out = SettleOut.of(token, config.settlement_currency)
+    return Response(out.model_dump_json(), media_type="application/json", headers=headers)
+
+
+RELEASE_REFUSALS = (
+    errors.TokenStatus,
+    Unauthorized,
+    Forbidden,
+    errors.NotTheCaller,
+    errors.TokenUnknown,
+    Invalid,
+    TooManyRequests,
+    Unavailable,
+)
+
+
+@router.post("/release", responses=problems(*RELEASE_REFUSALS))
+async def release_payment(
+    body: ReleaseIn, agent: CurrentAgent, db: Db, config: Config, *, writes: WriteLimit
+) -> ReleaseOut:
+    """Give up a token that is not used; nothing is paid."""
+    await writes.admit(agent.did)
+    book = ledger.Book.of(config)
+    token = await db.act(lambda tx: release(tx, body.token, agent.did, book))
+    return ReleaseOut(token_id=token.id, status=token.status)
+
+
+@router.post(
+    "/release-by-id/{token_id:uuid}",
+    response_model=ReleaseOut,
+    responses=problems(*RELEASE_REFUSALS, KeyReused, KeyInProgress),
+)
+async def release_payment_by_id(
+    token_id: Annotated[UUID, Path()],
+    agent: CurrentAgent,
+    db: Db,
+    config: Config,
+    *,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
+) -> Response:
+    """As release, of a token that is named by its id."""
+    await writes.admit(agent.did)
+    book = ledger.Book.of(config)
+    route = f"{PREFIX}/release-by-id/{token_id}"
+    request = Repeatable(agent.did, route, key, None) if key else None
+
+    async def released(tx: Tx) -> ReleaseOut:
+        token = await release_by_id(tx, token_id, agent.did, book)
+        return ReleaseOut(token_id=token.id, status=token.status)
+
+    return await once(db, request, released)
+
+
+@router.get("/my-tokens", responses=problems(Unauthorized, Forbidden, Invalid))
+async def read_my_tokens(
+    agent: CurrentAgent,
+    db: Db,
+    config: Config,
+    *,
+    status: Status | None = None,
+    role: Annotated[
+        str, Query(pattern="^(caller|payee)$", description="Tokens that one authorized, or is paid by.")
+    ] = "caller",
+    limit: Annotated[int, Query(ge=1, le=LISTED_MAX)] = LISTED_DEFAULT,
+) -> list[TokenOut]:
+    """The agent's tokens, newest first; no token itself is shown again."""
+    is_payee = role == "payee"
+    found = await db.look(
+        lambda tx: list_tokens(tx, agent.did, is_payee=is_payee, status=status, limit=limit)
+    )
+    return [TokenOut.of(token, config.settlement_currency) for token in found]

@@ -1,0 +1,217 @@
+"""What a payment token is and what may be done with it, without I/O. Amounts are minor units."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from hansa.foundation.values.money import Minor, NotAnAmount, format_amount, parse_positive
+
+from .errors import (
+    AmountNotPositive,
+    CaptureAmountRefused,
+    CapturedByPayee,
+    NotTheCaller,
+    SettlementUnderWay,
+    TargetMalformed,
+    TokenExpired,
+    TokenMismatch,
+    TokenStatus,
+    TokenUnknown,
+)
+
+UNUSED_MAX = 20
+SETTLING_SECONDS = 90
+TARGET_MIN_CHARACTERS = 10
+MEMO_MAX_CHARACTERS = 256
+
+Status: TypeAlias = Literal["authorized", "consumed", "settling", "settled", "released", "expired", "failed"]
+CaptureBy: TypeAlias = Literal["caller", "payee"]
+OPEN = ("authorized", "consumed")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A payment token as it is stored, without the token itself.
+
+    `capture_amount` is what its payee captures, None: all of it. `fee` is what was paid, `fixed_fee` that of a firm quote.
+    `is_expired` was judged by the database's clock when the row was read.
+    """
+
+    id: UUID
+    caller: str
+    payee: str
+    amount: Minor
+    status: Status
+    capture_by: CaptureBy
+    is_reserved: bool
+    hold_id: int | None
+    fixed_fee: Minor | None
+    contract_id: int | None
+    resource: str | None
+    request_digest: str | None
+    is_counted: bool
+    capability_id: UUID | None
+    use_id: str | None
+    task_id: str | None
+    capture_amount: Minor | None
+    tx_id: int | None
+    fee: Minor | None
+    counts: bool | None
+    reason: str | None
+    created_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+    is_expired: bool
+
+    @property
+    def settler(self) -> str:
+        """The agent that settles it."""
+        return self.payee if self.capture_by == "payee" else self.caller
+
+    @property
+    def paid(self) -> Minor:
+        """What its settlement pays or paid."""
+        return self.amount if self.capture_amount is None else self.capture_amount
+
+    @property
+    def settlement_tx_id(self) -> str | None:
+        """The transaction of its settlement, as clients see it."""
+        return None if self.tx_id is None else f"tx-{self.tx_id}"
+
+    @property
+    def settled_at(self) -> datetime | None:
+        """When it was settled."""
+        return self.ended_at if self.status == "settled" else None
+
+
+def payment_reference(token_id: UUID) -> str:
+    """The key of the token's one payment in the ledger."""
+    return f"a2a-pay-{token_id}"
+
+
+def memo_of(task_id: str | None) -> str | None:
+    """What the ledger keeps of a task id."""
+    return task_id[:MEMO_MAX_CHARACTERS] if task_id else None
+
+
+def positive_amount(text: str) -> Minor:
+    """Minor units of a decimal string. Raises: AmountNotPositive."""
+    try:
+        return parse_positive(text)
+    except NotAnAmount:
+        raise AmountNotPositive(f'amount must be greater than 0, got "{text}".') from None
+
+
+def require_target(caller: str, target: str) -> None:
+    """Raises: TargetMalformed."""
+    if len(target) < TARGET_MIN_CHARACTERS:
+        raise TargetMalformed(f"target_agent_did must have at least {TARGET_MIN_CHARACTERS} characters.")
+    scheme, _, rest = target.partition(":")
+    method, _, name = rest.partition(":")
+    if scheme != "did" or not method or not name or not target.isprintable() or " " in target:
+        raise TargetMalformed("target_agent_did must be a DID: did:<method>:<identifier>.")
+    if target == caller:
+        raise TargetMalformed("target_agent_did must be another agent than the caller.")
+
+
+class Verdict(StrEnum):
+    """What becomes of a settle request."""
+
+    SETTLING = "settling"
+    SETTLED = "settled"
+    RELEASE = "release"
+    EXPIRE = "expire"
+    UNDER_WAY = "under_way"
+    ENDED = "ended"
+
+
+def judge_settle(token: Token | None, by: str, *, success: bool, capture_amount: Minor | None) -> Verdict:
+    """What a settle request of this agent does. Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused."""
+    if token is None:
+        raise TokenUnknown
+    _require_settler(token, by, success=success)
+    if token.capture_by == "caller" and capture_amount is not None:
+        raise CaptureAmountRefused("capture_amount is for tokens that are captured by their payee.")
+    if capture_amount is not None and capture_amount > token.amount:
+        raise CaptureAmountRefused(
+            f"capture_amount must be at most the token's amount, {format_amount(token.amount)}."
+        )
+    match token.status:
+        case "settled":
+            return Verdict.SETTLED
+        case "settling":
+            return Verdict.UNDER_WAY
+        case "authorized" | "consumed":
+            if not success or capture_amount == 0:
+                return Verdict.RELEASE
+            return Verdict.EXPIRE if token.is_expired else Verdict.SETTLING
+        case _:
+            return Verdict.ENDED
+
+
+def _require_settler(token: Token, by: str, *, success: bool) -> None:
+    """Raises: NotTheCaller, CapturedByPayee."""
+    if by == token.settler:
+        return
+    if by != token.caller:
+        raise NotTheCaller
+    # The caller of a token that its payee captures gives it up only while it is unused.
+    if success or token.status == "consumed":
+        raise CapturedByPayee
+
+
+def refusal_of(token: Token) -> TokenStatus | TokenExpired | SettlementUnderWay:
+    """Why a token in this status is not settled."""
+    if token.status == "settling":
+        return SettlementUnderWay()
+    if token.status == "expired":
+        return TokenExpired()
+    return TokenStatus(f"Token status: {token.status}", context={"status": token.status})
+
+
+def require_releasable(token: Token | None, by: str) -> Token:
+    """Raises: TokenUnknown, NotTheCaller, TokenStatus."""
+    if token is None:
+        raise TokenUnknown
+    if by not in {token.caller, token.settler}:
+        raise NotTheCaller
+    if token.status != "authorized":
+        raise TokenStatus(f"Token status: {token.status}", context={"status": token.status})
+    return token
+
+
+def verify_error(token: Token | None, target: str | None, *, is_expired: bool) -> str | None:
+    """Why a token is not valid for this payee, in the order of the specification; None: it is."""
+    if token is None:
+        return "Token not found"
+    if is_expired:
+        return "Token expired"
+    if token.status not in OPEN:
+        return f"Token status: {token.status}"
+    if target is not None and target != token.payee:
+        return "Token not issued for this agent"
+    return None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a token is to pay; `contract_id` is the contract that it may name."""
+
+    caller: str
+    payee: str
+    amount: Minor
+    contract_id: int | None = None
+
+
+def require_matching(token: Token, terms: Terms) -> None:
+    """The token pays exactly this and may be settled now. Raises: TokenMismatch, SettlementUnderWay, TokenStatus, TokenExpired."""
+    if token.status not in OPEN:
+        raise refusal_of(token)
+    if token.is_expired:
+        raise TokenExpired
+    if (token.caller, token.payee, token.amount) != (terms.caller, terms.payee, terms.amount):
+        raise TokenMismatch("The payment token is for another caller, payee or amount.")
+    if token.contract_id not in {None, terms.contract_id}:
+        raise TokenMismatch("The payment token names another contract.")

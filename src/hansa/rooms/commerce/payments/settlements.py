@@ -1,0 +1,114 @@
+"""The transfers of settling tokens: run at once in the process that answered, taken up by any process after a crash.
+
+- The row of the token is the work: `settling` until one transaction pays it, or fails it with a reason.
+- That transaction locks the token and looks at its status again, so that no transfer follows a failure.
+- What is known to be impossible fails at once; what finds no outcome in 90 seconds fails as `timeout`.
+"""
+
+import asyncio
+from uuid import UUID
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.rooms import ledger
+
+from . import rules, store
+from .ending import end_unpaid, pay
+from .rules import Token
+
+LEFT_SECONDS = 2.0
+AT_ONCE = 200
+FIRST_LOOK_SECONDS, LONGEST_PAUSE_SECONDS = 0.01, 0.25
+TIMEOUT = "timeout"
+REASONS: dict[type[Refused], str] = {
+    ledger.InsufficientBalance: "insufficient_balance",
+    ledger.AccountUnknown: "payee_unknown",
+    ledger.AccountSuspended: "party_suspended",
+}
+
+_log = structlog.get_logger()
+
+
+class Settlements:
+    """The settlements under way in one process."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._under_way: dict[UUID, asyncio.Task[None]] = {}
+
+    def start(self, token_id: UUID) -> None:
+        """Pay a settling token beside the request that made it so."""
+        task = asyncio.create_task(self._settle(token_id))
+        self._under_way[token_id] = task
+        task.add_done_callback(lambda _: self._under_way.pop(token_id, None))
+
+    async def outcome(self, token_id: UUID, seconds: float) -> Token:
+        """The token once it has ended, or as it is after so long."""
+        own = self._under_way.get(token_id)
+        pause = FIRST_LOOK_SECONDS
+        try:
+            async with asyncio.timeout(seconds):
+                if own is not None:
+                    await asyncio.wait([own])
+                while (token := await self._found(token_id)).status == "settling":
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+                return token
+        except TimeoutError:
+            return await self._found(token_id)
+
+    async def _settle(self, token_id: UUID) -> None:
+        try:
+            await settle_token(self._runtime, token_id)
+        except Unavailable:
+            # The row says that it is settling: the next round takes it up.
+            _log.warning("payment left for the next round", token_id=str(token_id))
+
+    async def _found(self, token_id: UUID) -> Token:
+        token = await self._runtime.database.look(lambda tx: store.find(tx, token_id))
+        assert token is not None, "tokens are not deleted"
+        return token
+
+
+SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
+
+
+async def settle_token(runtime: Runtime, token_id: UUID) -> None:
+    """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable."""
+    book = ledger.Book.of(runtime.settings)
+    try:
+        await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
+    except Unavailable:
+        raise
+    except Refused as refusal:
+        reason = REASONS.get(type(refusal), refusal.code.lower())
+        await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
+
+
+async def resume_settlements(runtime: Runtime) -> None:
+    """Take up the tokens that a process left settling."""
+    left = await runtime.database.look(lambda tx: store.settling(tx, LEFT_SECONDS, AT_ONCE))
+    for token_id in left:
+        try:
+            await settle_token(runtime, token_id)
+        except Unavailable:
+            _log.warning("payment left for the next round", token_id=str(token_id))
+
+
+async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:
+    token = await store.lock(tx, token_id)
+    if token is None or token.status != "settling":
+        return
+    if await store.is_overdue(tx, token_id):
+        await end_unpaid(tx, token, "failed", book, TIMEOUT)
+        return
+    await pay(tx, token, book, rules.memo_of(token.task_id))
+
+
+async def _fail(tx: Tx, token_id: UUID, book: ledger.Book, reason: str) -> None:
+    token = await store.lock(tx, token_id)
+    if token is not None and token.status == "settling":
+        await end_unpaid(tx, token, "failed", book, reason)

@@ -1,0 +1,110 @@
+"""Verifying a token: whoever has it learns whether it is good, and the first to ask consumes it.
+
+Verifications of one process that come at the same moment share one statement. Known and unknown tokens take the same
+statements.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import agents
+
+from . import rules, store
+from .release import expire
+from .rules import Token
+from .store import Verified
+
+BATCH_MAX = 500
+UNKNOWN_STATUS = "unknown"
+
+
+@dataclass(frozen=True)
+class VerifyOrder:
+    """A token that is presented for `target`; `use_id` names the use that may ask again."""
+
+    secret: str = field(repr=False)
+    target: str | None = None
+    use_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The answer: without an error the token is valid, and the rest is known."""
+
+    token: Token | None
+    error: str | None
+    is_first_use: bool = False
+    caller_status: str = UNKNOWN_STATUS
+
+
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    order: VerifyOrder
+    found: asyncio.Future[Verified]
+
+
+class Verifier:
+    """Verifies the tokens that are presented to one process."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._waiting: list[_Waiting] = []
+        self._worker: asyncio.Task[None] | None = None
+        self._statuses = Gathering[str, str](self._load_statuses)
+
+    async def verify(self, order: VerifyOrder) -> Verification:
+        """Judge a token in the order of the specification; an expired one is marked as such. Raises: Unavailable."""
+        verified = await self._consumed(order)
+        token = verified.token
+        # Of an unknown token too, so that both take the same statements.
+        caller_status = await self._statuses.find(token.caller if token else "")
+        error = rules.verify_error(token, order.target, is_expired=token is not None and token.is_expired)
+        if token is None or error is not None:
+            if token is not None and token.is_expired and token.status in rules.OPEN:
+                await expire(self._runtime, token.id)
+            return Verification(token, error)
+        is_same_use = order.use_id is not None and order.use_id == token.use_id
+        return Verification(token, None, verified.is_first or is_same_use, caller_status or UNKNOWN_STATUS)
+
+    async def _consumed(self, order: VerifyOrder) -> Verified:
+        waiting = _Waiting(order, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await waiting.found
+
+    async def _work(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
+            try:
+                verified = await self._verify([one.order for one in batch])
+            except Exception as trouble:  # noqa: BLE001
+                for one in batch:
+                    if not one.found.cancelled():
+                        one.found.set_exception(trouble)
+                continue
+            for one, found in zip(batch, verified, strict=True):
+                # A client that went away has cancelled its own.
+                if not one.found.cancelled():
+                    one.found.set_result(found)
+
+    async def _verify(self, orders: Sequence[VerifyOrder]) -> list[Verified]:
+        hashes = [fingerprint(order.secret) for order in orders]
+        targets, use_ids = [order.target for order in orders], [order.use_id for order in orders]
+        return await self._runtime.database.act_at_once(lambda tx: store.verify(tx, hashes, targets, use_ids))
+
+    async def _load_statuses(self, dids: Sequence[str]) -> dict[str, str]:
+        return await self._runtime.database.look(lambda tx: agents.statuses_of(tx, dids))
+
+
+VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens")
+
+
+def first_use_of(verification: Verification, order: VerifyOrder) -> str | None:
+    """The use that consumed a valid token, for a service that names itself as the payee."""
+    token = verification.token
+    return token.use_id if token and verification.error is None and order.target else None

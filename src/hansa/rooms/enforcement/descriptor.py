@@ -1,0 +1,16 @@
+"""What the process needs to know of enforcement."""
+
+from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
+from hansa.foundation.plumbing.room import Room, Routes
+
+from .blocklist import BLOCKLIST
+from .developers import is_suspended_or_closed
+from .owners_told import OWNERS_TOLD
+from .routes import router
+
+ROOM = Room(
+    name="enforcement",
+    routes=(Routes(2000, router),),
+    reactors=(BLOCKLIST, OWNERS_TOLD),
+    fills=(IS_DEVELOPER_SUSPENDED.filled_with(is_suspended_or_closed),),
+)

@@ -1,0 +1,70 @@
+"""What the process needs to know of the journal."""
+
+from contextlib import AbstractAsyncContextManager
+
+from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.metrics import (
+    feed_events_total,
+    feed_messages_total,
+    feed_readers_dropped_total,
+    feed_sockets,
+    reactions_failed_total,
+    reactions_set_aside_total,
+    reactions_total,
+)
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.runtime import Runtime
+
+from .counting import EVENT_COUNTS, EventCounts, count_settled
+from .feed import LIVE_FEED, OWNED_AMONG, LiveFeed, forget_tickets
+from .feed import root_router as feed_root_router
+from .feed import router as feed_router
+from .ledger_readings import LEDGER_READINGS
+from .partitions import keep_partitions_ahead
+from .routes import router
+
+
+def _live_feed(runtime: Runtime) -> LiveFeed:
+    frame, ledger = runtime.settings.trust_domain, LEDGER_READINGS.of(runtime)
+    return LiveFeed(runtime.database, frame=frame, ledger=ledger, health=runtime.jobs)
+
+
+def _following(runtime: Runtime) -> AbstractAsyncContextManager[None]:
+    return LIVE_FEED.of(runtime).following()
+
+
+ROOM = Room(
+    name="journal",
+    routes=(Routes(2100, router), Routes(2200, feed_router), Routes(3000, feed_root_router, at_root=True)),
+    jobs=(
+        sweep("journal: count what is settled", 5, count_settled),
+        sweep("journal: keep partitions ahead", 3600, keep_partitions_ahead),
+        sweep("live feed: forget expired tickets", 60, forget_tickets),
+    ),
+    background=(_following,),
+    settings=frozenset(
+        {
+            "base_url",
+            "enable_projection_snapshots",
+            "eventstore_ws_auth_required",
+            "reactor_framework_enabled",
+            "recent_events_ring",
+            "settlement_currency",
+            "trust_domain",
+        }
+    ),
+    metrics=(
+        feed_events_total,
+        feed_messages_total,
+        feed_readers_dropped_total,
+        feed_sockets,
+        reactions_failed_total,
+        reactions_set_aside_total,
+        reactions_total,
+    ),
+    offers=(LEDGER_READINGS, OWNED_AMONG, LIVE_FEED, EVENT_COUNTS),
+    fills=(
+        LIVE_FEED.built_by(_live_feed),
+        EVENT_COUNTS.built_by(lambda runtime: EventCounts(runtime.database)),
+    ),
+)

@@ -1,0 +1,50 @@
+"""What the process needs to know of the ledger."""
+
+from hansa.foundation.plumbing.jobs import scheduled
+from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.rooms import journal
+
+from .batch import GroupCommit
+from .book import Book
+from .history import count_of_account, held_balances, keys_of_account
+from .holds import free_overdue_holds
+from .routes import router
+from .rules import FeePolicy
+
+GROUP_COMMIT: Slot[GroupCommit] = Slot("ledger: group commit")
+"""Where the transfers of this process gather."""
+
+
+def _group_commit(runtime: Runtime) -> GroupCommit:
+    return GroupCommit(runtime.database, Book.of(runtime.settings), FeePolicy())
+
+
+ROOM = Room(
+    name="ledger",
+    routes=(Routes(1900, router),),
+    jobs=(scheduled("ledger: free overdue holds", 10, free_overdue_holds),),
+    settings=frozenset(
+        {
+            "did_method",
+            "settlement_currency",
+            "staking_enabled",
+            "staking_min_stake_amount",
+            "staking_rewards_enabled",
+            "trust_domain",
+        }
+    ),
+    metrics=(batch_size, postings_total, transfers_waiting),
+    offers=(GROUP_COMMIT,),
+    fills=(
+        GROUP_COMMIT.built_by(_group_commit),
+        journal.LEDGER_READINGS.filled_with(
+            journal.LedgerReadings(
+                keys_of_account=keys_of_account,
+                count_of_account=count_of_account,
+                balances=held_balances,
+            )
+        ),
+    ),
+)

@@ -1,0 +1,60 @@
+"""What the process needs to know of the people room."""
+
+from hansa.foundation.plumbing.caller import DEVELOPER_CHECK, PASSWORD_SETTER_CHECK
+from hansa.foundation.plumbing.jobs import sweep, sweep_with_runtime
+from hansa.foundation.plumbing.metrics import passwords_waiting, webhook_tries_total
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes
+
+from .api_keys import router as api_keys_router
+from .audit_log import router as audit_log_router
+from .check import check_developer
+from .deletion import carry_out_due
+from .deletion import router as deletion_router
+from .expiry import forget_ended
+from .invites import router as invites_router
+from .recovery import FORGOTTEN_PASSWORDS, check_password_setter
+from .routes import router
+from .webhooks import forget_old_deliveries, send_due
+from .webhooks import router as webhooks_router
+
+ROOM = Room(
+    name="people",
+    routes=(
+        Routes(300, router),
+        Routes(400, api_keys_router),
+        Routes(500, audit_log_router),
+        Routes(600, deletion_router),
+        Routes(700, invites_router),
+        Routes(800, webhooks_router),
+    ),
+    jobs=(
+        FORGOTTEN_PASSWORDS,
+        sweep("webhooks: forget old deliveries", 3600, forget_old_deliveries),
+        sweep_with_runtime(
+            "people: carry out deletions", 60, lambda tx, runtime: carry_out_due(tx, ACCOUNT_END.of(runtime))
+        ),
+        sweep("people: forget what has ended", 3600, forget_ended),
+    ),
+    rounds=(PeriodicTask("people: send webhooks", 1, send_due),),
+    settings=frozenset(
+        {
+            "access_token_expire_minutes",
+            "account_deletion_cooling_off_days",
+            "api_key_default_ttl_days",
+            "base_url",
+            "beta_invite_required",
+            "documents_version",
+            "email_verification_required",
+            "outgoing_allow_hosts",
+            "registry_name",
+            "tos_consent_required",
+            "tos_version",
+        }
+    ),
+    metrics=(passwords_waiting, webhook_tries_total),
+    fills=(
+        DEVELOPER_CHECK.filled_with(check_developer),
+        PASSWORD_SETTER_CHECK.filled_with(check_password_setter),
+    ),
+)

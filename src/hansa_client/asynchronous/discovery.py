@@ -1,0 +1,53 @@
+"""Find agents, on this registry and on those that it mirrors."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from hansa_client.calls import Call
+from hansa_client.records.cards import FoundAgents, KnownAgent
+
+from .transport import AsyncTransport
+
+
+class AsyncDiscovery:
+    """Search; needs no credential."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def find(
+        self,
+        words: str = "",
+        *,
+        origins: Sequence[str] = (),
+        pricing: str | None = None,
+        tag: str | None = None,
+        verified_only: bool | None = None,
+        answerable_only: bool | None = None,
+        bonded_only: bool | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> FoundAgents:
+        """Agents by words and facets; `pricing` is `free` or `paid`, the origin `local` is this registry."""
+        query = {
+            "q": words or None,
+            "origins": ",".join(origins) or None,
+            "pricing": pricing,
+            "tag": tag,
+            "verified_only": verified_only,
+            "answerable_only": answerable_only,
+            "bonded_only": bonded_only,
+            "sort": sort,
+            "limit": limit,
+            "offset": offset,
+        }
+        return await self._transport.answer(
+            Call("GET", "/api/v1/agent-cards/discover", query=query), FoundAgents
+        )
+
+    async def agent(self, did: str) -> KnownAgent:
+        """One agent, local or mirrored. Raises: NotFound."""
+        return await self._transport.answer(
+            Call("GET", f"/api/v1/agents/by-did/{quote(did, safe='')}"), KnownAgent
+        )

@@ -1,0 +1,55 @@
+# Generated from hansa_client/asynchronous/staking.py by `python -m tests.house.synchronous`.
+"""Staking of the agent that this client acts for. Each stake and each release is one intent, as a transfer is."""
+
+from hansa_client.amounts import Amount, amount_text
+from hansa_client.calls import Call, new_key
+from hansa_client.records.record import Page
+from hansa_client.records.staking import (
+    ClaimedRewards,
+    Staked,
+    StakePosition,
+    StakingBalance,
+    StakingStatus,
+    Unstaked,
+)
+
+from .session import Session
+from .transport import Transport
+
+
+class Staking:
+    """Lock and release units."""
+
+    def __init__(self, transport: Transport, agent: Session) -> None:
+        self._transport = transport
+        self._agent = agent
+
+    def stake(self, amount: Amount, *, lock_days: int = 0, key: str | None = None) -> Staked:
+        """Lock units for 0 to 365 days; 0 can be released at any time. Raises: InsufficientBalance, OutcomeUnknown."""
+        body = {"amount": amount_text(amount), "lock_period": lock_days}
+        call = Call("POST", "/api/v1/staking/stake", json=body, key=key or new_key())
+        return self._transport.answer(call, Staked, self._agent)
+
+    def unstake(self, amount: Amount, *, position_id: str | None = None, key: str | None = None) -> Unstaked:
+        """Release units whose lock has ended, the oldest first where no position is named. Raises: OutcomeUnknown."""
+        body = {"amount": amount_text(amount), "position_id": position_id}
+        call = Call("POST", "/api/v1/staking/unstake", json=body, key=key or new_key())
+        return self._transport.answer(call, Unstaked, self._agent)
+
+    def claim_rewards(self) -> ClaimedRewards:
+        """Be paid what was earned. A second call pays only what was earned since the first."""
+        call = Call("POST", "/api/v1/staking/claim-rewards", json={}, is_idempotent=True)
+        return self._transport.answer(call, ClaimedRewards, self._agent)
+
+    def balance(self) -> StakingBalance:
+        """What the agent holds, liquid, staked and locked."""
+        return self._transport.answer(Call("GET", "/api/v1/staking/balance"), StakingBalance, self._agent)
+
+    def status(self) -> StakingStatus:
+        """What the registry allows, and what the agent has staked."""
+        return self._transport.answer(Call("GET", "/api/v1/staking/status"), StakingStatus, self._agent)
+
+    def positions(self, *, limit: int = 50, offset: int = 0) -> Page[StakePosition]:
+        """The agent's stakes: active ones first, then the oldest first."""
+        call = Call("GET", "/api/v1/staking/my-positions", query={"limit": limit, "offset": offset})
+        return self._transport.answer(call, Page[StakePosition], self._agent)

@@ -1,0 +1,143 @@
+"""The rooms of a process fit together, or the start ends with the name of what does not."""
+
+import subprocess
+import sys
+
+import pytest
+from fastapi import APIRouter
+
+from hansa.doors.assembly import ASSEMBLY
+from hansa.foundation.plumbing.assembled import Assembly, RoomsDoNotFit
+from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Blocker, Room, Routes
+from hansa.foundation.plumbing.runtime import Slot
+from tests.registry import TestRegistry, another_process
+
+PRICES: Slot[dict[str, int]] = Slot("shop: prices")
+COUNTER: Slot[list[int]] = Slot("shop: counter")
+SHOP = Room("shop", offers=(PRICES,))
+BAKERY = Room("bakery", fills=(PRICES.filled_with({"bread": 3}),))
+MILL = Room("mill", fills=(PRICES.filled_with({"flour": 1}),))
+
+
+async def nothing(*_: object) -> None:
+    """Work that does nothing."""
+
+
+def trouble_with(*rooms: Room) -> str:
+    with pytest.raises(RoomsDoNotFit) as refused:
+        Assembly(rooms)
+    return str(refused.value)
+
+
+def test_a_slot_that_no_room_fills_stops_the_start_by_its_name():
+    assert trouble_with(SHOP) == "slot 'shop: prices' is filled by no room"
+
+
+def test_a_slot_that_two_rooms_fill_stops_the_start_by_its_name():
+    trouble = trouble_with(SHOP, BAKERY, MILL)
+    assert trouble == "slot 'shop: prices' is filled by bakery and mill; one room may fill it"
+
+
+def test_a_slot_that_no_room_offers_stops_the_start_by_its_name():
+    assert trouble_with(BAKERY) == "slot 'shop: prices' is filled by bakery and offered by no room"
+
+
+def test_a_slot_that_two_rooms_offer_stops_the_start_by_its_name():
+    trouble = trouble_with(SHOP, Room("market", offers=(PRICES,)), BAKERY)
+    assert trouble == "slot 'shop: prices' is offered 2 times"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (Room("shop"), Room("shop"), "room 'shop' is declared 2 times"),
+        (
+            Room("shop", routes=(Routes(1, APIRouter()),)),
+            Room("mill", routes=(Routes(1, APIRouter()),)),
+            "position of routes 1 is declared 2 times",
+        ),
+        (
+            Room("shop", jobs=(sweep("clean", 1, nothing),)),
+            Room("mill", jobs=(sweep("clean", 9, nothing),)),
+            "job 'clean' is declared 2 times",
+        ),
+        (
+            Room("shop", reactors=(Reactor("sell", (), nothing),)),
+            Room("mill", reactors=(Reactor("sell", (), nothing),)),
+            "reactor 'sell' is declared 2 times",
+        ),
+        (
+            Room("shop", settings=frozenset({"colour"})),
+            Room("mill"),
+            "room 'shop' reads the setting 'colour', which does not exist",
+        ),
+    ],
+    ids=["name", "position", "job", "reactor", "setting"],
+)
+def test_what_two_rooms_claim_or_does_not_exist_stops_the_start_by_its_name(
+    first: Room, second: Room, expected: str
+):
+    assert trouble_with(first, second) == expected
+
+
+def test_everything_that_does_not_fit_is_named_at_once():
+    assert trouble_with(SHOP, Room("shop")).count(";") == 1
+
+
+def test_a_command_ends_with_the_name_of_the_slot_that_is_not_filled():
+    script = (
+        "from hansa.rooms import ledger\n"
+        "from dataclasses import replace\n"
+        "ledger.ROOM = replace(ledger.ROOM, fills=())\n"
+        "import hansa.doors.serve\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "slot 'journal: readings of the ledger' is filled by no room" in ended.stderr
+
+
+def test_routers_are_matched_in_the_order_of_their_positions():
+    first, second, third = APIRouter(), APIRouter(), APIRouter()
+    assembly = Assembly(
+        [
+            Room("shop", routes=(Routes(30, third), Routes(5, second, at_root=True))),
+            Room("mill", routes=(Routes(20, first),)),
+        ]
+    )
+    assert assembly.api_routers == (first, third)
+    assert assembly.root_routers == (second,)
+
+
+async def test_each_process_builds_a_value_of_its_own_once(registry: TestRegistry):
+    assembly = Assembly([Room("shop", offers=(COUNTER,), fills=(COUNTER.built_by(lambda _: []),))])
+    one, other = assembly.slots(), assembly.slots()
+    assert one.value(COUNTER, registry.runtime) is one.value(COUNTER, registry.runtime)
+    assert one.value(COUNTER, registry.runtime) is not other.value(COUNTER, registry.runtime)
+
+
+async def test_an_account_is_ended_from_the_uppermost_room_down_and_every_blocker_is_named(
+    registry: TestRegistry,
+):
+    ended: list[str] = []
+
+    def room(name: str) -> Room:
+        async def blockers(_: object, __: int) -> list[Blocker]:
+            return [Blocker(name, "did:x:y", "1", "Take it away.")]
+
+        async def end(_: object, __: int) -> None:
+            ended.append(name)
+
+        return Room(name, account_end=AccountEnd(blockers, end))
+
+    slots = Assembly([room("low"), Room("middle"), room("high")]).slots()
+    end = slots.value(ACCOUNT_END, registry.runtime)
+    kinds = [blocker.kind for blocker in await registry.database.read(lambda tx: end.blockers(tx, 1))]
+    assert kinds == ["high", "low"]
+    await registry.database.act(lambda tx: end.end(tx, 1))
+    assert ended == ["high", "low"]
+
+
+async def test_every_reactor_of_the_rooms_can_be_read_in_the_process(registry: TestRegistry):
+    assert REACTORS.of(another_process(registry.runtime)) == ASSEMBLY.reactors != ()
