@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hansa.doors.http.acceptor import TAKEN_AT_ONCE_MAX, ConnectionAcceptor, Placed
+from hansa.doors.http.acceptor import ACCEPTED_AT_ONCE_MAX, ConnectionAcceptor, Placed
 from hansa.doors.http.per_address import AddressCounts
 
 UNCOUNTED = AddressCounts(1, exempt=["127.0.0.1"])
@@ -34,7 +34,7 @@ def listener() -> Iterator[socket.socket]:
 @pytest.fixture
 def crowd(listener: socket.socket) -> Iterator[list[socket.socket]]:
     """Clients that wait at the door."""
-    clients = [socket.create_connection(listener.getsockname()) for _ in range(TAKEN_AT_ONCE_MAX)]
+    clients = [socket.create_connection(listener.getsockname()) for _ in range(ACCEPTED_AT_ONCE_MAX)]
     yield clients
     for client in clients:
         client.close()

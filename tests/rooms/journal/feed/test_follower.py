@@ -42,7 +42,7 @@ async def following(registry: TestRegistry) -> AsyncIterator[Told]:
         rest=lambda: None,
         health=registry.runtime.jobs,
     )
-    follower.wanted.set()
+    follower.is_needed.set()
     task = asyncio.create_task(follower.run())
     try:
         await until(lambda: told.begun)
