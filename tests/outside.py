@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import errno
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -56,16 +58,29 @@ async def host(
             kept.open_now -= 1
             writer.close()
 
-    server = await asyncio.start_server(meet, address, 0, ssl=tls)
-    kept.port = server.sockets[0].getsockname()[1]
     if address is None:
-        # Both families on one port: the second takes the port that the first was given.
-        server.close()
-        server = await asyncio.start_server(meet, ["0.0.0.0", "::"], kept.port)
+        server = await _on_both_families(meet)
+    else:
+        server = await asyncio.start_server(meet, address, 0, ssl=tls)
+    kept.port = server.sockets[0].getsockname()[1]
     try:
         yield kept
     finally:
         server.close()
+
+
+async def _on_both_families(
+    meet: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> asyncio.Server:
+    """A server on one port of IPv4 and of IPv6; a port that is free in only one of them is given up for another."""
+    while True:
+        with socket.create_server(("0.0.0.0", 0)) as free:
+            port = free.getsockname()[1]
+        try:
+            return await asyncio.start_server(meet, ["0.0.0.0", "::"], port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
 
 
 def say(answer: bytes) -> Speech:

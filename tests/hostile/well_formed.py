@@ -229,6 +229,28 @@ async def _capability_to_use(stage: Stage) -> str:
     return made.json()["id"]
 
 
+def _contract(act: str, *, provided: bool, submitted: bool = False) -> Callable[[Stage], Awaitable[str]]:
+    """The end of the path of an act on a new contract, in the state that it needs, of the staged agent."""
+
+    async def made(stage: Stage) -> str:
+        contractor, provider = (stage.spare, stage.agent) if provided else (stage.agent, stage.spare)
+        status = "SUBMITTED" if submitted else "ACCEPTED" if act in {"submit", "mark-failed"} else "PROPOSED"
+        contract_id = await stage.registry.database.act(
+            lambda tx: tx.fetchval(
+                "INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did,"
+                " provider_did, terms, acceptance_criteria, auto_approve, funded, status, expires_at, turn_at,"
+                " created_at) VALUES (1, 'Staged', 'service', 1, 'UNIT', $1, $2, '\"\"', '\"\"', false, false, $3,"
+                " now() + interval '1 day', now(), now()) RETURNING id",
+                contractor.did,
+                provider.did,
+                status,
+            )
+        )
+        return f"{contract_id}/{act}".removesuffix("/")
+
+    return made
+
+
 async def _org_and_name(stage: Stage) -> str:
     return stage.card_name
 
@@ -258,6 +280,15 @@ async def _wallet_to_unbind(stage: Stage) -> str:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
+    "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
+    "{contract_id}/submit-federated": _contract("submit-federated", provided=True),
+    "{contract_id}/accept": _contract("accept", provided=True),
+    "{contract_id}/submit": _contract("submit", provided=True),
+    "{contract_id}/cancel": _contract("cancel", provided=False),
+    "{contract_id}/mark-failed": _contract("mark-failed", provided=False),
+    "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
+    "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
+    "{contract_id}": _contract("", provided=False),
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
@@ -450,6 +481,20 @@ async def _role(stage: Stage) -> WellFormed:
     return _json(role="trader")
 
 
+async def _proposal(stage: Stage) -> WellFormed:
+    return _json(
+        title="Translate a manual",
+        contract_type="service",
+        amount="0.0001",
+        terms="German to English.",
+        acceptance_criteria="All pages.",
+    )
+
+
+async def _federated_contract(stage: Stage) -> WellFormed:
+    return _json(contractor_registry="elsewhere.example")
+
+
 async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -553,6 +598,9 @@ def _json(**members: Any) -> WellFormed:
 
 
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
+    "POST /api/v1/contracts": _proposal,
+    "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
+    "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
     "POST /api/v1/developers/webhooks": _subscription,
     "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
     "POST /api/v1/agent-cards": _new_card,

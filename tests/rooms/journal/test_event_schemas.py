@@ -11,6 +11,8 @@ from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
+from tests.rooms.commerce.agreements import Agreements, in_days
+from tests.rooms.ledger.purses import Purses
 from tests.rooms.ledger.treasury import destroy
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
@@ -65,6 +67,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     ).status_code == 200
     await destroy(registry, 5, "a test")
+    await _make_contracts(payer, payee)
     await _suspend_and_revoke(payee, administrator)
     authz, policy = f"/api/v1/agents/{owned.did}/authz", {"spend_policy": {"approval_over": "0"}}
     await registry.http.put(authz, json=policy, headers=owner.headers)
@@ -85,6 +88,20 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         assert data.keys() == schema["properties"].keys(), row["event_type"]
     seen = {row["event_type"] for row in rows}
     assert held.keys() - seen <= {"SupplyInvariantBreach"}
+
+
+async def _make_contracts(contractor: TestAgent, provider: TestAgent) -> None:
+    """One contract that is completed, and one for each other end."""
+    registry = contractor.registry
+    parts = [{"title": "One", "amount": "0.1"}, {"title": "Two", "amount": "0.1"}]
+    agreements = Agreements(Purses(registry, await registry.developer()), await registry.developer())
+    done = await agreements.accepted(contractor, provider, amount="0.2", milestones=parts)
+    for act in ("request-changes", "approve-completion", "approve-completion"):
+        await agreements.act(provider, done, "submit")
+        await agreements.act(contractor, done, act)
+    await agreements.act(contractor, await agreements.accepted(contractor, provider), "mark-failed")
+    await agreements.act(contractor, await agreements.propose(contractor, None), "cancel")
+    await agreements.elapse(await agreements.propose(contractor, provider, submit_by=in_days(1)), 86_401)
 
 
 async def _admit_and_end(registry: TestRegistry) -> None:

@@ -31,6 +31,12 @@ CARD: dict[str, Any] = {
     "skills": [SKILL],
 }
 
+DELIVERABLE = {
+    "uri": "https://work.example.org/manual.pdf",
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "note": "All 40 pages.",
+}
+
 VALUES: dict[str, Any] = {
     # Bodies of which one member excludes or requires another.
     "AgentTokenForm": {"grant_type": "password", "username": "agent-0f8fad5bd9cb469f", "password": "agsec_…"},
@@ -54,6 +60,19 @@ VALUES: dict[str, Any] = {
     "InvitesIn": {"count": 2, "max_uses": 1, "expires_days": 30, "note": "For the pilot"},
     "WebhookChangeIn": {"description": "Payments", "is_active": True},
     "PolicyChange": {"emit_from_registry": True},
+    "ContractIn": {
+        "provider_did": PAYEE,
+        "title": "Translate a manual",
+        "contract_type": "service",
+        "amount": "100",
+        "terms": "German to English, 40 pages.",
+        "acceptance_criteria": "Every page is translated.",
+        "submit_by": "2026-12-01T12:00:00Z",
+        "review_by": "2026-12-08T12:00:00Z",
+        "funded": True,
+    },
+    "SubmissionIn": {"deliverable": DELIVERABLE},
+    "FederatedSubmissionIn": {"contractor_registry": "peer.example.org", "deliverable": DELIVERABLE},
     "StakeIn": {"amount": "100", "lock_period": 30},
     "RegistrationIn": {
         "name": "Ada",
@@ -84,6 +103,29 @@ VALUES: dict[str, Any] = {
     "issuer_did": DID,
     "holder_did": PAYEE,
     "holder_agent_did": PAYEE,
+    "contractor_did": DID,
+    "provider_did": PAYEE,
+    "actor_did": DID,
+    "contractor_registry": "hansa.local",
+    "FederatedAcceptIn.contractor_registry": "peer.example.org",
+    "provider_registry": "hansa.local",
+    "payment_tx_id": "tx-4711",
+    "ContractOut.title": "Translate a manual",
+    "ContractOut.amount_paid": "0",
+    "ContractOut.status": "SUBMITTED",
+    "ContractOut.ended_because": None,
+    "contract_type": "service",
+    "terms": "German to English, 40 pages.",
+    "acceptance_criteria": "Every page is translated.",
+    "MilestoneIn.title": "First half",
+    "MilestoneOut.title": "First half",
+    "uri": DELIVERABLE["uri"],
+    "sha256": DELIVERABLE["sha256"],
+    "DeliverableIn.note": DELIVERABLE["note"],
+    "DeliverableOut.note": DELIVERABLE["note"],
+    "ContractMoveOut.note": "Page 7 is missing.",
+    "NoteIn.note": "Page 7 is missing.",
+    "ReasonIn.reason": "It is not a translation.",
     "receiver_did": PAYEE,
     "recipient_did": PAYEE,
     "receiver_agent_id": PAYEE,

@@ -19,7 +19,19 @@ from hansa.foundation.events.agents import (
 from hansa.foundation.events.auditor import SupplyInvariantBreach
 from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event, event_json, event_types
 from hansa.foundation.events.catalogue import AgentCardPulled
-from hansa.foundation.events.commerce import A2APaymentFailed, A2APaymentSettled
+from hansa.foundation.events.commerce import (
+    A2APaymentFailed,
+    A2APaymentSettled,
+    ContractAccepted,
+    ContractCancelled,
+    ContractChangesRequested,
+    ContractCompleted,
+    ContractExpired,
+    ContractFailed,
+    ContractMilestoneApproved,
+    ContractProposed,
+    ContractSubmitted,
+)
 from hansa.foundation.events.enforcement import (
     AgentReinstated,
     AgentSuspended,
@@ -72,6 +84,15 @@ __all__ = [
     "AgentSuspended",
     "AgentWalletBound",
     "AgentWalletUnbound",
+    "ContractAccepted",
+    "ContractCancelled",
+    "ContractChangesRequested",
+    "ContractCompleted",
+    "ContractExpired",
+    "ContractFailed",
+    "ContractMilestoneApproved",
+    "ContractProposed",
+    "ContractSubmitted",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "EmissionRule",

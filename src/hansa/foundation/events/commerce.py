@@ -1,4 +1,4 @@
-"""Facts of payments for calls. The movement of the units is the ledger's own event."""
+"""Facts of commerce: payments for calls, and contracts. What two agents agreed is theirs; what was paid is public."""
 
 from typing import ClassVar
 
@@ -37,3 +37,88 @@ class A2APaymentFailed(_Payment, frozen=True, kw_only=True):
     is_private: ClassVar[bool] = True
 
     reason: str
+
+
+class _ContractEvent(Event, frozen=True):
+    aggregate_type: ClassVar[str] = "contract"
+    is_private: ClassVar[bool] = True
+
+    contract_id: int
+    contractor_did: str
+    provider_did: str | None
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.contractor_did
+
+
+class ContractProposed(_ContractEvent, frozen=True):
+    """A contractor proposed a contract; without a provider it is open to every agent."""
+
+    contract_type: str
+    amount: str
+    currency: str
+    funded: bool
+
+
+class ContractAccepted(_ContractEvent, frozen=True):
+    """The provider accepted. `hold_id` is the hold of a funded contract."""
+
+    hold_id: int | None
+
+
+class ContractSubmitted(_ContractEvent, frozen=True):
+    """The provider submitted its work, or one milestone of it."""
+
+    milestone: int | None
+
+
+class ContractChangesRequested(_ContractEvent, frozen=True):
+    """The contractor requested changes of what was submitted."""
+
+    milestone: int | None
+
+
+class ContractMilestoneApproved(_ContractEvent, frozen=True):
+    """A milestone that is not the last one was approved and paid."""
+
+    milestone: int
+    amount: str
+    fee: str
+    currency: str
+    tx_id: int
+
+
+class ContractCompleted(_ContractEvent, frozen=True):
+    """The whole work is approved and paid. `amount` and `fee` are those of the contract, over all its payments.
+
+    `counts` states whether the parties had different owners at that moment.
+    """
+
+    is_private: ClassVar[bool] = False
+    is_always_recorded: ClassVar[bool] = True
+
+    amount: str
+    fee: str
+    currency: str
+    tx_id: int
+    counts: bool
+
+
+class ContractFailed(_ContractEvent, frozen=True):
+    """The contract failed. Until `hold_release_at` a dispute can claim what is held."""
+
+    ended_because: str
+    hold_release_at: str | None
+
+
+class ContractCancelled(_ContractEvent, frozen=True):
+    """A proposal was cancelled."""
+
+    ended_because: str
+
+
+class ContractExpired(_ContractEvent, frozen=True):
+    """A proposal was not accepted in time."""
+
+    ended_because: str

@@ -8,13 +8,6 @@ ALWAYS_RECORDED_LATER = frozenset({"BalanceCorrected", "DisputeCompensationMinte
 """They correct, issue or destroy units: no emission policy may switch them off."""
 
 NOT_EMITTED_YET = ALWAYS_RECORDED_LATER | {
-    "ContractAccepted",
-    "ContractCancelled",
-    "ContractCompleted",
-    "ContractExpired",
-    "ContractFailed",
-    "ContractProposed",
-    "ContractSubmitted",
     "CrossRegistryTransferCompleted",
     "PeerRegistryDeactivated",
     "ProposalCreated",

@@ -8,6 +8,7 @@ from hansa.rooms.agents.capabilities import (
     DelegatorMayNot,
 )
 from hansa.rooms.agents.descriptor import ROOM
+from hansa.rooms.agents.ending import REQUIRE_UNBOUND
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import (
     HeldBudget,
@@ -32,6 +33,7 @@ from hansa.rooms.agents.spending import (
     request_approval,
 )
 from hansa.rooms.agents.status import (
+    lock_owner_and_status,
     of_developer,
     owner_of,
     reinstate,
@@ -42,6 +44,7 @@ from hansa.rooms.agents.status import (
 from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "REQUIRE_UNBOUND",
     "ROOM",
     "Approval",
     "ApprovalForAnother",
@@ -65,6 +68,7 @@ __all__ = [
     "find_wallet",
     "hold_budget",
     "identities_ended",
+    "lock_owner_and_status",
     "of_developer",
     "owner_of",
     "payee_of_address",

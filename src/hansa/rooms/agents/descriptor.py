@@ -10,6 +10,7 @@ from .account_end import ACCOUNT_END_OF_AGENTS
 from .capabilities import forget_capabilities
 from .check import check_agent
 from .documents import root_router
+from .ending import REQUIRE_UNBOUND
 from .grants import pay_owed_grants
 from .keys import newest_keys
 from .routes import router
@@ -43,6 +44,7 @@ ROOM = Room(
     ),
     metrics=(shadow_refusals_total,),
     account_end=ACCOUNT_END_OF_AGENTS,
+    offers=(REQUIRE_UNBOUND,),
     fills=(
         AGENT_CHECK.filled_with(check_agent),
         journal.OWNED_AMONG.filled_with(owned_among),

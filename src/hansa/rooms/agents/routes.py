@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.values.errors import (
+    Conflict,
     DeveloperSuspended,
     HostRefused,
     Invalid,
@@ -35,7 +36,7 @@ from .capabilities import router as capabilities_router
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
 from .documents import router as documents_router
-from .ending import end_itself, end_own_agent
+from .ending import REQUIRE_UNBOUND, RequireUnbound, end_itself, end_own_agent
 from .errors import (
     AgentRevoked,
     AgentRevokedForGood,
@@ -107,6 +108,7 @@ BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
 CreatingDeveloper = Annotated[Developer, developer_holding("agents:create")]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
+Unbound = Annotated[RequireUnbound, Depends(REQUIRE_UNBOUND.given)]
 
 
 @router.post(
@@ -211,11 +213,14 @@ router.add_api_route(
 
 
 @router.delete(
-    "/agents/me", responses=problems(Unauthorized, AgentSuspended, AgentRevoked, ledger.AccountHoldsUnits)
+    "/agents/me",
+    responses=problems(Unauthorized, AgentSuspended, AgentRevoked, Conflict, ledger.AccountHoldsUnits),
 )
-async def end_myself(agent: CurrentAgent, db: catalogue.CardWrites) -> AgentRevokedOut:
+async def end_myself(
+    agent: CurrentAgent, db: catalogue.CardWrites, require_unbound: Unbound
+) -> AgentRevokedOut:
     """Revoke the calling agent permanently: its card leaves the listings and its account is closed, which must be empty."""
-    await db.act(lambda tx: end_itself(tx, agent.did))
+    await db.act(lambda tx: end_itself(tx, agent.did, require_unbound))
     return AgentRevokedOut(agent_did=agent.did)
 
 
@@ -245,14 +250,17 @@ async def list_own_agents(
 @router.delete(
     "/agents/{did}",
     responses=problems(
-        Unauthorized, NotTheOwner, AgentSuspended, AgentUnknown, ledger.AccountHoldsUnits, Invalid
+        Unauthorized, NotTheOwner, AgentSuspended, AgentUnknown, Conflict, ledger.AccountHoldsUnits, Invalid
     ),
 )
 async def end_agent(
-    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: catalogue.CardWrites
+    did: Annotated[str, Path(max_length=512)],
+    developer: WritingDeveloper,
+    db: catalogue.CardWrites,
+    require_unbound: Unbound,
 ) -> AgentRevokedOut:
     """Revoke an own agent permanently; a repeated request returns the same response."""
-    await db.act(lambda tx: end_own_agent(tx, developer, did))
+    await db.act(lambda tx: end_own_agent(tx, developer, did, require_unbound))
     return AgentRevokedOut(agent_did=did)
 
 

@@ -3,5 +3,7 @@
 from .blocklist import is_blocklisted
 from .descriptor import ROOM
 from .owners_told import OWNERS_TOLD
+from .reading import hard_suspensions_at
+from .rules import HardSuspension
 
-__all__ = ["OWNERS_TOLD", "ROOM", "is_blocklisted"]
+__all__ = ["OWNERS_TOLD", "ROOM", "HardSuspension", "hard_suspensions_at", "is_blocklisted"]

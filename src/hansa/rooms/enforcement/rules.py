@@ -68,3 +68,12 @@ class DeveloperSuspension:
     reason: str
     suspended_by: int
     suspended_at: datetime
+
+
+@dataclass(frozen=True)
+class HardSuspension:
+    """A hard suspension of an agent; `lifted_at` is None while it is in force."""
+
+    did: str
+    since: datetime
+    lifted_at: datetime | None

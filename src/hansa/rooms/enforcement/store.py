@@ -7,11 +7,11 @@ suspended or reinstated, shared while one of its agents is being created.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from datetime import date
+from datetime import date, datetime
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import Basis, DeveloperSuspension, Suspension
+from .rules import Basis, DeveloperSuspension, HardSuspension, Suspension
 
 _MAKE_ROWS = "INSERT INTO enforcement_agent (did) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
 
@@ -59,6 +59,11 @@ WHERE developer_id = $1 AND lifted_at IS NULL RETURNING 1
 _DEVELOPER = """
 SELECT reason, suspended_by, suspended_at FROM enforcement_developer_suspension
 WHERE developer_id = $1 AND lifted_at IS NULL
+"""
+
+_HARD_AT = """
+SELECT did, suspended_at AS since, lifted_at FROM enforcement_suspension
+WHERE did = ANY($1) AND NOT soft AND suspended_at <= $2 AND (lifted_at IS NULL OR lifted_at > $2) ORDER BY id
 """
 
 _BLOCK = """
@@ -152,3 +157,8 @@ async def is_blocked(tx: Tx, did: str) -> bool:
     """Whether the agent is on the blocklist."""
     blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM enforcement_blocklist WHERE did = $1)", did)
     return blocked
+
+
+async def hard_suspensions_at(tx: Tx, dids: Sequence[str], moment: datetime) -> list[HardSuspension]:
+    """The hard suspensions in force at a moment, in the order in which they began."""
+    return [HardSuspension(**row) for row in await tx.fetch(_HARD_AT, list(dids), moment)]

@@ -5,7 +5,18 @@ from typing import Any
 
 from hansa.foundation.events import LedgerBalanceChanged
 
-PARTIES = ("did", "account", "payer", "from", "to", "collector", "caller", "payee")
+PARTIES = (
+    "did",
+    "account",
+    "payer",
+    "from",
+    "to",
+    "collector",
+    "caller",
+    "payee",
+    "contractor_did",
+    "provider_did",
+)
 """Members of an event that name an agent. Texts that somebody chose, such as a message, are none of them."""
 
 

@@ -19,6 +19,8 @@ from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
+    HoldEnded,
+    HoldExpired,
     InsufficientBalance,
     OrderRefused,
     SelfTransfer,
@@ -64,6 +66,8 @@ __all__ = [
     "FeePolicy",
     "GroupCommit",
     "Hold",
+    "HoldEnded",
+    "HoldExpired",
     "HoldOrder",
     "InsufficientBalance",
     "NewHold",

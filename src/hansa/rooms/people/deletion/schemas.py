@@ -11,9 +11,9 @@ from .request import DeletionStatus
 class BlockerOut(BaseModel):
     """Something that an agent holds and that would be lost."""
 
-    kind: Literal["balance", "stake"]
+    kind: Literal["balance", "stake", "contracts"]
     agent_did: str
-    amount: str
+    amount: str = Field(description="Units, or how many contracts there are.")
     detail: str
 
 

@@ -1,0 +1,63 @@
+"""The contractor approves what was submitted: it is paid in the commit that says so."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents
+
+from . import paying, recorded, rules
+from .contract import Contract, Payment, Status
+from .moves import Act, move, require_in_time, take
+
+
+@dataclass(frozen=True)
+class Approval:
+    """Which milestone is approved; None is the one submitted."""
+
+    milestone: int | None
+    consent: paying.Consent
+
+
+async def approve(
+    tx: Tx, agent: Agent, contract_id: int, approval: Approval, settings: Settings
+) -> Contract | agents.Approval:
+    """Pay and approve what was submitted, or ask the agent's owner about the payment.
+
+    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, what `paying.pay_part` raises,
+    and what a spend policy refuses with.
+    """
+    contract = await take(tx, contract_id)
+    rules.require_contractor(contract, agent.did)
+    rules.require_state(contract, Status.SUBMITTED)
+    await require_in_time(tx, contract)
+    rules.require_next(contract, approval.milestone)
+    if agent.is_governed and not contract.funded and not contract.auto_approve:
+        assert contract.provider_did is not None
+        asked = await paying.clear(
+            tx, agent, contract.provider_did, contract.part, consent=approval.consent, settings=settings
+        )
+        if asked is not None:
+            return asked
+    payment = await paying.pay_part(tx, contract, settings)
+    return await approve_paid(tx, contract, payment, agent.did)
+
+
+async def approve_paid(tx: Tx, contract: Contract, payment: Payment, actor: str | None) -> Contract:
+    """Write that the submitted part is approved and paid."""
+    after = rules.approved(contract, payment)
+    milestone = contract.current.index if contract.current else None
+    if after.status == Status.COMPLETED:
+        event = recorded.completed(after, counts=await _counts(tx, after))
+    else:
+        assert milestone is not None
+        event = recorded.milestone_approved(after, milestone, payment)
+    return await move(tx, contract, after, Act("approved", actor, milestone), event)
+
+
+async def _counts(tx: Tx, contract: Contract) -> bool:
+    """Whether the job is one between different owners."""
+    assert contract.provider_did is not None
+    contractor, provider = [await agents.owner_of(tx, did) for did in contract.parties]
+    return contractor is not None and provider is not None and contractor != provider

@@ -1,0 +1,156 @@
+"""What a contract is."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hansa.foundation.values.money import Minor
+
+
+class Status(StrEnum):
+    """Where a contract is."""
+
+    PROPOSED = "PROPOSED"
+    ACCEPTED = "ACCEPTED"
+    SUBMITTED = "SUBMITTED"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    EXPIRED = "EXPIRED"
+    DISPUTED = "DISPUTED"
+
+
+class Ending(StrEnum):
+    """Why a contract ended: each names who was silent or who decided."""
+
+    APPROVED = "approved"
+    CANCELLED = "cancelled"
+    PROPOSAL_EXPIRED = "proposal_expired"
+    NOT_SUBMITTED = "not_submitted"
+    REJECTED = "rejected"
+    NOT_REVIEWED = "not_reviewed"
+    PARTY_REVOKED = "party_revoked"
+
+
+UNDER_WAY = (Status.ACCEPTED, Status.SUBMITTED)
+OPEN = (Status.PROPOSED, *UNDER_WAY)
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A part of the work. `state` is pending, submitted, approved or released."""
+
+    index: int
+    title: str
+    amount: Minor
+    due: datetime | None
+    state: str = "pending"
+    payment_tx_id: int | None = None
+    submitted_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the contractor proposes; amounts in minor units."""
+
+    contractor_did: str
+    provider_did: str | None
+    title: str
+    contract_type: str
+    amount: Minor
+    terms: Any
+    acceptance_criteria: Any
+    submit_by: datetime | None = None
+    review_by: datetime | None = None
+    auto_approve: bool = False
+    funded: bool = False
+    milestones: tuple[Milestone, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """2 when funded or with milestones."""
+        return 2 if self.funded or self.milestones else 1
+
+    @property
+    def dates(self) -> list[datetime]:
+        """The dates in the order in which they apply."""
+        stated = [*(milestone.due for milestone in self.milestones), self.submit_by, self.review_by]
+        return [date for date in stated if date is not None]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A contract as it was at `now`, the database's clock."""
+
+    id: int
+    version: int
+    title: str
+    contract_type: str
+    amount: Minor
+    currency: str
+    contractor_did: str
+    provider_did: str | None
+    terms: Any
+    acceptance_criteria: Any
+    submit_by: datetime | None
+    review_by: datetime | None
+    auto_approve: bool
+    funded: bool
+    status: Status
+    ended_because: Ending | None
+    expires_at: datetime
+    turn_at: datetime | None
+    due_at: datetime | None
+    stops: tuple[str, ...]
+    stopped_at: datetime | None
+    amount_paid: Minor
+    fee_paid: Minor
+    payment_tx_id: int | None
+    hold_id: int | None
+    hold_release_at: datetime | None
+    dispute_id: int | None
+    submissions: int
+    created_at: datetime
+    accepted_at: datetime | None
+    submitted_at: datetime | None
+    completed_at: datetime | None
+    ended_at: datetime | None
+    now: datetime
+    milestones: tuple[Milestone, ...] = field(default=())
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The contractor, and the provider where there is one."""
+        return (
+            (self.contractor_did,) if self.provider_did is None else (self.contractor_did, self.provider_did)
+        )
+
+    @property
+    def current(self) -> Milestone | None:
+        """The milestone whose turn it is."""
+        return next((one for one in self.milestones if one.state in {"pending", "submitted"}), None)
+
+    @property
+    def part(self) -> Minor:
+        """What the next approval pays."""
+        return self.current.amount if self.current else self.amount
+
+    @property
+    def is_last_part(self) -> bool:
+        """Whether the next approval completes the contract."""
+        return self.current is None or self.current.index == len(self.milestones) - 1
+
+    @property
+    def is_in_review(self) -> bool:
+        """Whether unapproved work was ever submitted: a failure then leaves time for a dispute."""
+        return (self.current.submitted_at if self.current else self.submitted_at) is not None
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What an approval paid; amounts in minor units."""
+
+    tx_id: int
+    amount: Minor
+    fee: Minor

@@ -1,0 +1,50 @@
+"""A contract ends without completion: the contractor rejects it or withdraws its proposal."""
+
+from datetime import timedelta
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+
+from . import paying, recorded, rules
+from .contract import UNDER_WAY, Contract, Ending, Status
+from .moves import Act, move, require_in_time, take
+
+
+async def mark_failed(
+    tx: Tx, agent: Agent, contract_id: int, reason: str | None, settings: Settings
+) -> Contract:
+    """Declare failure. What is held is free at once, or after the time for a dispute when work was submitted.
+
+    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed.
+    """
+    contract = await take(tx, contract_id)
+    rules.require_contractor(contract, agent.did)
+    rules.require_state(contract, *UNDER_WAY)
+    await require_in_time(tx, contract)
+    return await fail(tx, contract, Ending.REJECTED, Act("marked_failed", agent.did, note=reason), settings)
+
+
+async def cancel(tx: Tx, agent: Agent, contract_id: int, reason: str | None) -> Contract:
+    """Withdraw a proposal. Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed."""
+    contract = await take(tx, contract_id)
+    rules.require_contractor(contract, agent.did)
+    rules.require_state(contract, Status.PROPOSED)
+    await require_in_time(tx, contract)
+    return await withdraw(
+        tx, contract, Status.CANCELLED, Ending.CANCELLED, Act("cancelled", agent.did, note=reason)
+    )
+
+
+async def fail(tx: Tx, contract: Contract, because: Ending, act: Act, settings: Settings) -> Contract:
+    """Write a failure, and free the hold unless it is kept for a dispute."""
+    after = rules.failed(contract, because, timedelta(hours=settings.dispute_window_hours))
+    if after.hold_release_at is None:
+        await paying.free_hold(tx, contract, settings)
+    return await move(tx, contract, after, act, recorded.ended(after))
+
+
+async def withdraw(tx: Tx, contract: Contract, status: Status, because: Ending, act: Act) -> Contract:
+    """Write the end of a proposal."""
+    after = rules.withdrawn(contract, status, because)
+    return await move(tx, contract, after, act, recorded.ended(after))

@@ -1,0 +1,98 @@
+"""Why an act on a contract is refused."""
+
+from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+
+
+class ContractUnknown(NotFound):
+    """No contract has this id, or the caller is not one of its parties."""
+
+    code = "CONTRACT_UNKNOWN"
+    sentence = "There is no contract with this id that you may read."
+
+
+class ProviderUnknown(NotFound):
+    """No active agent of this registry has the provider's DID."""
+
+    code = "PROVIDER_UNKNOWN"
+    sentence = "No active agent of this registry has the DID of the provider."
+
+
+class PeerUnknown(NotFound):
+    """The registry that holds the contract is not a peer of this one."""
+
+    code = "PEER_UNKNOWN"
+    sentence = "The registry that holds the contract is not a peer of this registry."
+
+
+class OwnContract(BadRequest):
+    """Contractor and provider are the same agent."""
+
+    code = "OWN_CONTRACT"
+    sentence = "An agent cannot make a contract with itself."
+
+
+class WrongParty(Forbidden):
+    """The other party of the contract does this."""
+
+    code = "WRONG_PARTY"
+    sentence = "Only the other party of the contract may do this."
+
+
+class TermsInvalid(Invalid):
+    """The terms of a proposal contradict each other."""
+
+    code = "CONTRACT_TERMS_INVALID"
+
+
+class WrongState(Conflict):
+    """The contract is not in a state in which this can be done."""
+
+    code = "CONTRACT_WRONG_STATE"
+
+
+class DeadlinePassed(Conflict):
+    """A deadline of the contract has passed; its consequence is being carried out."""
+
+    code = "CONTRACT_DEADLINE_PASSED"
+    sentence = "A deadline of the contract has passed; read the contract for its new state."
+
+
+class MilestoneNotNext(Conflict):
+    """Milestones are submitted and approved one by one, in order."""
+
+    code = "MILESTONE_NOT_NEXT"
+
+
+class ContractUnfunded(Conflict):
+    """The contractor's balance does not cover the amount and its fee; the proposal stays open."""
+
+    code = "CONTRACT_UNFUNDED"
+    sentence = "The contractor's balance does not cover the amount and its fee; the proposal stays open."
+
+
+class TooManyProposals(Conflict):
+    """The agent has as many open proposals as one agent may."""
+
+    code = "TOO_MANY_PROPOSALS"
+    sentence = "This agent has too many open proposals; cancel some first."
+
+
+class TooManySubmissions(Conflict):
+    """The work of this contract was submitted as often as it may be."""
+
+    code = "TOO_MANY_SUBMISSIONS"
+    sentence = "The work of this contract was submitted too often."
+
+
+class PaymentNeedsApproval(Forbidden):
+    """The owner of the contractor has to approve this payment first; repeat the request with `approval_id`."""
+
+    code = "APPROVAL_REQUIRED"
+    sentence = "The owner of this agent has to approve the payment; repeat the request with approval_id."
+
+
+class AgentHasContracts(Conflict):
+    """Open contracts bind the agent; it cannot end before they do."""
+
+    code = "AGENT_HAS_CONTRACTS"
+    sentence = "Open contracts bind this agent; cancel its proposals and complete or end its contracts first."

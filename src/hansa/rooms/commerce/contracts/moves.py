@@ -1,0 +1,79 @@
+"""One move of a contract: its new state, a line of its history, its event and the job of its next deadline, in one commit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hansa.foundation.events import Event
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import enqueue
+from hansa.rooms import enforcement, journal
+
+from . import rules, store
+from .contract import Contract
+from .errors import ContractUnknown, WrongState
+from .records import HistoryLine
+
+DEADLINES = "commerce: contract deadlines"
+
+
+@dataclass(frozen=True)
+class Act:
+    """What was done, by whom; the registry does what a deadline brings."""
+
+    name: str
+    actor: str | None
+    milestone: int | None = None
+    note: str | None = None
+    deliverable: dict[str, Any] | None = None
+
+
+async def take(tx: Tx, contract_id: int) -> Contract:
+    """Lock a contract. Raises: ContractUnknown."""
+    contract = await store.lock(tx, contract_id)
+    if contract is None:
+        raise ContractUnknown
+    return contract
+
+
+async def require_in_time(tx: Tx, contract: Contract) -> None:
+    """No deadline has passed, but for one that a suspension stopped. Raises: DeadlinePassed."""
+    if rules.is_due(contract) and not await suspensions_at_deadline(tx, contract):
+        rules.require_in_time(contract)
+
+
+async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcement.HardSuspension]:
+    """Which parties were hard-suspended when the deadline that applies came."""
+    assert contract.due_at is not None
+    return await enforcement.hard_suspensions_at(tx, contract.parties, contract.due_at)
+
+
+async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Event) -> Contract:
+    """Write a move. Raises: WrongState when the contract is not in the state that it is moved from."""
+    await keep(tx, before, after)
+    await publish(tx, after, act, *events)
+    return after
+
+
+async def publish(tx: Tx, contract: Contract, act: Act, *events: Event) -> None:
+    """Write the line of the history and the events of a move."""
+    line = HistoryLine(
+        contract.id, act.name, act.actor, act.milestone, act.note, act.deliverable, contract.now
+    )
+    await store.note(tx, line)
+    await journal.append(tx, *events)
+
+
+async def keep(tx: Tx, before: Contract, after: Contract) -> None:
+    """Write the state and let its deadline be met. Raises: WrongState."""
+    if not await store.save(tx, before, after):
+        raise WrongState("The contract has changed meanwhile.")
+    if after.due_at is not None and after.due_at != before.due_at:
+        await schedule(tx, after)
+
+
+async def schedule(tx: Tx, contract: Contract) -> None:
+    """Let a job run when the deadline that applies has come."""
+    assert contract.due_at is not None
+    # A job for each deadline: one that was moved finds its contract not due, and does nothing.
+    key = f"{contract.id} {contract.due_at.isoformat()}"
+    await enqueue(tx, DEADLINES, key, {"contract_id": contract.id}, contract.due_at)

@@ -1,0 +1,70 @@
+"""What an approval pays: from the hold of a funded contract, or by an ordinary transfer of the contractor."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, ledger
+
+from .contract import Contract, Payment
+
+PERMISSION = "payment.pay"
+OPERATION = "contract"
+OWNER_KIND = "contract"
+
+
+@dataclass(frozen=True)
+class Consent:
+    """What comes with a request of an agent whose owner bounds its payments."""
+
+    approval_id: UUID | None = None
+    request_scope: bytes | None = None
+
+
+async def clear(
+    tx: Tx, agent: Agent, payee: str, amount: Minor, *, consent: Consent, settings: Settings
+) -> agents.Approval | None:
+    """Count a payment against the agent's spend policy, or ask its owner. Raises: what the policy refuses with."""
+    payment = agents.Payment(
+        payee,
+        amount,
+        settings.settlement_currency,
+        PERMISSION,
+        OPERATION,
+        approval_id=consent.approval_id,
+        request_scope=consent.request_scope,
+    )
+    if await agents.clear_payment(tx, agent, payment, settings) is agents.Clearance.NEEDS_APPROVAL:
+        return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
+    return None
+
+
+async def pay_part(tx: Tx, contract: Contract, settings: Settings) -> Payment:
+    """Pay what the next approval pays.
+
+    Raises: InsufficientBalance, AccountSuspended; HoldExpired or HoldEnded when the hold was freed long after its dates.
+    """
+    assert contract.provider_did is not None
+    book, message = ledger.Book.of(settings), f"Contract {contract.id}"
+    if contract.hold_id is not None:
+        capture = ledger.Capture(contract.hold_id, final=contract.is_last_part)
+        result = await ledger.capture_hold(tx, capture, contract.part, book, message=message)
+        assert result.tx_id is not None
+        return Payment(result.tx_id, contract.part, result.fee)
+    order = ledger.TransferOrder(contract.contractor_did, contract.provider_did, contract.part, message)
+    receipt = await ledger.transfer(tx, order, book, ledger.FeePolicy())
+    assert receipt.tx_id is not None
+    return Payment(receipt.tx_id, receipt.amount, receipt.fee)
+
+
+async def free_hold(tx: Tx, contract: Contract, settings: Settings) -> None:
+    """Give the contractor back what the hold still holds; one that has ended is left alone."""
+    if contract.hold_id is None:
+        return
+    try:
+        await ledger.release_hold(tx, contract.hold_id, ledger.Book.of(settings))
+    except ledger.HoldEnded:
+        return

@@ -1,0 +1,65 @@
+"""A contractor proposes a contract, to one provider or to every agent."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.did import is_system_did
+from hansa.foundation.values.errors import Forbidden
+from hansa.rooms import agents
+
+from . import paying, recorded, rules, store
+from .contract import Contract, Terms
+from .errors import ProviderUnknown, TermsInvalid, TooManyProposals
+from .moves import Act, publish, schedule
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed; `approval_id` is the consent of the contractor's owner, `request_scope` that of its key."""
+
+    terms: Terms
+    approval_id: UUID | None = None
+    request_scope: bytes | None = None
+
+
+async def propose(tx: Tx, agent: Agent, proposal: Proposal, settings: Settings) -> Contract | agents.Approval:
+    """Make a proposal, or ask the agent's owner about the payment that it commits the agent to.
+
+    Raises: OwnContract, TermsInvalid, ProviderUnknown, TooManyProposals, and what a spend policy refuses with.
+    """
+    terms = proposal.terms
+    rules.require_sound(terms, await store.now(tx))
+    await _require_provider(tx, terms.provider_did)
+    if await store.lock_proposals_of(tx, agent.did) >= rules.OPEN_PROPOSALS_MAX:
+        raise TooManyProposals
+    # Locked, so that the agent does not end while the contract comes to be.
+    owned = await agents.lock_owner_and_status(tx, agent.did)
+    if owned is None or owned[1] != "active":
+        raise Forbidden("The agent is not active.")
+    if agent.is_governed and rules.pays_without_approval(terms):
+        if terms.provider_did is None:
+            raise TermsInvalid(
+                "An agent with a spend policy names the provider of a contract that is funded or approved automatically.",
+                field="provider_did",
+            )
+        consent = paying.Consent(proposal.approval_id, proposal.request_scope)
+        asked = await paying.clear(
+            tx, agent, terms.provider_did, terms.amount, consent=consent, settings=settings
+        )
+        if asked is not None:
+            return asked
+    contract = await store.insert(tx, terms, settings.settlement_currency, await store.now(tx))
+    await schedule(tx, contract)
+    await publish(tx, contract, Act("proposed", agent.did), recorded.proposed(contract))
+    return contract
+
+
+async def _require_provider(tx: Tx, did: str | None) -> None:
+    if did is None:
+        return
+    known = {} if is_system_did(did) else await agents.statuses_of(tx, [did])
+    if known.get(did) != "active":
+        raise ProviderUnknown(context={"did": did})

@@ -1,0 +1,55 @@
+"""Contracts as their parties, administrators of enforcement, and everyone may read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.caller import Agent, Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Forbidden
+
+from . import rules, store
+from .contract import Contract
+from .errors import ContractUnknown
+from .records import HistoryLine, Wanted
+
+AREA = "admin_enforcement"
+
+
+@dataclass(frozen=True)
+class ContractShown:
+    """A contract with the lines of its history, oldest first."""
+
+    contract: Contract
+    history: Sequence[HistoryLine]
+
+
+def reader_of(caller: Agent | Developer) -> str | None:
+    """The agent that reads; None: an administrator of enforcement, who reads everything. Raises: Forbidden."""
+    if isinstance(caller, Agent):
+        return caller.did
+    if AREA not in caller.areas_in_reach:
+        raise Forbidden("Contracts are read by agents and by administrators of enforcement.")
+    return None
+
+
+async def read_contract(tx: Tx, caller: Agent | Developer, contract_id: int) -> ContractShown:
+    """One contract. Raises: ContractUnknown, Forbidden."""
+    reader = reader_of(caller)
+    contract = await store.find(tx, contract_id)
+    if contract is None:
+        raise ContractUnknown
+    if reader is not None:
+        rules.require_seen(contract, reader)
+    return await shown(tx, contract)
+
+
+async def list_contracts(tx: Tx, wanted: Wanted) -> tuple[list[ContractShown], int]:
+    """A page of contracts, newest first, and how many there are in all."""
+    contracts, total = await store.page(tx, wanted)
+    histories = await store.history(tx, [contract.id for contract in contracts])
+    return [ContractShown(contract, histories[contract.id]) for contract in contracts], total
+
+
+async def shown(tx: Tx, contract: Contract) -> ContractShown:
+    """The contract with its history."""
+    return ContractShown(contract, (await store.history(tx, [contract.id]))[contract.id])

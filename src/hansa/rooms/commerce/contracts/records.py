@@ -1,0 +1,32 @@
+"""What is read of contracts beside the contract itself."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """One move of a contract; without an actor the registry made it."""
+
+    contract_id: int
+    act: str
+    actor_did: str | None
+    milestone: int | None
+    note: str | None
+    deliverable: dict[str, Any] | None
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
+
+    of: str | None
+    reader: str | None
+    role: str | None
+    status: str | None
+    counterparty: str | None
+    is_open: bool
+    limit: int
+    offset: int

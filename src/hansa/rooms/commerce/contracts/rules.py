@@ -1,0 +1,288 @@
+"""What a contract is and how it moves, without I/O.
+
+- PROPOSED -> ACCEPTED -> SUBMITTED -> COMPLETED. SUBMITTED returns to ACCEPTED when changes are requested, and when a
+  milestone that is not the last one is approved. ACCEPTED and SUBMITTED may fail, PROPOSED is cancelled or expires.
+- One deadline applies at a time: the proposal's end, the date of the work, the date of the review, the release of the
+  hold after a failure. `due_at` is null where none applies, and while deadlines are stopped.
+- A date that had passed when the work's turn came does not count: the next date after it does.
+- Deadlines are stopped for a set of reasons; when the last reason ends, every date moves by the time that was stopped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from hansa.foundation.values.money import Minor, format_amount
+
+from .contract import OPEN, Contract, Ending, Milestone, Payment, Status, Terms
+from .errors import (
+    ContractUnknown,
+    DeadlinePassed,
+    MilestoneNotNext,
+    OwnContract,
+    TermsInvalid,
+    TooManySubmissions,
+    WrongParty,
+    WrongState,
+)
+
+MILESTONES_MAX = 50
+OPEN_PROPOSALS_MAX = 100
+SUBMISSIONS_MAX = 100
+PROPOSAL_DAYS = 30
+DATE_MAX_DAYS = 3650
+ATTESTATION = "attestation"
+"""The type of contracts that everyone may read."""
+
+
+def require_sound(terms: Terms, now: datetime) -> None:
+    """Raises: OwnContract, TermsInvalid."""
+    if terms.contractor_did == terms.provider_did:
+        raise OwnContract
+    total = sum(milestone.amount for milestone in terms.milestones)
+    if terms.milestones and total != terms.amount:
+        raise TermsInvalid(
+            f"The amounts of the milestones sum to {format_amount(total)}, not to {format_amount(terms.amount)}.",
+            field="milestones",
+        )
+    if terms.dates != sorted(terms.dates):
+        raise TermsInvalid(
+            "The dates must rise: those of the milestones in order, then submit_by, then review_by."
+        )
+    if terms.dates and terms.dates[0] <= now:
+        raise TermsInvalid("Every date must be in the future.")
+    if terms.dates and terms.dates[-1] > now + timedelta(days=DATE_MAX_DAYS):
+        raise TermsInvalid(f"No date may be more than {DATE_MAX_DAYS} days ahead.")
+    for member in ("funded", "auto_approve"):
+        if getattr(terms, member) and terms.review_by is None:
+            raise TermsInvalid(f"{member} needs review_by.", field="review_by")
+
+
+def pays_without_approval(terms: Terms) -> bool:
+    """Whether the proposal itself commits the contractor to pay."""
+    return terms.funded or terms.auto_approve
+
+
+def expiry_of(terms: Terms, now: datetime) -> datetime:
+    """When the proposal ends that nobody accepts: at its first date."""
+    return terms.dates[0] if terms.dates else now + timedelta(days=PROPOSAL_DAYS)
+
+
+def require_seen(contract: Contract, did: str) -> None:
+    """Raises: ContractUnknown, where the agent may not read the contract."""
+    is_public = contract.contract_type == ATTESTATION
+    is_offered = contract.provider_did is None and contract.status == Status.PROPOSED
+    if did not in contract.parties and not is_public and not is_offered:
+        raise ContractUnknown
+
+
+def require_contractor(contract: Contract, did: str) -> None:
+    """Raises: ContractUnknown for a stranger, WrongParty for the provider."""
+    if did not in contract.parties:
+        raise ContractUnknown
+    if did != contract.contractor_did:
+        raise WrongParty
+
+
+def require_provider(contract: Contract, did: str) -> None:
+    """Raises: ContractUnknown for a stranger, WrongParty for the contractor."""
+    if did not in contract.parties:
+        raise ContractUnknown
+    if did != contract.provider_did:
+        raise WrongParty
+
+
+def require_acceptable(contract: Contract, did: str) -> None:
+    """The agent may be the provider of the proposal. Raises: ContractUnknown, WrongParty, OwnContract, WrongState."""
+    require_seen(contract, did)
+    if contract.provider_did is None and did == contract.contractor_did:
+        raise OwnContract("An agent cannot accept its own proposal.")
+    if contract.provider_did is not None:
+        require_provider(contract, did)
+    require_state(contract, Status.PROPOSED)
+
+
+def require_state(contract: Contract, *allowed: Status) -> None:
+    """Raises: WrongState."""
+    if contract.status not in allowed:
+        wanted = " or ".join(allowed)
+        raise WrongState(
+            f"The contract is {contract.status}; this needs {wanted}.", context={"status": contract.status}
+        )
+
+
+def require_in_time(contract: Contract) -> None:
+    """Raises: DeadlinePassed."""
+    if contract.status in OPEN and is_due(contract):
+        raise DeadlinePassed
+
+
+def require_next(contract: Contract, index: int | None) -> None:
+    """The milestone that is named is the one whose turn it is. Raises: MilestoneNotNext."""
+    if index is None:
+        return
+    current = contract.current.index if contract.current else None
+    if index != current:
+        expected = "it has none" if current is None else f"the next is {current}"
+        raise MilestoneNotNext(f"Milestone {index} of this contract is not due: {expected}.")
+
+
+def is_due(contract: Contract) -> bool:
+    """Whether the deadline that applies has passed."""
+    return contract.due_at is not None and contract.due_at <= contract.now
+
+
+def accepted(contract: Contract, provider_did: str) -> Contract:
+    """The provider has accepted."""
+    return _timed(
+        replace(
+            contract,
+            status=Status.ACCEPTED,
+            provider_did=provider_did,
+            accepted_at=contract.now,
+            turn_at=contract.now,
+        )
+    )
+
+
+def submitted(contract: Contract) -> Contract:
+    """The work, or the next milestone, is submitted. Raises: TooManySubmissions."""
+    if contract.submissions >= SUBMISSIONS_MAX:
+        raise TooManySubmissions
+    return _timed(
+        replace(
+            contract,
+            status=Status.SUBMITTED,
+            submitted_at=contract.now,
+            submissions=contract.submissions + 1,
+            milestones=_with_current(contract, state="submitted", submitted_at=contract.now),
+        )
+    )
+
+
+def returned(contract: Contract) -> Contract:
+    """Changes are requested."""
+    milestones = _with_current(contract, state="pending")
+    return _timed(replace(contract, status=Status.ACCEPTED, turn_at=contract.now, milestones=milestones))
+
+
+def approved(contract: Contract, payment: Payment) -> Contract:
+    """The submitted part is approved and paid."""
+    after = replace(
+        contract,
+        amount_paid=Minor(contract.amount_paid + payment.amount),
+        fee_paid=Minor(contract.fee_paid + payment.fee),
+        payment_tx_id=payment.tx_id,
+        milestones=_with_current(contract, state="approved", payment_tx_id=payment.tx_id),
+    )
+    if not contract.is_last_part:
+        return _timed(replace(after, status=Status.ACCEPTED, turn_at=contract.now))
+    return _timed(
+        replace(
+            after,
+            status=Status.COMPLETED,
+            ended_because=Ending.APPROVED,
+            completed_at=contract.now,
+            ended_at=contract.now,
+        )
+    )
+
+
+def failed(contract: Contract, because: Ending, dispute_window: timedelta) -> Contract:
+    """The contract has failed: what its hold holds is free at once, or after the time for a dispute."""
+    keeps_hold = contract.hold_id is not None and contract.is_in_review
+    release_at = contract.now + dispute_window if keeps_hold else None
+    return _timed(
+        replace(
+            contract,
+            status=Status.FAILED,
+            ended_because=because,
+            ended_at=contract.now,
+            hold_release_at=release_at,
+            milestones=contract.milestones if keeps_hold else _released(contract),
+        )
+    )
+
+
+def withdrawn(contract: Contract, status: Status, because: Ending) -> Contract:
+    """A proposal ends without an agreement."""
+    milestones = _released(contract)
+    return _timed(
+        replace(contract, status=status, ended_because=because, ended_at=contract.now, milestones=milestones)
+    )
+
+
+def hold_freed(contract: Contract) -> Contract:
+    """The time for a dispute has passed, and the payer has its units back."""
+    return _timed(replace(contract, hold_release_at=None, milestones=_released(contract)))
+
+
+def stopped(contract: Contract, reason: str, since: datetime) -> Contract:
+    """Deadlines do not run for one more reason."""
+    if reason in contract.stops:
+        return contract
+    stopped_at = min(since, contract.stopped_at) if contract.stopped_at else since
+    return _timed(replace(contract, stops=(*contract.stops, reason), stopped_at=stopped_at))
+
+
+def resumed(contract: Contract, reason: str, at: datetime) -> Contract:
+    """One reason has ended; without another, deadlines run on with the time that remained."""
+    if reason not in contract.stops:
+        return contract
+    stops = tuple(one for one in contract.stops if one != reason)
+    if stops or contract.stopped_at is None:
+        return replace(contract, stops=stops)
+    shift = max(at - contract.stopped_at, timedelta())
+    return _timed(_moved(replace(contract, stops=(), stopped_at=None), shift))
+
+
+def _moved(contract: Contract, shift: timedelta) -> Contract:
+    dates: Mapping[str, datetime] = {
+        name: date + shift
+        for name in ("submit_by", "review_by", "expires_at", "turn_at", "hold_release_at")
+        if (date := getattr(contract, name)) is not None
+    }
+    milestones = tuple(replace(one, due=one.due + shift) if one.due else one for one in contract.milestones)
+    return replace(contract, milestones=milestones, **dates)  # type: ignore[arg-type]
+
+
+def _timed(contract: Contract) -> Contract:
+    """The contract with the deadline that applies to it."""
+    due_at = None if contract.stops else _deadline(contract)
+    return contract if due_at == contract.due_at else replace(contract, due_at=due_at)
+
+
+def _deadline(contract: Contract) -> datetime | None:
+    match contract.status:
+        case Status.PROPOSED:
+            return contract.expires_at
+        case Status.ACCEPTED:
+            return _work_due(contract)
+        case Status.SUBMITTED:
+            return contract.review_by
+        case Status.FAILED:
+            return contract.hold_release_at
+        case _:
+            return None
+
+
+def _work_due(contract: Contract) -> datetime | None:
+    """The first date that had not passed when the work's turn came; without one, the date of the review."""
+    assert contract.turn_at is not None
+    index = contract.current.index if contract.current else 0
+    dates = [milestone.due for milestone in contract.milestones[index:]]
+    for date in (*dates, contract.submit_by, contract.review_by):
+        if date is not None and date > contract.turn_at:
+            return date
+    return contract.review_by
+
+
+def _with_current(contract: Contract, **changes: Any) -> tuple[Milestone, ...]:
+    return tuple(replace(one, **changes) if one is contract.current else one for one in contract.milestones)
+
+
+def _released(contract: Contract) -> tuple[Milestone, ...]:
+    return tuple(
+        one if one.state == "approved" else replace(one, state="released") for one in contract.milestones
+    )

@@ -1,0 +1,266 @@
+"""Every SQL statement of contracts.
+
+An act locks the row of its contract first, then the rows of agents, holds and accounts. The clock is read by the statement
+after the lock, so that a deadline is judged by the moment in which the act has the contract.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
+
+from .contract import Contract, Ending, Milestone, Status, Terms
+from .records import HistoryLine, Wanted
+from .rules import expiry_of
+
+_LOCK = "SELECT FROM commerce_contract WHERE id = $1 FOR NO KEY UPDATE"
+
+_COLUMNS = ", ".join(f"c.{one.name}" for one in fields(Contract) if one.name not in {"now", "milestones"})
+
+_CONTRACTS = f"""
+SELECT {_COLUMNS}, clock_timestamp() AS now, (
+  SELECT json_agg(json_build_object('index', m.index, 'title', m.title, 'amount', m.amount, 'due', m.due,
+    'state', m.state, 'payment_tx_id', m.payment_tx_id, 'submitted_at', m.submitted_at) ORDER BY m.index)
+  FROM commerce_contract_milestone m WHERE m.contract_id = c.id) AS milestones
+FROM commerce_contract c
+"""  # noqa: S608
+
+_INSERT = """
+INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
+  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING id
+"""
+
+_INSERT_MILESTONES = """
+INSERT INTO commerce_contract_milestone (contract_id, index, title, amount, due)
+SELECT $1, m.index, m.title, m.amount, m.due
+FROM unnest($2::smallint[], $3::text[], $4::bigint[], $5::timestamptz[]) AS m (index, title, amount, due)
+"""
+
+_CHANGING = (
+    "provider_did",
+    "submit_by",
+    "review_by",
+    "status",
+    "ended_because",
+    "expires_at",
+    "turn_at",
+    "due_at",
+    "stops",
+    "stopped_at",
+    "amount_paid",
+    "fee_paid",
+    "payment_tx_id",
+    "hold_id",
+    "hold_release_at",
+    "dispute_id",
+    "submissions",
+    "accepted_at",
+    "submitted_at",
+    "completed_at",
+    "ended_at",
+)
+_SETS = ", ".join(f"{name} = ${place}" for place, name in enumerate(_CHANGING, start=3))
+
+_SAVE = f"UPDATE commerce_contract SET {_SETS} WHERE id = $1 AND status = $2 RETURNING 1"  # noqa: S608
+
+_SAVE_MILESTONES = """
+UPDATE commerce_contract_milestone o SET due = m.due, state = m.state, payment_tx_id = m.payment_tx_id,
+  submitted_at = m.submitted_at
+FROM unnest($2::smallint[], $3::timestamptz[], $4::text[], $5::bigint[], $6::timestamptz[])
+  AS m (index, due, state, payment_tx_id, submitted_at)
+WHERE o.contract_id = $1 AND o.index = m.index
+"""
+
+_NOTE = """
+INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, note, deliverable, at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+"""
+
+_HISTORY = """
+SELECT contract_id, act, actor_did, milestone, note, deliverable, at FROM commerce_contract_history
+WHERE contract_id = ANY($1) ORDER BY contract_id, id
+"""
+
+# What the reader may see: everything, or as a party, or what is public.
+_WANTED = """
+WHERE ($1::text IS NULL OR c.contractor_did = $1 OR c.provider_did = $1)
+  AND ($2::text IS NULL OR c.contractor_did = $2 OR c.provider_did = $2 OR c.contract_type = 'attestation'
+    OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
+  AND ($3::text IS NULL OR CASE $3 WHEN 'contractor' THEN c.contractor_did ELSE c.provider_did END = $1)
+  AND ($4::text IS NULL OR c.status = $4)
+  AND ($5::text IS NULL OR c.contractor_did = $5 AND $1 IS DISTINCT FROM $5
+    OR c.provider_did = $5 AND $1 IS DISTINCT FROM $5)
+  AND (NOT $6::boolean OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
+"""
+
+_LIST = f"{_CONTRACTS} {_WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
+
+_COUNT = f"SELECT count(*) FROM commerce_contract c {_WANTED}"  # noqa: S608
+
+_OF_PARTY = """
+SELECT id FROM commerce_contract WHERE contractor_did = $1 AND status = ANY($2)
+UNION SELECT id FROM commerce_contract WHERE provider_did = $1 AND status = ANY($2) ORDER BY id
+"""
+
+
+_COUNT_BINDING = """
+SELECT count(*) FROM commerce_contract
+WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+  OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+"""
+
+
+async def now(tx: Tx) -> datetime:
+    """The database's clock."""
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment
+
+
+async def lock_proposals_of(tx: Tx, did: str) -> int:
+    """Hold back other proposals of this agent; how many it has open."""
+    await tx.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended('commerce: proposals of ' || $1, 1))", did
+    )
+    count: int = await tx.fetchval(
+        "SELECT count(*) FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'", did
+    )
+    return count
+
+
+async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> Contract:
+    """A new proposal."""
+    contract_id: int = await tx.fetchval(
+        _INSERT,
+        terms.version,
+        terms.title,
+        terms.contract_type,
+        terms.amount,
+        currency,
+        terms.contractor_did,
+        terms.provider_did,
+        json.dumps(terms.terms),
+        json.dumps(terms.acceptance_criteria),
+        terms.submit_by,
+        terms.review_by,
+        terms.auto_approve,
+        terms.funded,
+        expiry_of(terms, created_at),
+        created_at,
+    )
+    if terms.milestones:
+        await tx.execute(
+            _INSERT_MILESTONES,
+            contract_id,
+            [one.index for one in terms.milestones],
+            [one.title for one in terms.milestones],
+            [one.amount for one in terms.milestones],
+            [one.due for one in terms.milestones],
+        )
+    made = await find(tx, contract_id)
+    assert made is not None
+    return made
+
+
+async def lock(tx: Tx, contract_id: int) -> Contract | None:
+    """One contract, as it is once no other act has it."""
+    await tx.execute(_LOCK, contract_id)
+    return await find(tx, contract_id)
+
+
+async def find(tx: Tx, contract_id: int) -> Contract | None:
+    """One contract."""
+    row = await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id)
+    return _contract(row) if row else None
+
+
+async def page(tx: Tx, wanted: Wanted) -> tuple[list[Contract], int]:
+    """A page of contracts, newest first, and how many there are in all."""
+    bounds = (wanted.of, wanted.reader, wanted.role, wanted.status, wanted.counterparty, wanted.is_open)
+    rows = await tx.fetch(_LIST, *bounds, wanted.limit, wanted.offset)
+    total: int = await tx.fetchval(_COUNT, *bounds)
+    return [_contract(row) for row in rows], total
+
+
+async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
+    """The contracts of an agent that are in one of these states, in order."""
+    return [row["id"] for row in await tx.fetch(_OF_PARTY, did, [str(status) for status in statuses])]
+
+
+async def count_binding(tx: Tx, did: str) -> int:
+    """How many contracts keep an agent from ending."""
+    count: int = await tx.fetchval(_COUNT_BINDING, did)
+    return count
+
+
+async def save(tx: Tx, before: Contract, after: Contract) -> bool:
+    """Write what has changed; whether the contract was still in the state that it is moved from."""
+    values = [getattr(after, name) for name in _CHANGING]
+    if await tx.fetchval(_SAVE, before.id, before.status, *values) is None:
+        return False
+    known = {one.index: one for one in before.milestones}
+    if changed := [one for one in after.milestones if known[one.index] != one]:
+        await tx.execute(
+            _SAVE_MILESTONES,
+            before.id,
+            [one.index for one in changed],
+            [one.due for one in changed],
+            [one.state for one in changed],
+            [one.payment_tx_id for one in changed],
+            [one.submitted_at for one in changed],
+        )
+    return True
+
+
+async def note(tx: Tx, line: HistoryLine) -> None:
+    """Add a line to the history."""
+    deliverable = None if line.deliverable is None else json.dumps(line.deliverable)
+    await tx.execute(
+        _NOTE,
+        line.contract_id,
+        line.act,
+        line.actor_did,
+        line.milestone,
+        line.note,
+        deliverable,
+        line.at,
+    )
+
+
+async def history(tx: Tx, contract_ids: Sequence[int]) -> dict[int, list[HistoryLine]]:
+    """The histories of these contracts, oldest line first."""
+    lines: dict[int, list[HistoryLine]] = {contract_id: [] for contract_id in contract_ids}
+    for row in await tx.fetch(_HISTORY, list(contract_ids)):
+        deliverable = None if row["deliverable"] is None else json.loads(row["deliverable"])
+        lines[row["contract_id"]].append(HistoryLine(**{**dict(row), "deliverable": deliverable}))
+    return lines
+
+
+def _contract(row: asyncpg.Record) -> Contract:
+    members = dict(row)
+    stored = json.loads(members.pop("milestones") or "[]")
+    milestones = tuple(_milestone(**one) for one in stored)
+    ended_because = members.pop("ended_because")
+    members |= {
+        "status": Status(members["status"]),
+        "ended_because": None if ended_because is None else Ending(ended_because),
+        "stops": tuple(members["stops"]),
+        "terms": json.loads(members["terms"]),
+        "acceptance_criteria": json.loads(members["acceptance_criteria"]),
+    }
+    return Contract(**members, milestones=milestones)
+
+
+def _milestone(*, due: str | None, submitted_at: str | None, amount: int, **members: Any) -> Milestone:
+    return Milestone(
+        **members,
+        amount=Minor(amount),
+        due=datetime.fromisoformat(due) if due else None,
+        submitted_at=datetime.fromisoformat(submitted_at) if submitted_at else None,
+    )

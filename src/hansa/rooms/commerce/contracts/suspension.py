@@ -1,0 +1,95 @@
+"""A party is suspended, reinstated or revoked. Contracts follow by a reactor, and end in jobs that it enqueues.
+
+A hard suspension stops the deadlines of the agent's contracts and the expiry of their holds; both run on with the time that
+remained. The moments are those of the events, so that the delay of the reactor moves no date.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, LeasedKind, enqueue
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import journal, ledger
+
+from . import rules, store
+from .contract import OPEN, Contract, Ending, Status
+from .ending import fail, withdraw
+from .moves import Act, keep, take
+
+REVOCATIONS = "commerce: contracts of revoked agents"
+
+_WITH_DEADLINES = (*OPEN, Status.FAILED, Status.DISPUTED)
+
+
+async def stop(tx: Tx, contract_id: int, did: str, since: datetime) -> None:
+    """Stop the deadlines of a contract, and the expiry of its hold, while this party is suspended."""
+    contract = await take(tx, contract_id)
+    after = rules.stopped(contract, _reason(did), since)
+    if after != contract:
+        await _on_hold(tx, contract, ledger.freeze_hold, did)
+        await keep(tx, contract, after)
+
+
+async def resume(tx: Tx, contract_id: int, did: str, at: datetime) -> None:
+    """Let the deadlines of a contract run on, as far as this party is concerned."""
+    contract = await take(tx, contract_id)
+    after = rules.resumed(contract, _reason(did), at)
+    if after != contract:
+        await _on_hold(tx, contract, ledger.thaw_hold, did)
+        await keep(tx, contract, after)
+
+
+async def end_of_revoked(tx: Tx, contract_id: int, did: str, settings: Settings) -> None:
+    """End a contract of which a party was revoked; one that has ended, or is disputed, only runs on."""
+    contract = await take(tx, contract_id)
+    await resume(tx, contract_id, did, contract.now)
+    contract = await take(tx, contract_id)
+    act = Act("party_revoked", None)
+    if contract.status == Status.PROPOSED:
+        await withdraw(tx, contract, Status.CANCELLED, Ending.PARTY_REVOKED, act)
+    elif contract.status in OPEN:
+        await fail(tx, contract, Ending.PARTY_REVOKED, act, settings)
+
+
+async def _on_hold(
+    tx: Tx, contract: Contract, act: Callable[[Tx, int, str], Awaitable[None]], did: str
+) -> None:
+    if contract.hold_id is None:
+        return
+    try:
+        await act(tx, contract.hold_id, _reason(did))
+    except (ledger.HoldEnded, ledger.HoldExpired):
+        return
+
+
+async def _follow(tx: Tx, event: journal.StoredEvent) -> None:
+    did = event.data["did"]
+    if event.event_type == AgentRevoked.__name__:
+        await enqueue(tx, REVOCATIONS, did, {"did": did})
+    elif not event.data["soft"]:
+        act = stop if event.event_type == AgentSuspended.__name__ else resume
+        for contract_id in await store.of_party(tx, did, _WITH_DEADLINES):
+            await act(tx, contract_id, did, event.timestamp)
+
+
+async def _end_contracts(runtime: Runtime, job: Job) -> None:
+    did = job.payload["did"]
+
+    async def end(tx: Tx, contract_id: int) -> None:
+        await end_of_revoked(tx, contract_id, did, runtime.settings)
+
+    for contract_id in await runtime.database.read(lambda tx: store.of_party(tx, did, _WITH_DEADLINES)):
+        await runtime.database.act(lambda tx, contract_id=contract_id: end(tx, contract_id))  # type: ignore[misc]
+
+
+def _reason(did: str) -> str:
+    return f"suspended {did}"
+
+
+CONTRACTS_FOLLOW = journal.Reactor(
+    "commerce: contracts follow their parties", (AgentSuspended, AgentReinstated, AgentRevoked), _follow
+)
+CONTRACTS_OF_REVOKED = LeasedKind(REVOCATIONS, _end_contracts)

@@ -1,0 +1,50 @@
+"""The provider submits its work; the contractor returns it for changes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+
+from . import recorded, rules
+from .contract import Contract, Status
+from .moves import Act, move, require_in_time, take
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What is submitted: {uri?, sha256, note?}, and which milestone it is; None is the next one."""
+
+    deliverable: dict[str, Any] | None
+    milestone: int | None
+
+
+async def submit(tx: Tx, agent: Agent, contract_id: int, submission: Submission) -> Contract:
+    """Submit the work, or the next milestone of it.
+
+    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, TooManySubmissions.
+    """
+    contract = await take(tx, contract_id)
+    rules.require_provider(contract, agent.did)
+    rules.require_state(contract, Status.ACCEPTED)
+    await require_in_time(tx, contract)
+    rules.require_next(contract, submission.milestone)
+    milestone = contract.current.index if contract.current else None
+    after = rules.submitted(contract)
+    act = Act("submitted", agent.did, milestone, deliverable=submission.deliverable)
+    return await move(tx, contract, after, act, recorded.submitted(after, milestone))
+
+
+async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | None) -> Contract:
+    """Return what was submitted.
+
+    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed.
+    """
+    contract = await take(tx, contract_id)
+    rules.require_contractor(contract, agent.did)
+    rules.require_state(contract, Status.SUBMITTED)
+    await require_in_time(tx, contract)
+    milestone = contract.current.index if contract.current else None
+    after = rules.returned(contract)
+    act = Act("changes_requested", agent.did, milestone, note)
+    return await move(tx, contract, after, act, recorded.changes_requested(after, milestone))
