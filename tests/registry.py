@@ -216,7 +216,9 @@ class TestRegistry:
             # Visits to the hosts of agents write to nobody.
             if not turn.name.startswith("catalogue: "):
                 await turn.work(self.runtime)
-        await run_due(self.runtime, *(kind for kind in ASSEMBLY.jobs if kind.every_seconds is None))
+        queued = [kind for kind in ASSEMBLY.jobs if kind.every_seconds is None]
+        # The uppermost room first: what it writes is sent by the mail queue of the foundation.
+        await run_due(self.runtime, *reversed(queued))
         files = sorted((self.settings.data_dir / "outbox").glob("*.eml"))
         return [email.message_from_bytes(file.read_bytes(), policy=mail_policy) for file in files]
 

@@ -9,7 +9,7 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.canonical import digest
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
-from hansa.rooms.catalogue.retire import erase_old
+from hansa.rooms.catalogue.retire import ACCOUNT_END_OF_CARDS, erase_old
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry, card_of
 from tests.rooms.catalogue.catalogue_cards import change, names, publish
 
@@ -299,7 +299,7 @@ async def test_with_the_account_its_cards_are_erased_at_once(registry: TestRegis
 
     async def end(tx: Any) -> None:
         await revoke(tx, agent.did, by="account_deletion")
-        await catalogue.erase_cards_of(tx, number)
+        await ACCOUNT_END_OF_CARDS.end(tx, number)
 
     await registry.database.act(end)
     for key in (agent.did, made.json()["id"]):

@@ -452,3 +452,63 @@ async def test_a_milestone_whose_date_passed_before_its_turn_is_due_by_the_next_
     await contracts.elapse(accepted, 6 * 86_400 + 1)
     ended = await contracts.read(bob, accepted)
     assert (ended["status"], ended["ended_because"]) == ("FAILED", "not_submitted")
+
+
+# A payment token at the approval
+
+
+async def token_for(contracts: Agreements, payer: TestAgent, payee: TestAgent, **members: Any) -> str:
+    body = {"target_agent_did": payee.did, "amount": "100", **members}
+    answer = await contracts.registry.post("/a2a-payment/authorize", json=body, headers=payer.headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["token"]
+
+
+async def test_a_payment_token_at_the_approval_is_settled_and_nothing_is_paid_twice(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    submitted = await contracts.submitted(alice, bob)
+    token = await token_for(contracts, alice, bob, contract_id=submitted["id"])
+    done = await contracts.act(alice, submitted, "approve-completion", payment_token=token)
+    assert (done["status"], done["amount_paid"]) == ("COMPLETED", "100")
+    assert (await alice.balance(), await bob.balance()) == ("899.5", "100")
+    settled = await contracts.registry.post(
+        "/a2a-payment/settle", json={"token": token}, headers=alice.headers
+    )
+    assert (settled.status_code, settled.json()["status"]) == (200, "settled")
+    assert settled.json()["settlement_tx_id"] == done["payment_tx_id"]
+    assert await bob.balance() == "100"
+
+
+async def test_a_payment_token_that_does_not_fit_the_contract_is_refused(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    carol = await contracts.provider()
+    submitted = await contracts.submitted(alice, bob)
+    path = f"/{submitted['id']}/approve-completion"
+    wrong = [
+        await token_for(contracts, alice, carol),
+        await token_for(contracts, alice, bob, amount="99"),
+        await token_for(contracts, alice, bob, contract_id=submitted["id"] + 1_000_000),
+    ]
+    for token in wrong:
+        assert (await contracts.post(alice, path, payment_token=token)).status_code == 409
+    assert (await contracts.post(alice, path, payment_token="apt_" + "0" * 64)).status_code == 404
+    assert (await contracts.read(alice, submitted))["status"] == "SUBMITTED"
+    funded = await contracts.submitted(alice, bob, funded=True, review_by=in_days(3))
+    answer = await contracts.post(alice, f"/{funded['id']}/approve-completion", payment_token=wrong[0])
+    assert refused(answer) == (422, "TOKEN_FOR_FUNDED_CONTRACT")
+
+
+async def test_a_short_payer_leaves_the_token_and_the_contract_as_they_are(
+    contracts: Agreements, bob: TestAgent
+) -> None:
+    alice = await contracts.contractor("110")
+    submitted = await contracts.submitted(alice, bob)
+    token = await token_for(contracts, alice, bob)
+    await alice.transfer(bob, "50")
+    path = f"/{submitted['id']}/approve-completion"
+    assert (await contracts.post(alice, path, payment_token=token)).status_code == 402
+    assert (await contracts.read(alice, submitted))["status"] == "SUBMITTED"
+    await contracts.purses.grant(alice, "60")
+    assert (await contracts.post(alice, path, payment_token=token)).status_code == 200

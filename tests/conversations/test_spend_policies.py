@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.rooms import enforcement
 from hansa.rooms.agents.spending import forget_approvals
 from hansa.rooms.journal.store import COLUMNS, stored
+from hansa.rooms.notifications import OWNER_NOTICES
 from tests.registry import at_once, open_registry
 
 STRANGER = "did:hansa:hansa.local:nobody"
@@ -350,10 +350,10 @@ async def test_the_owners_webhooks_are_told_that_a_payment_waits(registry, owner
         )
     )
     (event,) = stored(events)
-    await registry.database.act(lambda tx: enforcement.OWNERS_TOLD.react(tx, event))
+    await registry.database.act(lambda tx: OWNER_NOTICES.react(tx, event))
     told = await registry.database.read(
         lambda tx: tx.fetchval(
-            "SELECT payload::text FROM people_webhook_delivery WHERE webhook_id = $1", hook["id"]
+            "SELECT payload::text FROM notifications_webhook_delivery WHERE webhook_id = $1", hook["id"]
         )
     )
     data = json.loads(told)["data"]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hansa.doors.serve import in_the_background
-from hansa.rooms.enforcement import is_blocklisted as in_blocklist
 from hansa.rooms.enforcement.blocklist import BLOCKLIST
+from hansa.rooms.federation import is_blocklisted as in_blocklist
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
 from tests.rooms.journal.feed.feed_client import ear
 

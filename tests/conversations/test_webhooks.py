@@ -1,18 +1,21 @@
 """Webhooks: an owner has an address told what happens to their agents."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from hansa.doors.serve import in_the_background
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms import agents, enforcement, journal
+from hansa.rooms import agents, journal
 from hansa.rooms.journal.store import COLUMNS, stored
+from hansa.rooms.notifications import OWNER_NOTICES
 from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
 from tests.outside import host
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry
-from tests.rooms.people.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
+from tests.rooms.journal.reactors.reacting import reacting
+from tests.rooms.notifications.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
 
 URL = "https://receiver.example.com/hook?room=1"
 MEMBERS = {
@@ -72,7 +75,7 @@ async def test_a_new_webhook_is_answered_with_its_secret_which_is_never_shown_ag
     ):
         assert secret not in text
     stored = await registry.database.look(
-        lambda tx: tx.fetchval("SELECT w::text FROM people_webhook w WHERE id = $1", made["id"])
+        lambda tx: tx.fetchval("SELECT w::text FROM notifications_webhook w WHERE id = $1", made["id"])
     )
     assert secret not in stored
     assert secret.encode().hex() not in stored
@@ -311,12 +314,12 @@ async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(re
     event = await registry.database.look(newest_onboarding)
 
     async def react_and_fail(tx) -> None:
-        await enforcement.OWNERS_TOLD.react(tx, event)
+        await OWNER_NOTICES.react(tx, event)
         raise ConnectionError
 
     with pytest.raises(Unavailable):
         await registry.database.act(react_and_fail)
-    await registry.database.act(lambda tx: enforcement.OWNERS_TOLD.react(tx, event))
+    await registry.database.act(lambda tx: OWNER_NOTICES.react(tx, event))
     assert [shown["event_type"] for shown in await hooked.deliveries()] == ["agent.onboarded"]
 
 
@@ -328,3 +331,25 @@ async def newest_onboarding(tx) -> journal.StoredEvent:
         )
     )
     return event
+
+
+async def test_a_settled_payment_is_sent_to_the_owners_of_caller_and_payee(registry: TestRegistry):
+    owners = [await registry.developer() for _ in range(2)]
+    hooks = [await hook(owner, URL, "payment.settled") for owner in owners]
+    caller, payee = [await owner.agent() for owner in owners]
+    asked = {"target_agent_did": payee.did, "amount": "5"}
+    authorized = await registry.post("/a2a-payment/authorize", json=asked, headers=caller.headers)
+    assert authorized.status_code == 200, authorized.text
+    body = {"token": authorized.json()["token"], "task_id": "task 7"}
+    settled = await registry.post(
+        "/a2a-payment/settle", json=body, headers={**caller.headers, "Prefer": "wait=10"}
+    )
+    assert settled.json()["status"] == "settled", settled.text
+    async with reacting(registry.database, OWNER_NOTICES):
+        for hooked in hooks:
+            async with asyncio.timeout(20):
+                while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            (delivery,) = shown
+            assert delivery["event_type"] == "payment.settled"
+            assert delivery["payload"]["data"] == {**settled.json(), "task_id": "task 7"}

@@ -8,13 +8,13 @@ import asyncpg
 import pytest
 
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.people import WebhookEvent, enqueue_webhook
-from hansa.rooms.people.webhooks.sending import send_due
-from hansa.rooms.people.webhooks.store import LEASE_SECONDS
+from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook
+from hansa.rooms.notifications.webhooks.sending import send_due
+from hansa.rooms.notifications.webhooks.store import LEASE_SECONDS
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
-from tests.rooms.people.webhooks.receiver import Receiver, hook, receiving, registry_that_may_call
+from tests.rooms.notifications.webhooks.receiver import Receiver, hook, receiving, registry_that_may_call
 
 WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
 STATUSES = by_tier((200,), (200, 500), (200, 500))
@@ -65,7 +65,7 @@ async def test_a_delivery_arrives_whichever_statement_fails_and_however(
 
 async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
     async with observer.transaction():
-        owner = await observer.fetchval("SELECT developer_id FROM people_webhook")
+        owner = await observer.fetchval("SELECT developer_id FROM notifications_webhook")
         assert await enqueue_webhook(observer, owner, WebhookEvent.AGENT_REVOKED, {}) == 1
 
 
@@ -80,16 +80,16 @@ async def _send_until_done(
 ) -> None:
     for _ in range(TRIES):
         await observer.execute(
-            "UPDATE people_webhook SET due_at = due_at - $1::int * interval '1 second', paused_until = '-infinity'",
+            "UPDATE notifications_webhook SET due_at = due_at - $1::int * interval '1 second', paused_until = '-infinity'",
             LEASE_SECONDS,
         )
         await observer.execute(
-            "UPDATE people_webhook_delivery SET next_try_at = now() WHERE status = 'pending'"
+            "UPDATE notifications_webhook_delivery SET next_attempt_at = now() WHERE status = 'pending'"
         )
         await _send(registry)
         stands = await observer.fetchrow(
-            "SELECT lease, due_at, is_active, (SELECT count(*) FROM people_webhook_delivery"
-            " WHERE status <> 'delivered') AS open FROM people_webhook"
+            "SELECT lease, due_at, is_active, (SELECT count(*) FROM notifications_webhook_delivery"
+            " WHERE status <> 'delivered') AS open FROM notifications_webhook"
         )
         if tuple(stands) == (None, None, True, 0):
             return

@@ -14,16 +14,15 @@ import pytest
 
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import people
 from hansa.rooms.catalogue.pulls import probe_due, probing, pull_due
-from hansa.rooms.people.webhooks import send_due
+from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook, send_due
 from tests.hostile import closed_hosts
 from tests.hostile.name_server import PUBLIC, PUBLIC_IPV6, NameServer, name_server
 from tests.outside import Authority, Host, host
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import hosting, let_be_due, said
-from tests.rooms.people.webhooks.receiver import HOOKS
+from tests.rooms.notifications.webhooks.receiver import HOOKS
 
 CALLED_SECONDS = 1.0
 BOTH = ("https", "http")
@@ -62,10 +61,12 @@ class Stage:
         await self.registry.database.act(lambda tx: self._tell(tx, answer.json()["id"], url))
 
     async def _tell(self, tx: Any, hook: str, url: str) -> None:
-        await tx.execute("UPDATE people_webhook SET url = $2, place = $2 WHERE id = $1", hook, url)
-        await tx.execute("UPDATE people_webhook SET is_active = true, stopped_by = NULL, stopped_at = NULL")
-        owner = await tx.fetchval("SELECT developer_id FROM people_webhook WHERE id = $1", hook)
-        await people.enqueue_webhook(tx, owner, people.WebhookEvent.TEST, {})
+        await tx.execute("UPDATE notifications_webhook SET url = $2, place = $2 WHERE id = $1", hook, url)
+        await tx.execute(
+            "UPDATE notifications_webhook SET is_active = true, stopped_by = NULL, stopped_at = NULL"
+        )
+        owner = await tx.fetchval("SELECT developer_id FROM notifications_webhook WHERE id = $1", hook)
+        await enqueue_webhook(tx, owner, WebhookEvent.TEST, {})
 
     async def go_out(self, runtime: Runtime | None = None) -> None:
         """Make every pull, call and delivery, as if its time had come."""
@@ -111,7 +112,7 @@ async def stage(opened: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     opened.names.questions.clear()
     yield opened
     assert opened.trap.connections == 0
-    for table in ("catalogue_card", "people_webhook"):
+    for table in ("catalogue_card", "notifications_webhook"):
         await opened.registry.database.act(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))
 
 

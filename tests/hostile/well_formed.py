@@ -125,7 +125,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{version}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
-        "{name}": "standing: blocklist",
+        "{name}": "enforcement: blocklist",
     }
 
 
@@ -198,15 +198,15 @@ async def _delivery(stage: Stage) -> str:
     """The id of a delivery of the newest webhook."""
     return await stage.registry.database.act(
         lambda tx: tx.fetchval(
-            "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
-            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM people_webhook"
+            "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
+            " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM notifications_webhook"
             " ORDER BY created_at DESC LIMIT 1 RETURNING id"
         )
     )
 
 
 async def _forget_webhooks(stage: Stage) -> None:
-    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM people_webhook"))
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
 
 
 async def _session_to_end(stage: Stage) -> str:

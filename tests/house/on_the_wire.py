@@ -357,6 +357,7 @@ _.password
 _.payee
 _.payer
 _.payload
+_.payment_token
 _.payment_tx_id
 _.per_day_max
 _.per_tx_max

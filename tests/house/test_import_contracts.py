@@ -18,6 +18,7 @@ CONTRACT_IDS = [
 
 ROOMS = (
     "auditor",
+    "notifications",
     "commerce",
     "enforcement",
     "transfers",

@@ -142,7 +142,7 @@ async def fill(registry: TestRegistry) -> None:
     assert answer.status_code == 201, answer.text
     await registry.database.act(
         lambda tx: tx.execute(
-            "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
+            "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
             " VALUES ('msg_' || repeat('a', 24), $1, 'agent.onboarded', '{}')",
             answer.json()["id"],
         )
@@ -173,7 +173,7 @@ async def waiting(registry: TestRegistry) -> dict[str, int]:
     row = await registry.database.look(
         lambda tx: tx.fetchrow(
             "SELECT (SELECT count(*) FROM plumbing_letter) AS letters, (SELECT count(*) FROM people_forgotten_password)"
-            " AS forgotten, (SELECT count(*) FROM people_webhook_delivery WHERE status = 'pending') AS deliveries"
+            " AS forgotten, (SELECT count(*) FROM notifications_webhook_delivery WHERE status = 'pending') AS deliveries"
         )
     )
     return dict(row)

@@ -13,7 +13,7 @@ from hansa.doors.database_backup import back_up, read_backup, restore
 from hansa.doors.serve import in_the_background
 from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.rooms import auditor, enforcement
+from hansa.rooms import auditor, federation
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.operation import lowest_postgresql
 from tests.operation.own_database import own_database
@@ -79,7 +79,7 @@ async def test_every_reactor_reacts_there(registry: TestRegistry):
             while any(one["events_waiting"] for one in await reactors(registry, administrator.headers)):
                 pass
         assert registry.runtime.jobs.failing() == []
-    assert await registry.database.look(lambda tx: enforcement.is_blocklisted(tx, agent.did))
+    assert await registry.database.look(lambda tx: federation.is_blocklisted(tx, agent.did))
     found = await reactors(registry, administrator.headers)
     assert [one["name"] for one in found] == [one.name for one in ASSEMBLY.reactors]
     assert [(one["failures"], one["set_aside_count"]) for one in found] == [(0, 0)] * len(found)

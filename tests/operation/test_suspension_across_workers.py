@@ -53,7 +53,7 @@ async def statuses_of(url: str, headers: dict[str, str]) -> set[int]:
 async def is_blocklisted(dsn: str, did: str) -> bool:
     connection = await asyncpg.connect(dsn)
     try:
-        listed: Any = await connection.fetchval("SELECT 1 FROM enforcement_blocklist WHERE did = $1", did)
+        listed: Any = await connection.fetchval("SELECT 1 FROM federation_blocklist WHERE did = $1", did)
     finally:
         await connection.close()
     return listed is not None

@@ -3,11 +3,11 @@
 import asyncpg
 import httpx2
 
-from hansa.rooms.people.webhooks.store import LEASE_SECONDS
+from hansa.rooms.notifications.webhooks.store import LEASE_SECONDS
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import until
 from tests.registry import PASSWORD, DatabaseFarm, card_of
-from tests.rooms.people.webhooks.receiver import HOOKS, receiving
+from tests.rooms.notifications.webhooks.receiver import HOOKS, receiving
 
 
 async def developer(http: httpx2.AsyncClient) -> dict[str, str]:
@@ -53,7 +53,7 @@ async def test_what_a_killed_process_was_telling_is_told_by_the_next_one(
         receiver.pause = 0
         await heir.start()
         connection = await asyncpg.connect(dsn)
-        lease_over = "UPDATE people_webhook SET due_at = due_at - $1::int * interval '1 second'"
+        lease_over = "UPDATE notifications_webhook SET due_at = due_at - $1::int * interval '1 second'"
         await connection.execute(lease_over, LEASE_SECONDS)
         await until(lambda: len(receiver.received) == 2)
         first, second = receiver.received
@@ -62,7 +62,7 @@ async def test_what_a_killed_process_was_telling_is_told_by_the_next_one(
         assert second.is_signed_with(made["secret"])
         # Who stops in order first writes how it ended.
         assert (await heir.stop()).code == 0
-        stands = await connection.fetchrow("SELECT status, tries FROM people_webhook_delivery")
+        stands = await connection.fetchrow("SELECT status, attempts FROM notifications_webhook_delivery")
         assert tuple(stands) == ("delivered", 1)
         await connection.close()
     for registry in (killed, heir):

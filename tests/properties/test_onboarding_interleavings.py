@@ -21,6 +21,7 @@ from hansa.rooms.agents.keys.rotate import rotate_key
 from hansa.rooms.agents.mtls.enrol import enable_mtls
 from hansa.rooms.agents.mtls.rules import Enrolment
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
+from hansa.rooms.agents.status import retire
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
@@ -149,7 +150,7 @@ async def test_an_end_and_a_payment_never_leave_units_behind_in_every_order(stag
         paid, ended = await stage.director.play(
             [
                 lambda tx: ledger.transfer(tx, order, book, ledger.FeePolicy()),
-                lambda tx: agents.retire(tx, did, by="agent"),
+                lambda tx: retire(tx, did, by="agent"),
             ],
             choose,
         )

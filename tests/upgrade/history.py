@@ -7,11 +7,12 @@ from typing import Any
 import pyotp
 
 from hansa.foundation.values.areas import ADMIN_AREAS
-from hansa.rooms import auditor, ledger
+from hansa.rooms import auditor
+from hansa.rooms.ledger.history import held_balances
 from tests.conversations.person import App, Person, person
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of
 from tests.rooms.catalogue.pulls.agent_host import AgentHost, hosted_agent, pull_cards
-from tests.rooms.people.webhooks.receiver import Receiver, hook
+from tests.rooms.notifications.webhooks.receiver import Receiver, hook
 
 SETTINGS = {
     "registry_name": "upgraded",
@@ -235,7 +236,7 @@ async def read_balances(registry: TestRegistry) -> dict[str, int]:
     """What every bucket of every account holds, in minor units, by DID and bucket."""
 
     async def read(tx: Any) -> dict[str, int]:
-        return {f"{held.account} {held.bucket}": held.amount async for held in ledger.held_balances(tx)}
+        return {f"{held.account} {held.bucket}": held.amount async for held in held_balances(tx)}
 
     return await registry.database.read(read)
 

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.embedded.binaries import installed
 from tests.registry import open_registry
 from tests.rooms.catalogue.pulls.agent_host import hosting
-from tests.rooms.people.webhooks.receiver import receiving
+from tests.rooms.notifications.webhooks.receiver import receiving
 from tests.upgrade.history import SETTINGS, as_text, make_history
 from tests.upgrade.restore import DUMP, EXPECTED, KEYS
 

@@ -11,10 +11,10 @@ from hansa.foundation.plumbing.migrate import newest_schema, present_schema
 from hansa.foundation.values.money import Minor, units
 from hansa.rooms import auditor, ledger
 from hansa.rooms.agents.grants import pay_owed_grants
-from hansa.rooms.people.webhooks import send_due
+from hansa.rooms.notifications.webhooks import send_due
 from tests.operation.own_database import own_database
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, open_registry, text_of
-from tests.rooms.people.webhooks.receiver import Receiver, receiving
+from tests.rooms.notifications.webhooks.receiver import Receiver, receiving
 from tests.upgrade.history import SETTINGS, read_balances, totp_now
 from tests.upgrade.restore import read_expected, restore_dump
 
@@ -124,10 +124,14 @@ async def test_every_recorded_request_has_the_same_answer(upgraded: Upgraded):
             headers[by] = await upgraded.headers(by)
         answer = await upgraded.registry.get(path, headers={**headers[by], **upgraded.registry.elsewhere()})
         assert answer.status_code == 200, f"{path}: {answer.text}"
+        found = answer.json()
+        if path.endswith("/event-emission-policies"):
+            # A newer version has further events.
+            known = {policy["event_type"] for policy in reading["body"]["items"]}
+            found["items"] = [policy for policy in found["items"] if policy["event_type"] in known]
         moved = next((members for start, members in MOVED.items() if path.startswith(start)), set())
         troubles += [
-            f"{by} {path}{trouble}"
-            for trouble in differences(reading["body"], answer.json(), CHANGING | moved)
+            f"{by} {path}{trouble}" for trouble in differences(reading["body"], found, CHANGING | moved)
         ]
     assert troubles == [], "\n".join(troubles)
 

@@ -11,6 +11,7 @@ from hansa.rooms import (
     federation,
     journal,
     ledger,
+    notifications,
     people,
     transfers,
 )
@@ -27,6 +28,7 @@ ASSEMBLY = Assembly(
         transfers.ROOM,
         enforcement.ROOM,
         commerce.ROOM,
+        notifications.ROOM,
         auditor.ROOM,
     )
 )

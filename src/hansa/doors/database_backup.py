@@ -23,7 +23,7 @@ from hansa.foundation.plumbing.mail_queue import delete_all_mails
 from hansa.foundation.plumbing.migrate import knows_schema, migrate, present_schema
 from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms import enforcement, journal, people
+from hansa.rooms import journal, notifications, people
 
 _MOMENT = "SELECT clock_timestamp() AS taken_at, pg_current_wal_lsn()::text AS lsn"
 
@@ -167,5 +167,5 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
 async def _withhold(tx: Tx) -> tuple[int, int]:
     letters = await delete_all_mails(tx)
     await people.drop_password_requests(tx)
-    await journal.pass_over(tx, enforcement.OWNERS_TOLD.name)
-    return letters, await people.withhold_deliveries(tx)
+    await journal.pass_over(tx, notifications.OWNER_NOTICES.name)
+    return letters, await notifications.withhold_deliveries(tx)

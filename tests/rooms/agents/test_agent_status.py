@@ -3,6 +3,7 @@
 import pytest
 
 from hansa.rooms import agents, ledger
+from hansa.rooms.agents.status import retire
 from tests.registry import at_once
 
 
@@ -49,7 +50,7 @@ async def test_a_suspended_agent_is_refused_until_it_is_reinstated(registry):
 async def test_what_is_unknown_is_not_found(registry):
     for use_case in (agents.suspend, agents.reinstate):
         assert await act(registry, use_case, "did:hansa:hansa.local:nobody") == "not_found"
-    for use_case in (agents.revoke, agents.retire):
+    for use_case in (agents.revoke, retire):
         assert await act(registry, use_case, "did:hansa:hansa.local:nobody", by="agent") == "not_found"
 
 
@@ -81,7 +82,7 @@ async def test_of_two_suspensions_at_once_one_did_it(registry):
 async def test_an_agent_that_holds_units_is_not_retired(registry):
     agent = await registry.agent()
     with pytest.raises(ledger.AccountHoldsUnits) as refusal:
-        await act(registry, agents.retire, agent.did, by="agent")
+        await act(registry, retire, agent.did, by="agent")
     assert refusal.value.context == {"liquid_balance": "100", "staked_balance": "0"}
     assert await status(registry, agent) == 200
 
@@ -90,8 +91,8 @@ async def test_no_unit_reaches_an_agent_that_is_retired(registry):
     developer = await registry.developer()
     payer = await developer.agent()
     empty = await developer.agent(name="Empty")
-    assert await act(registry, agents.retire, empty.did, by="agent") == "revoked"
-    assert await act(registry, agents.retire, empty.did, by="agent") == "already"
+    assert await act(registry, retire, empty.did, by="agent") == "revoked"
+    assert await act(registry, retire, empty.did, by="agent") == "already"
     assert (await payer.transfer(empty, "1")).status_code == 403
     assert await payer.balance() == "100"
 
@@ -104,7 +105,7 @@ async def test_a_retirement_and_a_payment_at_once_never_leave_units_behind(regis
 
         async def retired(did=empty.did):
             try:
-                return await act(registry, agents.retire, did, by="agent")
+                return await act(registry, retire, did, by="agent")
             except ledger.AccountHoldsUnits:
                 return "refused"
 

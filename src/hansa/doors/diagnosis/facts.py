@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.process_files import ServingProcess, serving_proc
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
-from hansa.rooms import federation, journal, people
+from hansa.rooms import federation, journal, notifications
 
 ANSWER_SECONDS = 10.0
 
@@ -137,7 +137,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
 
 
 async def _read_queues(tx: Tx) -> list[Queue]:
-    mail, webhooks = await mail_queue.waiting_mail(tx), await people.waiting_deliveries(tx)
+    mail, webhooks = await mail_queue.waiting_mail(tx), await notifications.waiting_deliveries(tx)
     reactors = await journal.read_reactors(tx, ASSEMBLY.reactors)
     return [
         Queue("mail", mail.count, mail.oldest_seconds),

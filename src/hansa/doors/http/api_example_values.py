@@ -191,7 +191,7 @@ VALUES: dict[str, Any] = {
     "agent_card_name": "Lingua",
     "displayName": "Lingua",
     "ProfileOut.name": "Ada",
-    "ReactorOut.name": "standing: blocklist",
+    "ReactorOut.name": "enforcement: blocklist",
     "CardTrouble.field": "$.skills",
     "FacetRequest.field": "tags",
     "developer_name": "Ada",

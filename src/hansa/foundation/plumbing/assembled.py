@@ -82,7 +82,11 @@ class Assembly:
             for end in ends:
                 await end.end(tx, developer_id)
 
-        return AccountEnd(blockers, end_all)
+        async def erase_all(tx: Tx, developer_id: int) -> None:
+            for end in ends:
+                await end.erase(tx, developer_id)
+
+        return AccountEnd(blockers, end_all, erase_all)
 
 
 def _doubled(rooms: Sequence[Room]) -> Iterator[str]:

@@ -54,6 +54,8 @@ class Database:
         self.dsn = dsn
         self._pool_size = pool_size
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._interrupted: set[int] = set()
+        """The server processes of connections on which a statement was broken off."""
 
     async def open(self) -> None:
         """Connect. Raises: Unavailable."""
@@ -67,8 +69,7 @@ class Database:
                 max_inactive_connection_lifetime=0,
                 max_queries=2**31,
                 server_settings=SERVER_SETTINGS,
-                # Every transaction ends before its connection returns and only SET LOCAL is used: nothing to reset.
-                reset=_nothing_to_reset,
+                reset=self._reset,
             )
         except OUT_OF_REACH as trouble:
             raise Unavailable(f"The database cannot be reached: {type(trouble).__name__}.") from trouble
@@ -143,10 +144,26 @@ class Database:
         # The pool's own timeout would make a task for each request.
         async with asyncio.timeout(ACQUIRE_SECONDS):
             connection = await self._pool.acquire()
+        process = connection.get_server_pid()
         try:
             yield connection
+        except (asyncio.CancelledError, TimeoutError):
+            self._interrupted.add(process)
+            raise
         finally:
             await self._pool.release(connection)
+
+    async def _reset(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        """Make a connection good for its next user.
+
+        Every transaction ends before its connection returns and only SET LOCAL is used: mostly there is nothing to do.
+        A statement that is broken off while it is being prepared leaves the server in an implicit transaction that the
+        client does not know of; the next one could not begin a transaction of its own.
+        """
+        process = connection.get_server_pid()
+        if process in self._interrupted:
+            self._interrupted.discard(process)
+            await connection.execute("ROLLBACK")
 
 
 class Lane:
@@ -209,7 +226,3 @@ def address_of(dsn: str) -> str:
     parts = urlsplit(dsn)
     host = parts.netloc.rpartition("@")[2] or ",".join(parse_qs(parts.query).get("host", []))
     return f"{host}{parts.path}"
-
-
-async def _nothing_to_reset(connection: object) -> None:
-    del connection

@@ -40,16 +40,27 @@ class Blocker:
     detail: str
 
 
+async def no_blockers(_: Tx, __: int) -> list[Blocker]:
+    """Nothing prevents the end of an account."""
+    return []
+
+
+async def nothing(_: Tx, __: int) -> None:
+    """Nothing is ended or erased."""
+
+
 @dataclass(frozen=True)
 class AccountEnd:
     """What a room does when the account of a developer ends.
 
-    `blockers(tx, developer_id)` names what prevents it. `end(tx, developer_id)` ends what the developer owns in the room;
-    it raises Conflict when something prevents it after all.
+    `blockers(tx, developer_id)` names what prevents it. `end(tx, developer_id)` ends what the developer owns in the room
+    when the account is closed; it raises Conflict when something prevents it after all. `erase(tx, developer_id)` deletes,
+    minutes later, what may be personal.
     """
 
-    blockers: Callable[[Tx, int], Awaitable[Sequence[Blocker]]]
-    end: Callable[[Tx, int], Awaitable[None]]
+    blockers: Callable[[Tx, int], Awaitable[Sequence[Blocker]]] = no_blockers
+    end: Callable[[Tx, int], Awaitable[None]] = nothing
+    erase: Callable[[Tx, int], Awaitable[None]] = nothing
 
 
 @dataclass(frozen=True)

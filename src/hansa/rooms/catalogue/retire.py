@@ -6,7 +6,7 @@
 """
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.plumbing.room import AccountEnd
 
 from . import store
 from .changes import TOMBSTONE_DAYS
@@ -32,9 +32,4 @@ async def erase_old(tx: Tx) -> None:
     await versions.erase_hidden_before(tx, days=TOMBSTONE_DAYS, most=ERASED_AT_ONCE)
 
 
-async def _blockers(_: Tx, __: int) -> list[Blocker]:
-    """No card prevents the end of an account."""
-    return []
-
-
-ACCOUNT_END_OF_CARDS = AccountEnd(_blockers, _end_of_account)
+ACCOUNT_END_OF_CARDS = AccountEnd(end=_end_of_account)

@@ -5,12 +5,11 @@ from hansa.foundation.plumbing.room import Room, Routes
 
 from .blocklist import BLOCKLIST
 from .developers import is_suspended_or_closed
-from .owners_told import OWNERS_TOLD
 from .routes import router
 
 ROOM = Room(
     name="enforcement",
     routes=(Routes(2000, router),),
-    reactors=(BLOCKLIST, OWNERS_TOLD),
+    reactors=(BLOCKLIST,),
     fills=(IS_DEVELOPER_SUSPENDED.filled_with(is_suspended_or_closed),),
 )

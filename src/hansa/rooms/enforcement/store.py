@@ -66,17 +66,6 @@ SELECT did, suspended_at AS since, lifted_at FROM enforcement_suspension
 WHERE did = ANY($1) AND NOT soft AND suspended_at <= $2 AND (lifted_at IS NULL OR lifted_at > $2) ORDER BY id
 """
 
-_BLOCK = """
-INSERT INTO enforcement_blocklist (did, since)
-SELECT did, withheld_since FROM enforcement_agent WHERE did = $1 AND withheld_since IS NOT NULL
-ON CONFLICT (did) DO UPDATE SET since = EXCLUDED.since
-"""
-
-_UNBLOCK = """
-DELETE FROM enforcement_blocklist b WHERE did = $1
-  AND NOT EXISTS (SELECT FROM enforcement_agent a WHERE a.did = b.did AND a.withheld_since IS NOT NULL)
-"""
-
 
 async def today(tx: Tx) -> date:
     """The day in UTC, by the database's clock."""
@@ -147,16 +136,12 @@ async def developer_suspension(tx: Tx, developer_id: int) -> DeveloperSuspension
     return DeveloperSuspension(**row) if row else None
 
 
-async def follow_on_the_blocklist(tx: Tx, did: str) -> None:
-    """List the agent as blocked if anything is withheld of it, else strike it off."""
-    await tx.execute(_BLOCK, did)
-    await tx.execute(_UNBLOCK, did)
-
-
-async def is_blocked(tx: Tx, did: str) -> bool:
-    """Whether the agent is on the blocklist."""
-    blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM enforcement_blocklist WHERE did = $1)", did)
-    return blocked
+async def withheld_since(tx: Tx, did: str) -> datetime | None:
+    """Since when identity and account of the agent are withheld; None when they are not."""
+    since: datetime | None = await tx.fetchval(
+        "SELECT withheld_since FROM enforcement_agent WHERE did = $1", did
+    )
+    return since
 
 
 async def hard_suspensions_at(tx: Tx, dids: Sequence[str], moment: datetime) -> list[HardSuspension]:

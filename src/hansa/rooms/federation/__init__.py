@@ -1,5 +1,6 @@
 """Federation: what this registry says under its own name, and whom it admits."""
 
+from hansa.rooms.federation.blocklist import is_blocklisted, put_on_blocklist
 from hansa.rooms.federation.charter import (
     KeyDoesNotOpen,
     KeyUnusable,
@@ -35,7 +36,9 @@ __all__ = [
     "detached_signature",
     "enrol_service",
     "initialize_keys",
+    "is_blocklisted",
     "list_certificates",
+    "put_on_blocklist",
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",

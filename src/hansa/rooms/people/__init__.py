@@ -3,25 +3,20 @@
 from .administrators import admit_administrator, create_administrator, has_administrator
 from .deletion import is_account_closed
 from .descriptor import ROOM
+from .mails import NOTICE_DAYS, notify
 from .recovery import drop_password_requests
+from .recovery.store import lock_developer
 from .store import names_of
-from .webhooks import (
-    WebhookEvent,
-    enqueue_webhook,
-    waiting_deliveries,
-    withhold_deliveries,
-)
 
 __all__ = [
+    "NOTICE_DAYS",
     "ROOM",
-    "WebhookEvent",
     "admit_administrator",
     "create_administrator",
     "drop_password_requests",
-    "enqueue_webhook",
     "has_administrator",
     "is_account_closed",
+    "lock_developer",
     "names_of",
-    "waiting_deliveries",
-    "withhold_deliveries",
+    "notify",
 ]

@@ -2,8 +2,7 @@
 
 from hansa.foundation.plumbing.caller import DEVELOPER_CHECK, PASSWORD_SETTER_CHECK
 from hansa.foundation.plumbing.jobs import sweep, sweep_with_runtime
-from hansa.foundation.plumbing.metrics import passwords_waiting, webhook_tries_total
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.metrics import passwords_waiting
 from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes
 
 from .api_keys import router as api_keys_router
@@ -15,8 +14,6 @@ from .expiry import forget_ended
 from .invites import router as invites_router
 from .recovery import FORGOTTEN_PASSWORDS, check_password_setter
 from .routes import router
-from .webhooks import forget_old_deliveries, send_due
-from .webhooks import router as webhooks_router
 
 ROOM = Room(
     name="people",
@@ -26,17 +23,14 @@ ROOM = Room(
         Routes(500, audit_log_router),
         Routes(600, deletion_router),
         Routes(700, invites_router),
-        Routes(800, webhooks_router),
     ),
     jobs=(
         FORGOTTEN_PASSWORDS,
-        sweep("webhooks: forget old deliveries", 3600, forget_old_deliveries),
         sweep_with_runtime(
             "people: carry out deletions", 60, lambda tx, runtime: carry_out_due(tx, ACCOUNT_END.of(runtime))
         ),
         sweep("people: forget what has ended", 3600, forget_ended),
     ),
-    rounds=(PeriodicTask("people: send webhooks", 1, send_due),),
     settings=frozenset(
         {
             "access_token_expire_minutes",
@@ -46,13 +40,12 @@ ROOM = Room(
             "beta_invite_required",
             "documents_version",
             "email_verification_required",
-            "outgoing_allow_hosts",
             "registry_name",
             "tos_consent_required",
             "tos_version",
         }
     ),
-    metrics=(passwords_waiting, webhook_tries_total),
+    metrics=(passwords_waiting,),
     fills=(
         DEVELOPER_CHECK.filled_with(check_developer),
         PASSWORD_SETTER_CHECK.filled_with(check_password_setter),

@@ -56,7 +56,7 @@ async def set_aside(database: Database) -> list[tuple[object, ...]]:
         tuple(row)
         for row in await database.look(
             lambda tx: tx.fetch(
-                "SELECT reactor, event_type, failures, trouble, data ->> 'ref'"
+                "SELECT reactor, event_type, failures, error, data ->> 'ref'"
                 " FROM journal_reactor_set_aside a JOIN journal_event USING (xid, seq, event_type)"
             )
         )

@@ -1,6 +1,6 @@
 """The contractor approves what was submitted: it is paid in the commit that says so."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -14,10 +14,11 @@ from .moves import Act, move, require_in_time, take
 
 @dataclass(frozen=True)
 class Approval:
-    """Which milestone is approved; None is the one submitted."""
+    """Which milestone is approved; None is the one submitted. A payment token pays it instead of a transfer."""
 
     milestone: int | None
     consent: paying.Consent
+    payment_token: str | None = field(default=None, repr=False)
 
 
 async def approve(
@@ -25,14 +26,17 @@ async def approve(
 ) -> Contract | agents.Approval:
     """Pay and approve what was submitted, or ask the agent's owner about the payment.
 
-    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, what `paying.pay_part` raises,
-    and what a spend policy refuses with.
+    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, what `paying.pay_part` and
+    `paying.settle_token` raise, and what a spend policy refuses with.
     """
     contract = await take(tx, contract_id)
     rules.require_contractor(contract, agent.did)
     rules.require_state(contract, Status.SUBMITTED)
     await require_in_time(tx, contract)
     rules.require_next(contract, approval.milestone)
+    if approval.payment_token is not None:
+        paid = await paying.settle_token(tx, contract, approval.payment_token, settings)
+        return await approve_paid(tx, contract, paid, agent.did)
     if agent.is_governed and not contract.funded and not contract.auto_approve:
         assert contract.provider_did is not None
         asked = await paying.clear(

@@ -96,3 +96,10 @@ class AgentHasContracts(Conflict):
 
     code = "AGENT_HAS_CONTRACTS"
     sentence = "Open contracts bind this agent; cancel its proposals and complete or end its contracts first."
+
+
+class TokenForFunded(Invalid):
+    """A funded contract is paid from its hold, not by a payment token."""
+
+    code = "TOKEN_FOR_FUNDED_CONTRACT"
+    sentence = "A funded contract is paid from its hold: send no payment_token."

@@ -8,8 +8,10 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
+from hansa.rooms.commerce import payments
 
 from .contract import Contract, Payment
+from .errors import TokenForFunded
 
 PERMISSION = "payment.pay"
 OPERATION = "contract"
@@ -58,6 +60,22 @@ async def pay_part(tx: Tx, contract: Contract, settings: Settings) -> Payment:
     receipt = await ledger.transfer(tx, order, book, ledger.FeePolicy())
     assert receipt.tx_id is not None
     return Payment(receipt.tx_id, receipt.amount, receipt.fee)
+
+
+async def settle_token(tx: Tx, contract: Contract, secret: str, settings: Settings) -> Payment:
+    """Settle a payment token of the contractor for what the next approval pays, in the approval's commit.
+
+    Raises: TokenForFunded, and what `payments.settle_within` raises.
+    """
+    assert contract.provider_did is not None
+    if contract.funded:
+        raise TokenForFunded
+    terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)
+    book = ledger.Book.of(settings)
+    token = await payments.settle_within(tx, secret, terms, book, f"Contract {contract.id}")
+    assert token.tx_id is not None
+    assert token.fee is not None
+    return Payment(token.tx_id, contract.part, token.fee)
 
 
 async def free_hold(tx: Tx, contract: Contract, settings: Settings) -> None:

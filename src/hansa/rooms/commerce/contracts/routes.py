@@ -32,6 +32,13 @@ from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyR
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
+from hansa.rooms.commerce.payments.errors import (
+    SettlementUnderWay,
+    TokenExpired,
+    TokenMismatch,
+    TokenStatus,
+    TokenUnknown,
+)
 
 from . import errors
 from .accept import accept
@@ -208,6 +215,12 @@ async def request_contract_changes(
         ledger.InsufficientBalance,
         ledger.AccountSuspended,
         errors.MilestoneNotNext,
+        errors.TokenForFunded,
+        TokenUnknown,
+        TokenMismatch,
+        SettlementUnderWay,
+        TokenStatus,
+        TokenExpired,
         ledger.HoldEnded,
         ledger.HoldExpired,
     ),
@@ -227,7 +240,7 @@ async def approve_completion(
     given = body or ApprovalIn()
     request = _repeatable(agent, f"/contracts/{contract_id}/approve-completion", key, given)
     consent = Consent(given.approval_id, request.scope if request else None)
-    approval = Approval(given.milestone, consent)
+    approval = Approval(given.milestone, consent, given.payment_token)
     return await _once(db, request, lambda tx: approve(tx, agent, contract_id, approval, config), config)
 
 

@@ -20,6 +20,7 @@ from .rules import MILESTONES_MAX
 TERMS_MAX_CHARACTERS = 20_000
 NOTE_MAX_CHARACTERS = 2000
 URI_MAX_CHARACTERS = 2048
+TOKEN_MAX_CHARACTERS = 256
 
 
 def _of_bounded_size(terms: Any) -> Any:
@@ -137,6 +138,11 @@ class ApprovalIn(RequestBody):
     """What the contractor approves."""
 
     milestone: MilestoneIndex = None
+    payment_token: Annotated[str | None, Field(max_length=TOKEN_MAX_CHARACTERS)] = Field(
+        default=None,
+        description="A payment token for this provider and this amount, which is settled instead of a transfer.",
+        repr=False,
+    )
     approval_id: UUID | None = Field(
         default=None, description="The approval of the agent's owner, where its spend policy requires one."
     )

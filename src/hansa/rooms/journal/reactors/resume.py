@@ -46,7 +46,7 @@ async def resume_events(
             raise
         except Exception as trouble:  # noqa: BLE001
             failed += 1
-            again = partial(store.fail_again, name=name, place=place, trouble=error_text(trouble))
+            again = partial(store.fail_again, name=name, place=place, error=error_text(trouble))
             await database.act(again)
     return Resumed(reacted, failed)
 

@@ -39,7 +39,16 @@ class ReactorOut(BaseModel):
             failures=state.failures,
             retry_at=state.retry_at,
             set_aside_count=state.set_aside_count,
-            set_aside=[SetAsideOut(**vars(one)) for one in reading.set_aside],
+            set_aside=[
+                SetAsideOut(
+                    sequence=event.sequence,
+                    event_type=event.event_type,
+                    failures=event.failures,
+                    trouble=event.error,
+                    set_aside_at=event.set_aside_at,
+                )
+                for event in reading.set_aside
+            ],
         )
 
 

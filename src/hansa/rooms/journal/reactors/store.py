@@ -38,7 +38,7 @@ class SetAside:
     sequence: int
     event_type: str
     failures: int
-    trouble: str
+    error: str
     set_aside_at: datetime
 
 
@@ -78,7 +78,7 @@ WITH passed AS (
   UPDATE journal_reactor SET xid = $5, seq = $6, failures = 0, retry_at = '-infinity'
   WHERE name = $1 AND (xid, seq, failures) = ($2, $3, $4) RETURNING name
 )
-INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, trouble)
+INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, error)
 SELECT name, $5, $6, $7, $4 + 1, $8 FROM passed
 """
 
@@ -90,7 +90,7 @@ FROM journal_reactor WHERE name = $1
 """
 
 _NEWEST_SET_ASIDE = """
-SELECT seq AS sequence, event_type, failures, trouble, set_aside_at FROM journal_reactor_set_aside
+SELECT seq AS sequence, event_type, failures, error, set_aside_at FROM journal_reactor_set_aside
 WHERE reactor = $1 ORDER BY xid DESC, seq DESC LIMIT $2
 """
 
@@ -107,7 +107,7 @@ SELECT {COLUMNS} FROM taken JOIN journal_event USING (xid, seq)
 """  # noqa: S608
 
 _FAIL_AGAIN = """
-UPDATE journal_reactor_set_aside SET failures = failures + 1, trouble = $4
+UPDATE journal_reactor_set_aside SET failures = failures + 1, error = $4
 WHERE (reactor, xid, seq) = ($1, $2, $3)
 """
 
@@ -164,10 +164,10 @@ async def pass_over(tx: Tx, name: str) -> None:
     )
 
 
-async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, trouble: str) -> None:
+async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, error: str) -> None:
     """Set the event aside and move behind it, unless the reactor has gone on since."""
     await tx.execute(
-        _SET_ASIDE, name, *turn.place, turn.failures, event.xid, event.sequence, event.event_type, trouble
+        _SET_ASIDE, name, *turn.place, turn.failures, event.xid, event.sequence, event.event_type, error
     )
 
 
@@ -207,9 +207,9 @@ async def take_back(tx: Tx, name: str, place: Place) -> StoredEvent | None:
     return found[0] if found else None
 
 
-async def fail_again(tx: Tx, *, name: str, place: Place, trouble: str) -> None:
+async def fail_again(tx: Tx, *, name: str, place: Place, error: str) -> None:
     """Count one more failure of an event that was set aside."""
-    await tx.execute(_FAIL_AGAIN, name, *place, trouble)
+    await tx.execute(_FAIL_AGAIN, name, *place, error)
 
 
 def _next_of(types: Sequence[str], *, columns: str, place: str) -> str:

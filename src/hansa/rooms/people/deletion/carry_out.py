@@ -26,7 +26,7 @@ async def carry_out_due(tx: Tx, account_end: AccountEnd) -> None:
     """One step of each deletion that is due."""
     for deletion in await store.lock_due(tx, AT_ONCE):
         if deletion.status == "processing":
-            await _erase(tx, deletion)
+            await _erase(tx, deletion, account_end)
         else:
             await _close(tx, deletion, account_end)
 
@@ -43,8 +43,9 @@ async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> N
         await store.put_off(tx, deletion.developer_id, PUT_OFF_MINUTES)
 
 
-async def _erase(tx: Tx, deletion: store.Deletion) -> None:
+async def _erase(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> None:
     profile = await people_store.profile_of(tx, deletion.developer_id)
     await delete_mails_to(tx, profile.email)
+    await account_end.erase(tx, deletion.developer_id)
     await store.erase_person(tx, deletion.developer_id)
     await store.end_processing(tx, deletion.developer_id)

@@ -48,7 +48,6 @@ _ERASE = (
     "DELETE FROM people_backup_code WHERE developer_id = $1",
     "DELETE FROM people_partial_token WHERE developer_id = $1",
     "DELETE FROM people_password_grant WHERE developer_id = $1",
-    "DELETE FROM people_webhook WHERE developer_id = $1",
     "DELETE FROM people_invite_use WHERE developer_id = $1",
     "UPDATE people_invite SET note = NULL WHERE author_id = $1",
     "DELETE FROM people_forgotten_password f USING people_developer d WHERE d.id = $1 AND lower(f.email) = lower(d.email)",

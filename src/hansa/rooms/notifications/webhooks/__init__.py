@@ -1,15 +1,17 @@
-"""Webhooks: what happens to a developer's agents and account, told to an address of theirs as it happens."""
+"""Webhooks: what happens to a developer's agents and account is sent to an address of theirs."""
 
+from .deliveries import enqueue_webhook
 from .reading import waiting_deliveries
+from .retention import forget_old_deliveries, withhold_deliveries
 from .routes import router
 from .rules import WebhookEvent
 from .sending import send_due
-from .sweeping import forget_old_deliveries, withhold_deliveries
-from .telling import enqueue_webhook
+from .subscribing import erase_webhooks
 
 __all__ = [
     "WebhookEvent",
     "enqueue_webhook",
+    "erase_webhooks",
     "forget_old_deliveries",
     "router",
     "send_due",

@@ -1,9 +1,9 @@
-"""The letter to an owner whose webhook has stopped."""
+"""The mail to an owner whose webhook was stopped."""
 
 from datetime import timedelta
 
 from hansa.foundation.plumbing.mail_queue import OutgoingMail
-from hansa.rooms.people.mails import NOTICE_DAYS
+from hansa.rooms.people import NOTICE_DAYS
 
 from .records import Errand
 from .rules import FAILURES_UNTIL_STOPPED, StoppedBy

@@ -8,6 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import new_name
 from hansa.foundation.values.web_address import require_callable
+from hansa.rooms import people
 
 from . import rules, store
 from .errors import TooManyWebhooks, WebhookUnknown
@@ -34,7 +35,7 @@ async def subscribe(tx: Tx, seal: Seal, developer_id: int, wanted: Subscription)
     """
     address = require_callable(wanted.url, wanted.allowed, field="url")
     webhook_id, secret = new_name("whk_", ID_CHARACTERS), new_secret()
-    await store.lock_developer(tx, developer_id)
+    await people.lock_developer(tx, developer_id)
     made = await store.add(
         tx,
         webhook_id,
@@ -99,3 +100,8 @@ async def unsubscribe(tx: Tx, developer_id: int, webhook_id: str) -> None:
 def purpose_of(webhook_id: str) -> str:
     """What the secrets of a webhook are sealed for."""
     return f"webhook {webhook_id}"
+
+
+async def erase_webhooks(tx: Tx, developer_id: int) -> None:
+    """Delete the webhooks of a developer whose account has ended, with their deliveries."""
+    await store.delete_all(tx, developer_id)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 WEBHOOKS_MAX = 20
-TRIES_MAX = 8
+ATTEMPTS_MAX = 8
 FAILURES_UNTIL_STOPPED = 20
 FORMER_SECRET_HOURS = 24
 DELIVERIES_KEPT_DAYS = 30
@@ -29,6 +29,8 @@ class WebhookEvent(StrEnum):
     AGENT_REINSTATED = "agent.reinstated"
     AGENT_REVOKED = "agent.revoked"
     APPROVAL_REQUESTED = "agent.approval_requested"
+    PAYMENT_SETTLED = "payment.settled"
+    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
@@ -40,10 +42,10 @@ EVERY_EVENT = "*"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a try ended: with a status, or without one because of a trouble."""
+    """How an attempt ended: with a status, or without one because of an error."""
 
     status: int | None
-    trouble: str | None = None
+    error: str | None = None
 
     @property
     def is_taken(self) -> bool:
@@ -51,11 +53,11 @@ class Outcome:
         return self.status is not None and 200 <= self.status <= 299  # noqa: PLR2004
 
 
-def pause_after(event_type: str, tries: int, jitter: float) -> float | None:
-    """Seconds until a delivery that failed `tries` times is tried again, or None; `jitter` is from -1 to 1."""
-    if event_type == WebhookEvent.TEST or tries >= TRIES_MAX:
+def pause_after(event_type: str, attempts: int, jitter: float) -> float | None:
+    """Seconds until a delivery that failed `attempts` times is tried again, or None; `jitter` is from -1 to 1."""
+    if event_type == WebhookEvent.TEST or attempts >= ATTEMPTS_MAX:
         return None
-    return PAUSES_SECONDS[tries - 1] * (1 + JITTER * jitter)
+    return PAUSES_SECONDS[attempts - 1] * (1 + JITTER * jitter)
 
 
 def webhook_pause_after(consecutive_failures: int) -> float:

@@ -17,15 +17,15 @@ from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.people.mails import notify
+from hansa.rooms import people
 
 from . import rules, store
-from .letters import webhook_stopped
+from .deliveries import enqueue_webhook
+from .mails import webhook_stopped
 from .records import Errand
 from .rules import Outcome
 from .signature import signed_headers
 from .subscribing import purpose_of
-from .telling import enqueue_webhook
 
 SENT_AT_ONCE = 16
 LOOK_AGAIN_SECONDS = 1.0
@@ -39,7 +39,7 @@ _log = structlog.get_logger()
 
 
 async def send_due(runtime: Runtime) -> int:
-    """Send until nothing is due and nothing under way, several at once, one to a host; returns how many tries were made."""
+    """Send until nothing is due and nothing under way, several at once, one to a host; returns how many attempts were made."""
     under_way: UnderWay = {}
     count = 0
     try:
@@ -68,7 +68,7 @@ def _forget_ended(under_way: UnderWay) -> None:
         # What it was about will be sent again when its lease ends; the others go on.
         trouble = task.exception()
         if isinstance(trouble, Unavailable):
-            _log.warning("the result of a delivery attempt was not written", reason=trouble.detail)
+            _log.warning("the result of a delivery was not written", reason=trouble.detail)
         elif trouble:
             _log.error("delivery failed with an internal error", exc_info=trouble)
 
@@ -111,21 +111,21 @@ async def record(tx: Tx, seal: Seal, errand: Errand, outcome: Outcome) -> rules.
         return None
     holds_lease = webhook.lease == errand.lease
     if outcome.is_taken:
-        await store.end_try(tx, errand.delivery_id, "delivered", answered_status=outcome.status)
+        await store.end_attempt(tx, errand.delivery_id, "delivered", response_status=outcome.status)
         if holds_lease:
             await store.release(tx, errand.webhook_id, consecutive_failures=0)
         return None
     if not holds_lease:
         # Another process has sent it since; how that ended counts.
         return None
-    tries, failures = errand.tries + 1, webhook.consecutive_failures + 1
-    pause = rules.pause_after(errand.event_type, tries, random.uniform(-1, 1))  # noqa: S311
-    await store.end_try(
+    attempts, failures = errand.attempts + 1, webhook.consecutive_failures + 1
+    pause = rules.pause_after(errand.event_type, attempts, random.uniform(-1, 1))  # noqa: S311
+    await store.end_attempt(
         tx,
         errand.delivery_id,
         "failed" if pause is None else "pending",
-        answered_status=outcome.status,
-        trouble=outcome.trouble,
+        response_status=outcome.status,
+        error=outcome.error,
         pause_seconds=pause,
     )
     stopped = rules.stopped_by(outcome, failures) if webhook.is_active else None
@@ -137,9 +137,11 @@ async def record(tx: Tx, seal: Seal, errand: Errand, outcome: Outcome) -> rules.
         pause_seconds=rules.webhook_pause_after(failures),
     )
     if stopped:
-        told = {"webhook_id": errand.webhook_id, "stopped_by": stopped, "consecutive_failures": failures}
-        await enqueue_webhook(tx, webhook.developer_id, rules.WebhookEvent.RETRY_EXHAUSTED, told)
-        await notify(tx, seal, webhook.developer_id, partial(webhook_stopped, errand=errand, stopped=stopped))
+        payload = {"webhook_id": errand.webhook_id, "stopped_by": stopped, "consecutive_failures": failures}
+        await enqueue_webhook(tx, webhook.developer_id, rules.WebhookEvent.RETRY_EXHAUSTED, payload)
+        await people.notify(
+            tx, seal, webhook.developer_id, partial(webhook_stopped, errand=errand, stopped=stopped)
+        )
     return stopped
 
 

@@ -133,7 +133,19 @@ class DeliveryOut(BaseModel):
 
     @classmethod
     def of(cls, delivery: Delivery) -> "DeliveryOut":
-        return cls(**{**vars(delivery), "payload": msgspec.json.decode(delivery.payload)})
+        return cls(
+            id=delivery.id,
+            webhook_id=delivery.webhook_id,
+            event_type=delivery.event_type,
+            payload=msgspec.json.decode(delivery.payload),
+            status=delivery.status,
+            tries=delivery.attempts,
+            next_try_at=delivery.next_attempt_at,
+            created_at=delivery.created_at,
+            last_tried_at=delivery.last_attempt_at,
+            answered_status=delivery.response_status,
+            trouble=delivery.error,
+        )
 
 
 class DeliveryPage(Page[DeliveryOut]):

@@ -9,11 +9,11 @@ import pytest
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import new_name
-from hansa.rooms.people.webhooks import store, subscribing
-from hansa.rooms.people.webhooks.records import Errand
-from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
-from hansa.rooms.people.webhooks.sending import claim, record
-from hansa.rooms.people.webhooks.telling import enqueue_webhook, send_test
+from hansa.rooms.notifications.webhooks import store, subscribing
+from hansa.rooms.notifications.webhooks.deliveries import enqueue_webhook, send_test
+from hansa.rooms.notifications.webhooks.records import Errand
+from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
+from hansa.rooms.notifications.webhooks.sending import claim, record
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
@@ -45,7 +45,7 @@ class Queue:
         self._under_way = under_way
 
     async def open(self, tx: Tx) -> None:
-        await tx.execute("DELETE FROM people_webhook")
+        await tx.execute("DELETE FROM notifications_webhook")
         made = await store.add(
             tx,
             self.id,
@@ -91,11 +91,11 @@ class Queue:
 
     async def stands(self, tx: Tx) -> Stands:
         row = await tx.fetchrow(
-            "SELECT lease IS NOT NULL AS is_leased, due_at IS NOT NULL AS is_due FROM people_webhook WHERE id = $1",
+            "SELECT lease IS NOT NULL AS is_leased, due_at IS NOT NULL AS is_due FROM notifications_webhook WHERE id = $1",
             self.id,
         )
         deliveries = await tx.fetch(
-            "SELECT id, status FROM people_webhook_delivery WHERE webhook_id = $1", self.id
+            "SELECT id, status FROM notifications_webhook_delivery WHERE webhook_id = $1", self.id
         )
         leased, due = tuple(row) if row else (None, None)
         return Stands(leased, due, [tuple(delivery) for delivery in deliveries])

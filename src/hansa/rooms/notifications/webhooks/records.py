@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
+
+DeliveryStatus = Literal["pending", "delivered", "failed"]
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,13 @@ class Delivery:
     webhook_id: str
     event_type: str
     payload: str = field(repr=False)
-    status: str
-    tries: int
-    next_try_at: datetime | None
+    status: DeliveryStatus
+    attempts: int
+    next_attempt_at: datetime | None
     created_at: datetime
-    last_tried_at: datetime | None
-    answered_status: int | None
-    trouble: str | None
+    last_attempt_at: datetime | None
+    response_status: int | None
+    error: str | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Errand:
     delivery_id: str
     event_type: str
     payload: str = field(repr=False)
-    tries: int
+    attempts: int
     moment: int
     sealed_secrets: Sequence[bytes] = field(repr=False)
 
@@ -66,7 +69,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Locked:
-    """A webhook locked at the end of a try."""
+    """A webhook locked at the end of an attempt."""
 
     developer_id: int
     lease: UUID | None

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
 
-from . import reading, subscribing, telling
+from . import deliveries, reading, subscribing
 from .errors import DeliveryUnknown, TooManyWebhooks, WebhookStopped, WebhookUnknown
 from .records import Webhook
 from .schemas import (
@@ -110,7 +110,7 @@ async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing)
 async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
     """Send a `webhook.test` now, with one attempt; the result is among the deliveries."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
-    return DeliveryOut.of(await db.act(lambda tx: telling.send_test(tx, developer.id, webhook_id)))
+    return DeliveryOut.of(await db.act(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
 
 
 @router.get(
@@ -141,5 +141,5 @@ async def list_deliveries(
 async def resend_delivery(webhook_id: Id, delivery_id: Id, developer: Owner, db: Db) -> DeliveryOut:
     """Send a delivery again with the same id and content, and a new series of attempts."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
-    delivery = await db.act(lambda tx: telling.resend(tx, developer.id, webhook_id, delivery_id))
+    delivery = await db.act(lambda tx: deliveries.resend(tx, developer.id, webhook_id, delivery_id))
     return DeliveryOut.of(delivery)

@@ -168,11 +168,11 @@ async def move_clock(registry: TestRegistry, seconds: float) -> None:
 async def _earlier(tx: Any, seconds: float) -> None:
     earlier = f"interval '{seconds} seconds'"
     await tx.execute(
-        f"UPDATE people_webhook SET due_at = due_at - {earlier}, paused_until = paused_until - {earlier},"
+        f"UPDATE notifications_webhook SET due_at = due_at - {earlier}, paused_until = paused_until - {earlier},"
         f" former_secret_until = former_secret_until - {earlier}"
     )
     await tx.execute(
-        f"UPDATE people_webhook_delivery SET next_try_at = next_try_at - {earlier}, created_at = created_at - {earlier}"
+        f"UPDATE notifications_webhook_delivery SET next_attempt_at = next_attempt_at - {earlier}, created_at = created_at - {earlier}"
     )
 
 

@@ -7,13 +7,19 @@ from uuid import UUID
 import pytest
 
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
-from hansa.rooms import people
-from hansa.rooms.people.webhooks import forget_old_deliveries, rules, send_due, store
-from hansa.rooms.people.webhooks.rules import Outcome, WebhookEvent
-from hansa.rooms.people.webhooks.sending import claim, record, send
+from hansa.rooms.notifications.webhooks import (
+    WebhookEvent,
+    enqueue_webhook,
+    forget_old_deliveries,
+    rules,
+    send_due,
+    store,
+)
+from hansa.rooms.notifications.webhooks.rules import Outcome
+from hansa.rooms.notifications.webhooks.sending import claim, record, send
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry, text_of
-from tests.rooms.people.webhooks.receiver import (
+from tests.rooms.notifications.webhooks.receiver import (
     Hook,
     Receiver,
     Stage,
@@ -38,7 +44,7 @@ async def opened(
 async def stage(opened: Stage) -> AsyncIterator[Stage]:
     """A registry without webhooks, and two receivers that it may call."""
     yield opened
-    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM people_webhook"))
+    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
 
 
 async def letters_to(owner: TestDeveloper) -> list[str]:
@@ -51,7 +57,7 @@ async def tell(hooked: Hook, **data) -> int:
     registry = hooked.owner.registry
     profile = await registry.get("/auth/profile", headers=hooked.owner.headers)
     return await registry.database.act(
-        lambda tx: people.enqueue_webhook(tx, profile.json()["id"], WebhookEvent.AGENT_SUSPENDED, data)
+        lambda tx: enqueue_webhook(tx, profile.json()["id"], WebhookEvent.AGENT_SUSPENDED, data)
     )
 
 
@@ -86,8 +92,8 @@ async def test_what_is_rolled_back_is_not_told(stage):
         registry, hooked = await started(stage, receiver)
 
         async def fail(tx) -> None:
-            owner = await tx.fetchval("SELECT developer_id FROM people_webhook")
-            await people.enqueue_webhook(tx, owner, WebhookEvent.AGENT_SUSPENDED, {})
+            owner = await tx.fetchval("SELECT developer_id FROM notifications_webhook")
+            await enqueue_webhook(tx, owner, WebhookEvent.AGENT_SUSPENDED, {})
             raise ValueError
 
         with pytest.raises(ValueError):
@@ -128,7 +134,7 @@ async def test_a_failed_delivery_is_tried_eight_times_over_about_a_day_with_the_
                 assert shown["status"] == "pending"
                 pause = await registry.database.look(
                     lambda tx: tx.fetchval(
-                        "SELECT extract(epoch FROM due_at - clock_timestamp())::float FROM people_webhook"
+                        "SELECT extract(epoch FROM due_at - clock_timestamp())::float FROM notifications_webhook"
                     )
                 )
                 waited += pause
@@ -187,7 +193,7 @@ async def test_only_a_status_of_2xx_takes_a_delivery(stage, status: int, taken: 
 
 async def test_a_receiver_that_is_too_slow_has_not_taken_it(stage, monkeypatch: pytest.MonkeyPatch):
     from hansa.foundation.plumbing.outgoing import CallLimits
-    from hansa.rooms.people.webhooks import sending
+    from hansa.rooms.notifications.webhooks import sending
 
     assert sending.LIMITS.seconds == 5
     monkeypatch.setattr(sending, "LIMITS", CallLimits(seconds=0.2, body_bytes=0))
@@ -205,7 +211,7 @@ async def test_an_address_that_turned_private_is_not_connected_to(stage):
         registry, hooked = await started(stage, receiver)
         await registry.database.act(
             lambda tx: tx.execute(
-                "UPDATE people_webhook SET url = $1", f"https://127.0.0.2:{receiver.listening.port}/"
+                "UPDATE notifications_webhook SET url = $1", f"https://127.0.0.2:{receiver.listening.port}/"
             )
         )
         await tell(hooked)
@@ -347,7 +353,7 @@ async def test_a_process_that_dies_while_sending_leaves_the_delivery_to_another(
 
 async def lease_of(hooked: Hook) -> UUID | None:
     return await hooked.owner.registry.database.look(
-        lambda tx: tx.fetchval("SELECT lease FROM people_webhook WHERE id = $1", hooked.id)
+        lambda tx: tx.fetchval("SELECT lease FROM notifications_webhook WHERE id = $1", hooked.id)
     )
 
 
@@ -457,11 +463,11 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         rename = "ALTER TABLE {} RENAME TO {}".format
-        await registry.database.act(lambda tx: tx.execute(rename("people_webhook_delivery", "away")))
+        await registry.database.act(lambda tx: tx.execute(rename("notifications_webhook_delivery", "away")))
         running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
-        await registry.database.act(lambda tx: tx.execute("UPDATE people_webhook SET due_at = now()"))
+        await registry.database.act(lambda tx: tx.execute("UPDATE notifications_webhook SET due_at = now()"))
         await asyncio.sleep(0.2)
-        await registry.database.act(lambda tx: tx.execute(rename("away", "people_webhook_delivery")))
+        await registry.database.act(lambda tx: tx.execute(rename("away", "notifications_webhook_delivery")))
         await tell(hooked)
         await until(lambda: receiver.received)
         running.cancel()
@@ -472,7 +478,9 @@ async def test_a_secret_that_does_not_open_is_a_failure_like_others(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         await registry.database.act(
-            lambda tx: tx.execute("UPDATE people_webhook SET sealed_secret = $1", b"of another key" * 3)
+            lambda tx: tx.execute(
+                "UPDATE notifications_webhook SET sealed_secret = $1", b"of another key" * 3
+            )
         )
         await tell(hooked)
         assert await send_due(registry.runtime) == 1
@@ -495,10 +503,10 @@ async def test_deliveries_of_more_than_thirty_days_ago_are_deleted(stage):
 async def test_a_claim_of_an_empty_queue_gives_the_lease_back(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await registry.database.act(lambda tx: tx.execute("UPDATE people_webhook SET due_at = now()"))
+        await registry.database.act(lambda tx: tx.execute("UPDATE notifications_webhook SET due_at = now()"))
         assert await registry.database.act(lambda tx: claim(tx, [])) is None
         lease, due_at = await registry.database.look(
-            lambda tx: tx.fetchrow("SELECT lease, due_at FROM people_webhook WHERE id = $1", hooked.id)
+            lambda tx: tx.fetchrow("SELECT lease, due_at FROM notifications_webhook WHERE id = $1", hooked.id)
         )
         assert (lease, due_at) == (None, None)
         assert isinstance((await _claimed(registry, hooked)).lease, UUID)

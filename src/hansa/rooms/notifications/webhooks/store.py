@@ -18,82 +18,77 @@ LEASE_SECONDS = 60
 _SHOWN = "id, url, event_types, description, is_active, stopped_by, stopped_at, consecutive_failures, created_at, updated_at"
 # What the owner asked for stands at the head of the queue, long overdue; it is shown as due since it was written.
 _DELIVERY = (
-    "id, webhook_id, event_type, payload, status, tries, created_at, last_tried_at, answered_status, trouble,"
-    " CASE WHEN status = 'pending' THEN greatest(next_try_at, created_at) END AS next_try_at"
+    "id, webhook_id, event_type, payload, status, attempts, created_at, last_attempt_at, response_status, error,"
+    " CASE WHEN status = 'pending' THEN greatest(next_attempt_at, created_at) END AS next_attempt_at"
 )
 _AT_ONCE = "to_timestamp(0)"
 # A webhook under way is due when its lease ends, and no sooner because there is more to tell.
 _DUE_NOW = "CASE WHEN lease IS NULL THEN greatest(clock_timestamp(), paused_until) ELSE due_at END"
 
 _ADD = f"""
-INSERT INTO people_webhook (id, developer_id, slot, url, place, event_types, description, sealed_secret)
+INSERT INTO notifications_webhook (id, developer_id, slot, url, place, event_types, description, sealed_secret)
 SELECT $1, $2, free.slot, $3, $4, $5, $6, $7 FROM generate_series(1, {WEBHOOKS_MAX}) AS free (slot)
-WHERE NOT EXISTS (SELECT 1 FROM people_webhook w WHERE w.developer_id = $2 AND w.slot = free.slot)
+WHERE NOT EXISTS (SELECT 1 FROM notifications_webhook w WHERE w.developer_id = $2 AND w.slot = free.slot)
 ORDER BY free.slot LIMIT 1
 RETURNING {_SHOWN}
 """  # noqa: S608
 
 _CHANGE = f"""
-UPDATE people_webhook SET url = $3, place = $4, event_types = $5, description = $6, is_active = $7,
+UPDATE notifications_webhook SET url = $3, place = $4, event_types = $5, description = $6, is_active = $7,
   stopped_by = CASE WHEN $7 THEN NULL ELSE coalesce(stopped_by, 'owner') END,
   stopped_at = CASE WHEN $7 THEN NULL ELSE coalesce(stopped_at, now()) END,
   consecutive_failures = CASE WHEN $7 THEN 0 ELSE consecutive_failures END,
   paused_until = '-infinity', updated_at = now(),
   due_at = CASE WHEN lease IS NULL
-    THEN (SELECT min(next_try_at) FROM people_webhook_delivery WHERE webhook_id = $1 AND status = 'pending')
+    THEN (SELECT min(next_attempt_at) FROM notifications_webhook_delivery WHERE webhook_id = $1 AND status = 'pending')
     ELSE due_at END
 WHERE id = $1 AND developer_id = $2 RETURNING {_SHOWN}
 """  # noqa: S608
 
 _ROTATE = """
-UPDATE people_webhook SET sealed_former_secret = sealed_secret, sealed_secret = $3, updated_at = now(),
+UPDATE notifications_webhook SET sealed_former_secret = sealed_secret, sealed_secret = $3, updated_at = now(),
   former_secret_until = now() + make_interval(hours => $4)
 WHERE id = $1 AND developer_id = $2 RETURNING former_secret_until
 """
 
 _CLAIM = f"""
-UPDATE people_webhook SET lease = gen_random_uuid(),
+UPDATE notifications_webhook SET lease = gen_random_uuid(),
   due_at = clock_timestamp() + interval '{LEASE_SECONDS} seconds'
 WHERE id = (
-  SELECT id FROM people_webhook WHERE is_active AND due_at <= clock_timestamp() AND place <> ALL ($1::text[])
+  SELECT id FROM notifications_webhook WHERE is_active AND due_at <= clock_timestamp() AND place <> ALL ($1::text[])
   ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
 ) RETURNING id AS webhook_id, lease, place
 """  # noqa: S608
 
 _ERRAND = """
-SELECT w.id AS webhook_id, w.lease, w.url, w.place, d.id AS delivery_id, d.event_type, d.payload, d.tries,
+SELECT w.id AS webhook_id, w.lease, w.url, w.place, d.id AS delivery_id, d.event_type, d.payload, d.attempts,
   floor(extract(epoch FROM clock_timestamp()))::bigint AS moment,
   CASE WHEN w.former_secret_until > clock_timestamp() THEN ARRAY[w.sealed_secret, w.sealed_former_secret]
     ELSE ARRAY[w.sealed_secret] END AS sealed_secrets
-FROM people_webhook w JOIN people_webhook_delivery d ON d.webhook_id = w.id
-WHERE w.id = $1 AND d.status = 'pending' AND d.next_try_at <= clock_timestamp()
-ORDER BY d.next_try_at, d.created_at, d.id LIMIT 1
+FROM notifications_webhook w JOIN notifications_webhook_delivery d ON d.webhook_id = w.id
+WHERE w.id = $1 AND d.status = 'pending' AND d.next_attempt_at <= clock_timestamp()
+ORDER BY d.next_attempt_at, d.created_at, d.id LIMIT 1
 """
 
-_END_TRY = """
-UPDATE people_webhook_delivery SET tries = tries + 1, last_tried_at = clock_timestamp(), answered_status = $3,
-  trouble = $4, status = $2, next_try_at = CASE $2 WHEN 'pending'
+_END_ATTEMPT = """
+UPDATE notifications_webhook_delivery SET attempts = attempts + 1, last_attempt_at = clock_timestamp(), response_status = $3,
+  error = $4, status = $2, next_attempt_at = CASE $2 WHEN 'pending'
     THEN clock_timestamp() + $5::float8 * interval '1 second' END
 WHERE id = $1 AND status = 'pending'
 """
 
 _RELEASE = """
-UPDATE people_webhook SET lease = NULL, consecutive_failures = $2,
+UPDATE notifications_webhook SET lease = NULL, consecutive_failures = $2,
   is_active = is_active AND $3::text IS NULL,
   stopped_by = CASE WHEN is_active THEN $3::text ELSE stopped_by END,
   stopped_at = CASE WHEN is_active AND $3::text IS NOT NULL THEN now() ELSE stopped_at END,
   paused_until = clock_timestamp() + $4::float8 * interval '1 second',
   due_at = (
-    SELECT greatest(min(next_try_at), clock_timestamp() + $4::float8 * interval '1 second')
-    FROM people_webhook_delivery WHERE webhook_id = $1 AND status = 'pending' HAVING count(*) > 0
+    SELECT greatest(min(next_attempt_at), clock_timestamp() + $4::float8 * interval '1 second')
+    FROM notifications_webhook_delivery WHERE webhook_id = $1 AND status = 'pending' HAVING count(*) > 0
   )
 WHERE id = $1
 """
-
-
-async def lock_developer(tx: Tx, developer_id: int) -> None:
-    """Let one request at a time add webhooks of a developer."""
-    await tx.execute("SELECT 1 FROM people_developer WHERE id = $1 FOR NO KEY UPDATE", developer_id)
 
 
 async def add(
@@ -117,7 +112,7 @@ async def add(
 async def webhooks_of(tx: Tx, developer_id: int) -> list[Webhook]:
     """The developer's webhooks, oldest first."""
     rows = await tx.fetch(
-        f"SELECT {_SHOWN} FROM people_webhook WHERE developer_id = $1 ORDER BY created_at, id",  # noqa: S608
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE developer_id = $1 ORDER BY created_at, id",  # noqa: S608
         developer_id,
     )
     return [Webhook(**row) for row in rows]
@@ -125,7 +120,7 @@ async def webhooks_of(tx: Tx, developer_id: int) -> list[Webhook]:
 
 async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
     row = await tx.fetchrow(
-        f"SELECT {_SHOWN} FROM people_webhook WHERE id = $1 AND developer_id = $2",  # noqa: S608
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2",  # noqa: S608
         webhook_id,
         developer_id,
     )
@@ -135,7 +130,7 @@ async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
 async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
     """As `find`, locked until the end of the transaction."""
     row = await tx.fetchrow(
-        f"SELECT {_SHOWN} FROM people_webhook WHERE id = $1 AND developer_id = $2 FOR UPDATE",  # noqa: S608
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2 FOR UPDATE",  # noqa: S608
         webhook_id,
         developer_id,
     )
@@ -161,7 +156,7 @@ async def change(tx: Tx, developer_id: int, changed: Webhook, place: str) -> Web
 async def hasten(tx: Tx, webhook_id: str) -> None:
     """Let what waits for a locked webhook be due now."""
     await tx.execute(
-        "UPDATE people_webhook_delivery SET next_try_at = least(next_try_at, now())"
+        "UPDATE notifications_webhook_delivery SET next_attempt_at = least(next_attempt_at, now())"
         " WHERE webhook_id = $1 AND status = 'pending'",
         webhook_id,
     )
@@ -176,15 +171,20 @@ async def rotate(tx: Tx, developer_id: int, webhook_id: str, sealed: bytes, hour
 async def delete(tx: Tx, developer_id: int, webhook_id: str) -> bool:
     """Delete a webhook with its deliveries; whether there was one."""
     outcome = await tx.execute(
-        "DELETE FROM people_webhook WHERE id = $1 AND developer_id = $2", webhook_id, developer_id
+        "DELETE FROM notifications_webhook WHERE id = $1 AND developer_id = $2", webhook_id, developer_id
     )
     return outcome == "DELETE 1"
+
+
+async def delete_all(tx: Tx, developer_id: int) -> None:
+    """Delete the webhooks of a developer with their deliveries."""
+    await tx.execute("DELETE FROM notifications_webhook WHERE developer_id = $1", developer_id)
 
 
 async def subscribed(tx: Tx, developer_id: int, event_type: str) -> list[str]:
     """The developer's active webhooks for these events, locked."""
     rows = await tx.fetch(
-        "SELECT id FROM people_webhook WHERE developer_id = $1 AND is_active AND event_types && $2"
+        "SELECT id FROM notifications_webhook WHERE developer_id = $1 AND is_active AND event_types && $2"
         " ORDER BY id FOR UPDATE",
         developer_id,
         [event_type, EVERY_EVENT],
@@ -202,7 +202,7 @@ async def enqueue(tx: Tx, deliveries: Mapping[str, str], event_type: str, payloa
     """Queue the payload for each of these locked webhooks; `deliveries` are new ids by webhook."""
     webhook_ids = list(deliveries)
     await tx.execute(
-        "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload)"
+        "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
         " SELECT q.id, q.webhook_id, $3, $4 FROM unnest($1::text[], $2::text[]) AS q (id, webhook_id)",
         list(deliveries.values()),
         webhook_ids,
@@ -210,7 +210,7 @@ async def enqueue(tx: Tx, deliveries: Mapping[str, str], event_type: str, payloa
         payload,
     )
     await tx.execute(
-        f"UPDATE people_webhook SET due_at = least(due_at, {_DUE_NOW}) WHERE id = ANY ($1)",  # noqa: S608
+        f"UPDATE notifications_webhook SET due_at = least(due_at, {_DUE_NOW}) WHERE id = ANY ($1)",  # noqa: S608
         webhook_ids,
     )
 
@@ -220,7 +220,7 @@ async def enqueue_at_once(
 ) -> Delivery:
     """Queue a delivery that the owner of a locked webhook asked for, before all others."""
     row = await tx.fetchrow(
-        "INSERT INTO people_webhook_delivery (id, webhook_id, event_type, payload, next_try_at)"  # noqa: S608
+        "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload, next_attempt_at)"  # noqa: S608
         f" VALUES ($1, $2, $3, $4, {_AT_ONCE}) RETURNING {_DELIVERY}",
         delivery_id,
         webhook_id,
@@ -235,7 +235,7 @@ async def enqueue_at_once(
 async def requeue(tx: Tx, webhook_id: str, delivery_id: str) -> Delivery | None:
     """Queue a delivery of a locked webhook anew, before all others; None without such a one."""
     row = await tx.fetchrow(
-        f"UPDATE people_webhook_delivery SET status = 'pending', tries = 0, next_try_at = {_AT_ONCE}"  # noqa: S608
+        f"UPDATE notifications_webhook_delivery SET status = 'pending', attempts = 0, next_attempt_at = {_AT_ONCE}"  # noqa: S608
         f" WHERE id = $1 AND webhook_id = $2 RETURNING {_DELIVERY}",
         delivery_id,
         webhook_id,
@@ -248,7 +248,7 @@ async def requeue(tx: Tx, webhook_id: str, delivery_id: str) -> Delivery | None:
 
 async def _make_due(tx: Tx, webhook_id: str) -> None:
     await tx.execute(
-        "UPDATE people_webhook SET paused_until = '-infinity',"
+        "UPDATE notifications_webhook SET paused_until = '-infinity',"
         " due_at = CASE WHEN lease IS NULL THEN clock_timestamp() ELSE due_at END WHERE id = $1",
         webhook_id,
     )
@@ -258,7 +258,7 @@ async def deliveries_of(
     tx: Tx, webhook_id: str, status: str | None, *, limit: int, offset: int
 ) -> tuple[list[Delivery], int]:
     """A page of deliveries, newest first, and how many there are in all."""
-    wanted = "FROM people_webhook_delivery WHERE webhook_id = $1 AND ($2::text IS NULL OR status = $2)"
+    wanted = "FROM notifications_webhook_delivery WHERE webhook_id = $1 AND ($2::text IS NULL OR status = $2)"
     rows = await tx.fetch(
         f"SELECT {_DELIVERY} {wanted} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4",
         webhook_id,
@@ -289,23 +289,23 @@ async def errand_of(tx: Tx, webhook_id: str) -> Errand | None:
 async def lock_for_outcome(tx: Tx, webhook_id: str) -> Locked | None:
     """The webhook whose try has ended; None when it was deleted meanwhile."""
     row = await tx.fetchrow(
-        "SELECT developer_id, lease, is_active, consecutive_failures FROM people_webhook WHERE id = $1 FOR UPDATE",
+        "SELECT developer_id, lease, is_active, consecutive_failures FROM notifications_webhook WHERE id = $1 FOR UPDATE",
         webhook_id,
     )
     return Locked(**row) if row else None
 
 
-async def end_try(
+async def end_attempt(
     tx: Tx,
     delivery_id: str,
     status: str,
     *,
-    answered_status: int | None,
-    trouble: str | None = None,
+    response_status: int | None,
+    error: str | None = None,
     pause_seconds: float | None = None,
 ) -> None:
     """Write how a try ended; a delivery that is done already stays as it is."""
-    await tx.execute(_END_TRY, delivery_id, status, answered_status, trouble, pause_seconds)
+    await tx.execute(_END_ATTEMPT, delivery_id, status, response_status, error, pause_seconds)
 
 
 async def release(
@@ -320,12 +320,12 @@ async def release(
     await tx.execute(_RELEASE, webhook_id, consecutive_failures, stopped_by, pause_seconds)
 
 
-async def withhold_pending(tx: Tx, trouble: str) -> int:
+async def withhold_pending(tx: Tx, error: str) -> int:
     """End every delivery that waits, as failed; returns how many there were. Their owners may send them again."""
-    await tx.execute("UPDATE people_webhook SET lease = NULL, due_at = NULL")
+    await tx.execute("UPDATE notifications_webhook SET lease = NULL, due_at = NULL")
     outcome = await tx.execute(
-        "UPDATE people_webhook_delivery SET status = 'failed', next_try_at = NULL, trouble = $1 WHERE status = 'pending'",
-        trouble,
+        "UPDATE notifications_webhook_delivery SET status = 'failed', next_attempt_at = NULL, error = $1 WHERE status = 'pending'",
+        error,
     )
     return int(outcome.removeprefix("UPDATE "))
 
@@ -333,7 +333,8 @@ async def withhold_pending(tx: Tx, trouble: str) -> int:
 async def forget_old(tx: Tx, days: int) -> None:
     """Delete deliveries of long ago, however they ended."""
     await tx.execute(
-        "DELETE FROM people_webhook_delivery WHERE created_at < now() - make_interval(days => $1)", days
+        "DELETE FROM notifications_webhook_delivery WHERE created_at < now() - make_interval(days => $1)",
+        days,
     )
 
 
@@ -341,7 +342,7 @@ async def waiting_deliveries(tx: Tx) -> Waiting:
     """What waits for webhooks that are active."""
     row = await tx.fetchrow(
         "SELECT count(*) AS count, extract(epoch FROM now() - min(d.created_at))::float8 AS oldest_seconds"
-        " FROM people_webhook w JOIN people_webhook_delivery d ON d.webhook_id = w.id"
+        " FROM notifications_webhook w JOIN notifications_webhook_delivery d ON d.webhook_id = w.id"
         " WHERE w.is_active AND d.status = 'pending'"
     )
     assert row is not None

@@ -4,22 +4,22 @@ import base64
 
 import pytest
 
-from hansa.rooms.people.webhooks.rules import (
+from hansa.rooms.notifications.webhooks.rules import (
+    ATTEMPTS_MAX,
     PAUSES_SECONDS,
-    TRIES_MAX,
     Outcome,
     WebhookEvent,
     pause_after,
     stopped_by,
     webhook_pause_after,
 )
-from hansa.rooms.people.webhooks.signature import new_secret, signed_headers
+from hansa.rooms.notifications.webhooks.signature import new_secret, signed_headers
 
 
 def test_eight_tries_take_about_a_day():
-    assert len(PAUSES_SECONDS) == TRIES_MAX - 1
+    assert len(PAUSES_SECONDS) == ATTEMPTS_MAX - 1
     assert 23 * 3600 <= sum(PAUSES_SECONDS) <= 25 * 3600
-    assert pause_after(WebhookEvent.AGENT_REVOKED, TRIES_MAX, 0) is None
+    assert pause_after(WebhookEvent.AGENT_REVOKED, ATTEMPTS_MAX, 0) is None
 
 
 def test_a_pause_varies_by_a_tenth():

@@ -1,0 +1,20 @@
+"""The blocklist: agents that the ledgers refuse, because their accounts are withheld."""
+
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import blocklist_store
+
+
+async def put_on_blocklist(tx: Tx, did: str, *, since: datetime | None) -> None:
+    """List the agent as blocked since that moment; None takes it off the list."""
+    if since is None:
+        await blocklist_store.unblock(tx, did)
+    else:
+        await blocklist_store.block(tx, did, since)
+
+
+async def is_blocklisted(tx: Tx, did: str) -> bool:
+    """Whether transfers to and from the agent are refused across frames."""
+    return await blocklist_store.is_blocked(tx, did)

@@ -1,0 +1,88 @@
+"""Owner notices: webhooks of owners about their agents and their account. A reactor follows the journal."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hansa.foundation.events import (
+    A2APaymentFailed,
+    A2APaymentSettled,
+    AgentOnboarded,
+    AgentReinstated,
+    AgentRevoked,
+    AgentSuspended,
+    DeveloperReinstated,
+    DeveloperSuspended,
+    Event,
+    SpendApprovalRequested,
+)
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
+from hansa.rooms import agents
+
+from .webhooks import WebhookEvent, enqueue_webhook
+
+
+def _as_recorded(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    return data
+
+
+def _as_settle_answer(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The members of the answer to a settle, with `task_id` and `reason`."""
+    tx_id = data.get("tx_id")
+    return {
+        "token_id": data["token_id"],
+        "status": "failed" if tx_id is None else "settled",
+        "settlement_tx_id": None if tx_id is None else f"tx-{tx_id}",
+        "amount": data["amount"],
+        "currency": data["currency"],
+        "caller_did": data["caller"],
+        "target_agent_did": data["payee"],
+        "task_id": data["task_id"],
+        "reason": data.get("reason"),
+    }
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What an event is sent as; `payload` makes the `data` of the webhook of the members of the event."""
+
+    webhook: WebhookEvent
+    payload: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_recorded
+
+
+# Of a developer's suspension each agent's own event notifies as well.
+NOTICES: dict[type[Event], Notice] = {
+    AgentOnboarded: Notice(WebhookEvent.AGENT_ONBOARDED),
+    AgentSuspended: Notice(WebhookEvent.AGENT_SUSPENDED),
+    AgentReinstated: Notice(WebhookEvent.AGENT_REINSTATED),
+    AgentRevoked: Notice(WebhookEvent.AGENT_REVOKED),
+    SpendApprovalRequested: Notice(WebhookEvent.APPROVAL_REQUESTED),
+    A2APaymentSettled: Notice(WebhookEvent.PAYMENT_SETTLED, _as_settle_answer),
+    A2APaymentFailed: Notice(WebhookEvent.PAYMENT_SETTLEMENT_FAILED, _as_settle_answer),
+    DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
+    DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
+}
+# The members of an event that name those who are notified: a developer, or agents whose owners are.
+DEVELOPER, PARTIES = "developer_id", ("did", "caller", "payee")
+
+_BY_NAME = {kind.__name__: notice for kind, notice in NOTICES.items()}
+
+
+async def _notify_owners(tx: Tx, event: StoredEvent) -> None:
+    notice = _BY_NAME[event.event_type]
+    payload = notice.payload(event.data)
+    for owner in await _owners(tx, event):
+        await enqueue_webhook(tx, owner, notice.webhook, payload)
+
+
+async def _owners(tx: Tx, event: StoredEvent) -> list[int]:
+    """The developers to notify, each once, by id: their webhooks are locked in that order."""
+    if (developer := event.data.get(DEVELOPER)) is not None:
+        return [developer]
+    dids = [event.data[name] for name in PARTIES if name in event.data]
+    owners = [await agents.owner_of(tx, did) for did in dids]
+    return sorted({owner for owner in owners if owner is not None})
+
+
+OWNER_NOTICES = Reactor("notifications: owner notices", tuple(NOTICES), _notify_owners)
