@@ -10,6 +10,7 @@ import pytest
 from hansa.foundation.events import AgentOnboarded, event_types
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
+from tests.all_events import ALL_EVENTS
 from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
 
 PATH = "/admin/event-emission-policies"
@@ -34,7 +35,7 @@ async def put(who: TestDeveloper, event_type: str, **change: object) -> Any:
 
 
 async def recorded(registry: TestRegistry) -> Counter[str]:
-    rows = await registry.database.read(lambda tx: tx.fetch("SELECT event_type FROM journal_event"))
+    rows = await registry.database.read(lambda tx: tx.fetch(f"SELECT event_type FROM {ALL_EVENTS} e"))
     return Counter(row["event_type"] for row in rows)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor
+from tests.all_events import ALL_EVENTS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -218,7 +219,7 @@ async def test_public_readings_leave_out_spend_approvals_act_tokens_snapshots_an
         lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", agent.did)
     )
     await registry.database.act(auditor.audit, one_snapshot=True)
-    stored = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
+    stored = await registry.database.look(lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e"))
     private = {"SpendApprovalRequested", "AgentActTokenIssued"}
     assert {row["event_type"] for row in stored} > private
     public = await recent(registry, limit=500)
@@ -258,7 +259,7 @@ async def test_every_event_is_filed_under_the_did_of_an_agent_or_a_system_accoun
     await registry.database.act(lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1"))
     await registry.database.act(auditor.audit, one_snapshot=True)
     rows = await registry.database.look(
-        lambda tx: tx.fetch("SELECT event_type, aggregate_id FROM journal_event")
+        lambda tx: tx.fetch(f"SELECT event_type, aggregate_id FROM {ALL_EVENTS} e")
     )
     filed = {row["event_type"]: row["aggregate_id"] for row in rows}
     for event_type in (

@@ -11,6 +11,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.journal.projection import snapshot
 from hansa.rooms.journal.projection.fold import projected_balances
+from tests.all_events import ALL_EVENTS
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.ledger.treasury import destroy
 
@@ -136,7 +137,7 @@ async def test_a_transfer_that_is_open_while_the_baseline_is_read_comes_after_it
     assert (await third.transfer(payee, "2")).status_code == 200
     assert told["sequence"] > await registry.database.look(
         lambda tx: tx.fetchval(
-            "SELECT max(seq) FROM journal_event WHERE data ->> 'tx_type' = 'transfer' AND seq < $1",
+            f"SELECT max(seq) FROM {ALL_EVENTS} e WHERE data ->> 'tx_type' = 'transfer' AND seq < $1",
             told["sequence"],
         )
     )

@@ -8,6 +8,7 @@ import pytest
 
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
+from tests.all_events import ALL_EVENTS
 from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, tell
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.faults.traffic import request_of
@@ -22,9 +23,9 @@ TRIES = POOL_SIZE + 2
 ROLES = ["trader", "client", "staker"]
 
 # All that an act writes: how often each table grew, and by how much.
-_EXTENT = """
+_EXTENT = f"""
 SELECT (SELECT count(*) FROM ledger_transaction) AS transactions, (SELECT sum(amount) FROM ledger_transaction) AS amounts,
-  (SELECT count(*) FROM ledger_posting) AS postings, (SELECT count(*) FROM journal_event) AS events,
+  (SELECT count(*) FROM ledger_posting) AS postings, (SELECT count(*) FROM {ALL_EVENTS} e) AS events,
   (SELECT count(*) FROM plumbing_idempotency) AS answers, (SELECT count(*) FROM ledger_account) AS accounts,
   (SELECT count(*) FROM ledger_stake_position) AS positions,
   (SELECT sum(remaining) FROM ledger_stake_position) AS remaining,

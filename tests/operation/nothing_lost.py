@@ -48,6 +48,12 @@ SELECT a.id, a.did, b.bucket, b.units FROM ledger_account a
 CROSS JOIN LATERAL (VALUES ('liquid', a.liquid), ('staked', a.staked)) AS b (bucket, units)
 """
 
+# A row of the journal stands for one event or for those of a transfer.
+_RECORDED = """
+CREATE TEMP TABLE recorded_event ON COMMIT DROP AS
+SELECT x.* FROM journal_event e CROSS JOIN LATERAL journal_expand(e) x
+"""
+
 _QUERIES: tuple[tuple[int, str, str], ...] = (
     (
         1,
@@ -102,7 +108,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         "an acknowledged agent is not there",
         """
         SELECT c.did FROM told_creation c LEFT JOIN agents_agent a ON a.did = c.did
-        LEFT JOIN ledger_account l ON l.did = c.did LEFT JOIN journal_event e
+        LEFT JOIN ledger_account l ON l.did = c.did LEFT JOIN recorded_event e
           ON e.event_type = 'AgentOnboarded' AND e.aggregate_id = c.did
         WHERE c.did IS NOT NULL GROUP BY c.did
         HAVING count(a.id) <> 1 OR count(l.id) <> 1 OR count(e.seq) <> 1
@@ -183,7 +189,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         WITH moved AS (
           SELECT entry ->> 'account' AS did, entry ->> 'bucket' AS bucket,
             sum((entry ->> 'delta')::numeric * 1e8) AS delta
-          FROM journal_event, jsonb_array_elements(data -> 'entries') AS entry
+          FROM recorded_event, jsonb_array_elements(data -> 'entries') AS entry
           WHERE event_type = 'LedgerBalanceChanged' GROUP BY 1, 2
         )
         SELECT did, bucket, h.units, m.delta FROM held h FULL JOIN moved m USING (did, bucket)
@@ -204,7 +210,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         6,
         "a ledger transaction has some other number of events than one",
         """
-        SELECT t.id, count(e.seq) FROM ledger_transaction t LEFT JOIN journal_event e
+        SELECT t.id, count(e.seq) FROM ledger_transaction t LEFT JOIN recorded_event e
           ON e.event_type = 'LedgerBalanceChanged' AND (e.data ->> 'tx_id')::bigint = t.id
         GROUP BY t.id HAVING count(e.seq) <> 1
         """,
@@ -213,7 +219,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         6,
         "an event tells of a transaction that is not there",
         """
-        SELECT e.seq FROM journal_event e LEFT JOIN ledger_transaction t ON t.id = (e.data ->> 'tx_id')::bigint
+        SELECT e.seq FROM recorded_event e LEFT JOIN ledger_transaction t ON t.id = (e.data ->> 'tx_id')::bigint
         WHERE e.data ? 'tx_id' AND t.id IS NULL
         """,
     ),
@@ -224,7 +230,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         WITH told AS (
           SELECT (data ->> 'tx_id')::bigint AS tx_id, entry ->> 'account' AS did, entry ->> 'bucket' AS bucket,
             (entry ->> 'delta')::numeric * 1e8 AS delta, (entry ->> 'balance_after')::numeric * 1e8 AS after
-          FROM journal_event, jsonb_array_elements(data -> 'entries') AS entry
+          FROM recorded_event, jsonb_array_elements(data -> 'entries') AS entry
           WHERE event_type = 'LedgerBalanceChanged'
         ), posted AS (
           SELECT p.tx_id, a.did, p.bucket, p.delta::numeric, p.balance_after::numeric AS after
@@ -237,7 +243,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
     (
         6,
         "a sequence number appears twice",
-        "SELECT seq, count(*) FROM journal_event GROUP BY seq HAVING count(*) > 1",
+        "SELECT seq, count(*) FROM recorded_event GROUP BY seq HAVING count(*) > 1",
     ),
     (
         7,
@@ -285,6 +291,7 @@ async def find_what_is_wrong(
     findings = [*_different_repetitions(operations)]
     async with connection.transaction():
         await connection.execute(_HELD)
+        await connection.execute(_RECORDED)
         await _load(connection, operations)
         for condition, trouble, query in _QUERIES:
             rows = await connection.fetch(query)

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
+from tests.all_events import ALL_EVENTS
 
-_BROKEN = """
+_BROKEN = f"""
 WITH balance_changed AS (
   SELECT id, (data ->> 'tx_id')::bigint AS tx_id, data, idempotency_key
-  FROM journal_event WHERE event_type = 'LedgerBalanceChanged'
+  FROM {ALL_EVENTS} e WHERE event_type = 'LedgerBalanceChanged'
 ), entry AS (
   SELECT b.tx_id, e ->> 'account' AS did, e ->> 'bucket' AS bucket,
     (e ->> 'delta')::numeric * 100000000 AS delta, (e ->> 'balance_after')::numeric * 100000000 AS balance_after

@@ -14,6 +14,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
+from tests.all_events import ALL_EVENTS
 from tests.properties.batches import tell_batch
 from tests.properties.reference_book import fee_rate, transfer_alone
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
@@ -175,7 +176,7 @@ async def _book(registry: TestRegistry) -> Any:
             "SELECT tx_type, amount, fee, message FROM ledger_transaction ORDER BY id"
         )
         events = await tx.fetch(
-            "SELECT event_type, aggregate_id, (data - 'tx_id')::text AS data FROM journal_event ORDER BY seq"
+            f"SELECT event_type, aggregate_id, (data - 'tx_id')::text AS data FROM {ALL_EVENTS} e ORDER BY seq"
         )
         return [[tuple(row) for row in rows] for rows in (accounts, postings, transactions, events)]
 

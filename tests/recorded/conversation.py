@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.all_events import ALL_EVENTS
 from tests.recorded.accounts import record_accounts
 from tests.recorded.cards import record_cards, record_onboarding
 from tests.recorded.enforcement import record_administration, record_enforcement
@@ -35,10 +36,10 @@ PARTS = (
     record_refusals,
 )
 
-_JOURNAL = """
+_JOURNAL = f"""
 SELECT seq, event_type, aggregate_type, aggregate_id, data::text AS data, metadata::text AS metadata, version,
   source_service, idempotency_key
-FROM journal_event ORDER BY seq
+FROM {ALL_EVENTS} e ORDER BY seq
 """
 
 

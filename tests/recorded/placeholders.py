@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 # Times outside these years are written in the requests and stay.
@@ -53,6 +53,13 @@ _DAYS = {"date", "since"}
 _ORDERED_BY_DID = {"balances"}
 
 
+def _is_day_of_run(text: str) -> bool:
+    """Whether the text is a date without a time, of today or yesterday."""
+    if not _DAY.fullmatch(text):
+        return False
+    return timedelta(0) <= datetime.now(UTC).date() - date.fromisoformat(text) <= timedelta(days=1)
+
+
 class Placeholders:
     """The placeholders of one record, numbered within each kind in order of appearance."""
 
@@ -62,7 +69,7 @@ class Placeholders:
     def replace(self, value: Any) -> Any:
         """The same JSON value without anything that differs from run to run."""
         if isinstance(value, str):
-            return self.in_text(value)
+            return "<day>" if _is_day_of_run(value) else self.in_text(value)
         if isinstance(value, Mapping):
             return {self.in_text(name): self._member(name, member) for name, member in value.items()}
         if isinstance(value, list | tuple):

@@ -9,6 +9,7 @@ import pytest
 
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
+from tests.all_events import ALL_EVENTS
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
 from tests.rooms.commerce.agreements import Agreements, in_days
@@ -80,7 +81,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     for path, headers in acts.items():
         assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
     await _admit_and_end(registry)
-    rows = await registry.database.look(lambda tx: tx.fetch("SELECT event_type, data FROM journal_event"))
+    rows = await registry.database.look(lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e"))
     held = {kind.__name__: event_schema(kind) for kind in event_types()}
     for row in rows:
         schema, data = held[row["event_type"]], json.loads(row["data"])

@@ -12,6 +12,7 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import batch, orders
+from tests.all_events import ALL_EVENTS
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
@@ -60,7 +61,7 @@ async def test_the_events_of_an_extension_stand_behind_those_of_the_money(toys: 
     await opened(toys, "a")
     await carry_out(toys.gathering(), await toys.settling("a"))
     newest = await toys.registry.database.read(
-        lambda tx: tx.fetch("SELECT event_type FROM journal_event ORDER BY seq DESC LIMIT 4")
+        lambda tx: tx.fetch(f"SELECT event_type FROM {ALL_EVENTS} e ORDER BY seq DESC LIMIT 4")
     )
     assert [row["event_type"] for row in newest] == [
         "ToySettled",

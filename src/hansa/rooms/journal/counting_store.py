@@ -5,14 +5,14 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
-_COUNTS = """
+from .expansion import SPAN, counts_by_type
+
+_NEWER = counts_by_type("e.xid >= (SELECT before_xid FROM journal_counted)")
+_COUNTS = f"""
 SELECT event_type, sum(events)::bigint AS events FROM (
-  SELECT event_type, events FROM journal_count
-  UNION ALL
-  SELECT event_type, count(*) FROM journal_event
-  WHERE xid >= (SELECT before_xid FROM journal_counted) GROUP BY event_type
+  SELECT event_type, events FROM journal_count UNION ALL ({_NEWER})
 ) counted GROUP BY event_type ORDER BY event_type
-"""
+"""  # noqa: S608
 
 # The last transaction of a portion is counted whole, however large it is.
 _HORIZON = f"""
@@ -21,12 +21,12 @@ SELECT greatest($1::bigint, least({OLDEST_OPEN}, greatest($1::bigint + 1, coales
 ))))
 """  # noqa: S608
 
-_COUNT_BETWEEN = """
+_COUNT_BETWEEN = f"""
 WITH moved AS (UPDATE journal_counted SET before_xid = $2)
 INSERT INTO journal_count AS c (event_type, events)
-SELECT event_type, count(*) FROM journal_event WHERE xid >= $1 AND xid < $2 GROUP BY event_type
+{counts_by_type("e.xid >= $1 AND e.xid < $2")}
 ON CONFLICT (event_type) DO UPDATE SET events = c.events + excluded.events
-"""
+"""  # noqa: S608
 
 
 async def counts(tx: Tx) -> dict[str, int]:
@@ -36,9 +36,9 @@ async def counts(tx: Tx) -> dict[str, int]:
 
 async def edge(tx: Tx, *, newest: bool) -> tuple[int, datetime] | None:
     """Sequence number and time of the newest or oldest event."""
-    order = "DESC" if newest else "ASC"
+    last, order = (f"e.seq + {SPAN} - 1", "DESC") if newest else ("e.seq", "ASC")
     row = await tx.fetchrow(
-        f"SELECT seq, recorded_at FROM journal_event ORDER BY seq {order} LIMIT 1"  # noqa: S608
+        f"SELECT {last} AS seq, e.recorded_at FROM journal_event e ORDER BY e.seq {order} LIMIT 1"  # noqa: S608
     )
     return (row["seq"], row["recorded_at"]) if row else None
 

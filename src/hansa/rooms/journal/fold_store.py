@@ -14,25 +14,27 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import UNIT
 
+from .store import NEWEST_SEQUENCE
+
 # A whole history takes longer than a request may.
 FOLD_SECONDS = 900
 MOVES_AT_ONCE = 2000
 
-_HORIZON = """
+_HORIZON = f"""
 SELECT plumbing_oldest_open() AS oldest_open,
   plumbing_not_begun() AS not_begun,
-  (SELECT coalesce(max(seq), 0) FROM journal_event) AS as_of_seq,
+  {NEWEST_SEQUENCE} AS as_of_seq,
   (SELECT system_identifier FROM pg_control_system()) AS cluster
-"""
+"""  # noqa: S608
 
 # Amounts in events are decimal strings; NUMERIC holds them exactly. $1 position, $2 relics, $3 oldest open, $4 not begun.
 _SUPPLY = """
 WITH moved AS (
-  SELECT v.seq, v.xid < $3 OR v.xid >= $4 AS settled, v.xid >= $4 AS is_relic, v.data ->> 'tx_type' AS tx_type,
-    (v.data ->> 'fee')::numeric AS fee, entries.net
+  SELECT v.seq, v.xid < $3 OR v.xid >= $4 AS settled, v.xid >= $4 AS is_relic, coalesce(v.tx_type, v.data ->> 'tx_type') AS tx_type,
+    coalesce(v.fee * 0.00000001, (v.data ->> 'fee')::numeric) AS fee, entries.net
   FROM journal_event v CROSS JOIN LATERAL (
     -- Kept apart by its offset: merged into the sums it would be computed anew for each of them.
-    SELECT sum((e ->> 'delta')::numeric) AS net FROM jsonb_array_elements(v.data -> 'entries') e OFFSET 0
+    SELECT sum(e.delta) AS net FROM journal_entries(v) e OFFSET 0
   ) entries
   WHERE v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2
 )
@@ -50,9 +52,8 @@ _MOVES = """
 SELECT account, bucket, coalesce(sum(delta) FILTER (WHERE settled), 0) * $5 AS settled,
   coalesce(sum(delta) FILTER (WHERE NOT settled), 0) * $5 AS pending
 FROM (
-  SELECT v.xid < $3 OR v.xid >= $4 AS settled, e ->> 'account' AS account, e ->> 'bucket' AS bucket,
-    (e ->> 'delta')::numeric AS delta
-  FROM journal_event v, jsonb_array_elements(v.data -> 'entries') e
+  SELECT v.xid < $3 OR v.xid >= $4 AS settled, e.account, e.bucket, e.delta
+  FROM journal_event v CROSS JOIN LATERAL journal_entries(v) e
   WHERE v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2
 ) moved GROUP BY account, bucket
 """
@@ -60,7 +61,7 @@ FROM (
 _MOVED = "journal_moved_since_the_beginning"
 
 RECORDED_TRANSACTIONS = """
-SELECT (data ->> 'tx_id')::bigint AS tx_id FROM journal_event
+SELECT coalesce(tx_id, (data ->> 'tx_id')::bigint) AS tx_id FROM journal_event
 WHERE event_type = 'LedgerBalanceChanged' AND xid >= $1 AND ($1 = 0 OR seq > $2)
 """
 """A relation to join: which ledger transactions have an event, from position $1 on, relics up to $2 left out."""

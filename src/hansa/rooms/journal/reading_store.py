@@ -6,20 +6,31 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
 
+from .expansion import events_of, rows_after, rows_of_type
 from .store import COLUMNS, stored
 
 # The words of the partial indexes: the types that a transfer writes are in none of them.
 RARE = "event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')"
 FREQUENT = frozenset({"LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected"})
 
+_ROWS_AFTER = f"""
+SELECT e FROM journal_event e
+WHERE {rows_after("$1", "$2")} AND e.xid < (SELECT {OLDEST_OPEN}) {{rows}}
+ORDER BY e.xid, e.seq LIMIT $3::bigint + $4::bigint + 1
+"""  # noqa: S608
+
 _AFTER = f"""
-SELECT {COLUMNS} FROM journal_event
-WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {OLDEST_OPEN}) {{of_type}}
+SELECT {COLUMNS} FROM {events_of(_ROWS_AFTER)} WHERE (xid, seq) > ($1, $2) {{events}}
 ORDER BY xid, seq LIMIT $3 OFFSET $4
 """  # noqa: S608
 
+_ROWS_BEFORE = """
+SELECT e FROM journal_event e WHERE (e.xid, e.seq) < ($1, $2) {rows}
+ORDER BY e.xid DESC, e.seq DESC LIMIT $3::bigint + $4::bigint + 1
+"""
+
 _BEFORE = f"""
-SELECT {COLUMNS} FROM journal_event WHERE (xid, seq) < ($1, $2) {{of_type}}
+SELECT {COLUMNS} FROM {events_of(_ROWS_BEFORE)} WHERE (xid, seq) < ($1, $2) {{events}}
 ORDER BY xid DESC, seq DESC LIMIT $3 OFFSET $4
 """  # noqa: S608
 
@@ -44,7 +55,7 @@ async def public_events_before(
     tx: Tx, place: Place, private_types: Sequence[str], *, limit: int
 ) -> list[StoredEvent]:
     """The events of other types than these before a place, the nearest first."""
-    statement = _BEFORE.format(of_type="AND event_type <> ALL($5)")
+    statement = _BEFORE.format(rows="AND e.event_type <> ALL($5)", events="AND event_type <> ALL($5)")
     return stored(await tx.fetch(statement, *place, limit, 0, private_types))
 
 
@@ -52,6 +63,7 @@ async def _page(
     tx: Tx, statement: str, place: Place, *, event_type: str | None, limit: int, offset: int
 ) -> list[StoredEvent]:
     if event_type is None:
-        return stored(await tx.fetch(statement.format(of_type=""), *place, limit, offset))
-    of_type = "AND event_type = $5" if event_type in FREQUENT else f"AND event_type = $5 AND {RARE}"
-    return stored(await tx.fetch(statement.format(of_type=of_type), *place, limit, offset, event_type))
+        return stored(await tx.fetch(statement.format(rows="", events=""), *place, limit, offset))
+    rows = rows_of_type("$5::text") if event_type in FREQUENT else f"e.event_type = $5 AND e.{RARE}"
+    query = statement.format(rows=f"AND {rows}", events="AND event_type = $5")
+    return stored(await tx.fetch(query, *place, limit, offset, event_type))

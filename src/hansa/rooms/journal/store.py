@@ -10,6 +10,8 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import StoredEvent
 
+from .expansion import SPAN, events_of
+
 
 @dataclass(frozen=True)
 class NewEvent:
@@ -28,11 +30,18 @@ seq AS sequence, id, event_type, aggregate_id, aggregate_type, data, metadata, r
 version, source_service, idempotency_key, xid
 """
 
-_RECENT = f"SELECT {COLUMNS} FROM journal_event WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1"  # noqa: S608
+_NEWEST = events_of(
+    "SELECT e FROM journal_event e WHERE e.event_type <> ALL($2) ORDER BY e.seq DESC LIMIT $1"
+)
 
-_COUNT_RECENT = """
-SELECT count(*) FROM (SELECT 1 FROM journal_event WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1) ring
-"""
+_RECENT = f"SELECT {COLUMNS} FROM {_NEWEST} WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1"  # noqa: S608
+
+_COUNT_RECENT = f"""
+SELECT count(*) FROM (SELECT 1 FROM {_NEWEST} WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1) ring
+"""  # noqa: S608
+
+NEWEST_SEQUENCE = f"coalesce((SELECT e.seq + {SPAN} - 1 FROM journal_event e ORDER BY e.seq DESC LIMIT 1), 0)"  # noqa: S608
+"""An expression: the highest sequence number, 0 on an empty log."""
 
 
 async def insert_events(tx: Tx, events: Sequence[NewEvent]) -> int:
@@ -128,5 +137,5 @@ async def sequence_of(tx: Tx, key: str) -> int | None:
 
 async def newest_sequence(tx: Tx) -> int:
     """The highest sequence number that is committed; 0 on an empty log."""
-    seq: int = await tx.fetchval("SELECT coalesce(max(seq), 0) FROM journal_event")
+    seq: int = await tx.fetchval(f"SELECT {NEWEST_SEQUENCE}")
     return seq

@@ -11,6 +11,7 @@ import pytest
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms import journal
+from tests.all_events import ALL_EVENTS
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
 from tests.rooms.journal.feed.feed_client import append, issued
@@ -57,7 +58,7 @@ async def set_aside(database: Database) -> list[tuple[object, ...]]:
         for row in await database.look(
             lambda tx: tx.fetch(
                 "SELECT reactor, event_type, failures, error, data ->> 'ref'"
-                " FROM journal_reactor_set_aside a JOIN journal_event USING (xid, seq, event_type)"
+                f" FROM journal_reactor_set_aside a JOIN {ALL_EVENTS} e USING (xid, seq, event_type)"
             )
         )
     ]

@@ -10,6 +10,7 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.rooms.journal.expansion import events_of, rows_after
 from hansa.rooms.journal.store import COLUMNS, stored
 
 
@@ -36,10 +37,13 @@ class TicketBearer:
     now: datetime
 
 
+_ROWS_AFTER = f"""
+SELECT e FROM journal_event e WHERE {rows_after("$1", "$2")} AND e.xid < (SELECT {OLDEST_OPEN})
+ORDER BY e.xid, e.seq LIMIT $3
+"""  # noqa: S608
+
 _AFTER = f"""
-SELECT {COLUMNS} FROM journal_event
-WHERE (xid, seq) > ($1, $2) AND xid < (SELECT {OLDEST_OPEN})
-ORDER BY xid, seq LIMIT $3
+SELECT {COLUMNS} FROM {events_of(_ROWS_AFTER)} WHERE (xid, seq) > ($1, $2) ORDER BY xid, seq LIMIT $3
 """  # noqa: S608
 
 _ADD_TICKET = """

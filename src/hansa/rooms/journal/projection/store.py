@@ -60,8 +60,7 @@ SELECT account, bucket, (sum(units) * $4)::bigint AS amount FROM (
   FROM journal_event e, jsonb_array_elements(e.data -> 'balances') AS held
   WHERE e.event_type = 'ProjectionSnapshot' AND e.xid = $1
   UNION ALL
-  SELECT entry ->> 'account', entry ->> 'bucket', (entry ->> 'delta')::numeric
-  FROM journal_event e, jsonb_array_elements(e.data -> 'entries') AS entry
+  SELECT entry.account, entry.bucket, entry.delta FROM journal_event e CROSS JOIN LATERAL journal_entries(e) entry
   WHERE e.event_type = 'LedgerBalanceChanged' AND e.xid >= $2
     AND NOT pg_visible_in_snapshot(e.xid::text::xid8, $3::text::pg_snapshot)
 ) moved

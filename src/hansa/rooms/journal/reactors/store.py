@@ -10,6 +10,7 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.rooms.journal.expansion import SPAN, SPAN_MAX, events_of, rows_after, rows_of_type
 from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, stored
 
@@ -56,11 +57,15 @@ SELECT xid, seq, failures FROM journal_reactor WHERE {_DUE} FOR UPDATE SKIP LOCK
 """  # noqa: S608
 
 # One walk through an index for each type: rare types are not looked for among transfers.
+_ROWS_OF_TYPE = f"""
+SELECT e FROM journal_event e WHERE {{of_type}} AND {{after}} AND e.xid < (SELECT {OLDEST_OPEN})
+ORDER BY e.xid, e.seq LIMIT $3::bigint + 1
+"""  # noqa: S608
+
 _NEXT_OF_TYPES = f"""
 SELECT {{columns}} FROM unnest($2::text[]) AS asked (kind) CROSS JOIN LATERAL (
-  SELECT {COLUMNS} FROM journal_event
-  WHERE event_type = asked.kind AND (xid, seq) > ({{place}}) AND xid < (SELECT {OLDEST_OPEN}) {{rare}}
-  ORDER BY xid, seq LIMIT $3
+  SELECT {COLUMNS} FROM {events_of(_ROWS_OF_TYPE)}
+  WHERE event_type = asked.kind AND (xid, seq) > ({{place}}) ORDER BY xid, seq LIMIT $3
 ) event
 """  # noqa: S608
 
@@ -98,12 +103,18 @@ _OLDEST_SET_ASIDE = """
 SELECT xid, seq FROM journal_reactor_set_aside WHERE reactor = $1 ORDER BY xid, seq LIMIT $2
 """
 
+_ROWS_AT = f"""
+SELECT e FROM journal_event e WHERE e.xid = taken.xid AND e.seq BETWEEN taken.seq - {SPAN_MAX - 1} AND taken.seq
+"""  # noqa: S608
+
 # Of two who take it back at once the second waits, then finds nothing.
 _TAKE_BACK = f"""
 WITH taken AS (
   DELETE FROM journal_reactor_set_aside WHERE (reactor, xid, seq) = ($1, $2, $3) RETURNING xid, seq
 )
-SELECT {COLUMNS} FROM taken JOIN journal_event USING (xid, seq)
+SELECT f.* FROM taken CROSS JOIN LATERAL (
+  SELECT {COLUMNS} FROM {events_of(_ROWS_AT)} WHERE seq = taken.seq
+) f
 """  # noqa: S608
 
 _FAIL_AGAIN = """
@@ -121,7 +132,7 @@ async def settle(tx: Tx, names: Sequence[str], from_the_start: Sequence[bool]) -
 
 async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
     """Whether there is something to react to, and the time has come."""
-    following = _next_of(types, columns="1", place="reactor.xid, reactor.seq")
+    following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
     due: bool = await tx.fetchval(
         f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE {_DUE})",  # noqa: S608
         name,
@@ -139,7 +150,7 @@ async def take_turn(tx: Tx, name: str) -> Turn | None:
 
 async def events_after(tx: Tx, place: Place, types: Sequence[str], limit: int) -> list[StoredEvent]:
     """The next events of these types, in order, up to the oldest open transaction."""
-    following = _next_of(types, columns="event.*", place="$1, $4")
+    following = _next_of(types, columns="event.*", place=("$1", "$4"))
     return stored(
         await tx.fetch(f"{following} ORDER BY xid, sequence LIMIT $3", place[0], types, limit, place[1])
     )
@@ -158,7 +169,8 @@ async def note_failure(tx: Tx, name: str, turn: Turn, pause_seconds: float) -> N
 async def pass_over(tx: Tx, name: str) -> None:
     """Move the reactor behind every event there is, without a reaction to any."""
     await tx.execute(
-        "UPDATE journal_reactor SET (xid, seq) = (SELECT xid, seq FROM journal_event ORDER BY xid DESC, seq DESC LIMIT 1)"
+        f"UPDATE journal_reactor SET (xid, seq) = (SELECT e.xid, e.seq + {SPAN} - 1 FROM journal_event e"  # noqa: S608
+        " ORDER BY e.xid DESC, e.seq DESC LIMIT 1)"
         " WHERE name = $1 AND EXISTS (SELECT FROM journal_event)",
         name,
     )
@@ -173,7 +185,7 @@ async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, error: st
 
 async def count_waiting(tx: Tx, name: str, types: Sequence[str], bound: int) -> int:
     """How many settled events of these types stand behind the reactor's place; those behind the bound are not counted."""
-    following = _next_of(types, columns="1", place="reactor.xid, reactor.seq")
+    following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
     count: int = await tx.fetchval(
         f"SELECT count(*) FROM (SELECT FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event"  # noqa: S608
         " WHERE name = $1 LIMIT $3) waiting",
@@ -212,6 +224,9 @@ async def fail_again(tx: Tx, *, name: str, place: Place, error: str) -> None:
     await tx.execute(_FAIL_AGAIN, name, *place, error)
 
 
-def _next_of(types: Sequence[str], *, columns: str, place: str) -> str:
-    rare = "" if FREQUENT & set(types) else f"AND {RARE}"
-    return _NEXT_OF_TYPES.format(columns=columns, place=place, rare=rare)
+def _next_of(types: Sequence[str], *, columns: str, place: tuple[str, str]) -> str:
+    is_frequent = FREQUENT & set(types)
+    of_type = rows_of_type("asked.kind") if is_frequent else f"e.event_type = asked.kind AND e.{RARE}"
+    return _NEXT_OF_TYPES.format(
+        columns=columns, place=", ".join(place), of_type=of_type, after=rows_after(*place)
+    )

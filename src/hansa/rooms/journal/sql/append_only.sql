@@ -6,5 +6,8 @@ BEGIN
     ERRCODE = 'integrity_constraint_violation';
 END $$;
 
+CREATE OR REPLACE TRIGGER journal_transfer_terms_final BEFORE UPDATE OR DELETE OR TRUNCATE ON journal_transfer_terms
+  FOR EACH STATEMENT EXECUTE FUNCTION journal_refuse_change();
+
 CREATE OR REPLACE TRIGGER journal_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal_event
   FOR EACH STATEMENT EXECUTE FUNCTION journal_refuse_change();

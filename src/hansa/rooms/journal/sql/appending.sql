@@ -60,3 +60,102 @@ BEGIN
     END IF;
   END IF;
 END $$;
+
+-- The terms of transfers that have these in common.
+CREATE OR REPLACE FUNCTION journal_terms_of(frame text, currency text, collector text) RETURNS smallint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  found smallint;
+BEGIN
+  SELECT t.id INTO found FROM journal_transfer_terms t
+  WHERE (t.frame, t.currency, t.collector) = (frame, currency, collector);
+  IF found IS NULL THEN
+    INSERT INTO journal_transfer_terms (frame, currency, collector) VALUES (frame, currency, collector)
+    ON CONFLICT DO NOTHING;
+    -- A statement of its own: it must see what a rival committed.
+    SELECT t.id INTO STRICT found FROM journal_transfer_terms t
+    WHERE (t.frame, t.currency, t.collector) = (frame, currency, collector);
+  END IF;
+  RETURN found;
+END $$;
+
+-- Append the events of ledger transactions in order, as far as their policies permit. Where `datas` is null, the movement
+-- is a transfer, whose events become one row (expansion.sql); the arrays behind it are of such rows alone. Raises UE001
+-- where no policy says whether an event is recorded.
+CREATE OR REPLACE FUNCTION journal_append_ledger(frame text, currency text, collector text, event_types text[],
+  aggregate_ids text[], aggregate_types text[], datas jsonb[], keys text[], tx_ids bigint[], tx_types text[],
+  payees text[], amounts bigint[], fees bigint[], freed bigint[], payer_afters bigint[], payee_afters bigint[],
+  freed_afters bigint[], collector_afters bigint[], messages text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  permitted text[] := ARRAY(SELECT event_type FROM journal_emission_policy WHERE emit_from_teg);
+  beside int := CASE WHEN 'TokensTransferred' = ANY (permitted) THEN 2 ELSE 0 END
+    + CASE WHEN 'TransactionFeeCollected' = ANY (permitted) THEN 4 ELSE 0 END;
+  drawn text := gen_random_uuid();
+  terms smallint;
+  masks int[] := '{}'; seqs bigint[] := '{}'; places int[] := '{}';
+  place int := 1; span int; mask int; first bigint; next bigint; run int;
+  offered int := 0; recorded int := 0; undecided text[];
+BEGIN
+  IF pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1)) THEN
+    PERFORM pg_notify('hansa_journal', '');
+  END IF;
+  FOR i IN 1 .. cardinality(event_types) LOOP
+    mask := NULL;
+    span := 1;
+    offered := offered + 1;
+    IF datas[i] IS NULL THEN
+      terms := coalesce(terms, journal_terms_of(frame, currency, collector));
+      mask := 1 | (beside & CASE WHEN fees[i] > 0 THEN 6 ELSE 2 END);
+      span := 1 + ((mask >> 1) & 1) + ((mask >> 2) & 1);
+      offered := offered + CASE WHEN fees[i] > 0 THEN 2 ELSE 1 END;
+    END IF;
+    masks := masks || mask;
+    places := places || place;
+    place := place + span;
+    IF event_types[i] = ANY (permitted) THEN
+      recorded := recorded + span;
+      -- The numbers of a row follow each other: where another transaction drew one between them, it begins anew.
+      first := nextval('journal_event_seq_seq');
+      run := 1;
+      WHILE run < span LOOP
+        next := nextval('journal_event_seq_seq');
+        IF next = first + run THEN
+          run := run + 1;
+        ELSE
+          first := next;
+          run := 1;
+        END IF;
+      END LOOP;
+      seqs := seqs || first;
+    ELSE
+      seqs := seqs || NULL::bigint;
+    END IF;
+  END LOOP;
+  INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key,
+    terms, admitted, tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after,
+    message)
+  OVERRIDING SYSTEM VALUE
+  SELECT e.seq, (left(drawn, 28) || to_hex(x'10000000'::bigint + e.place))::uuid, e.event_type, e.aggregate_id,
+    e.aggregate_type, e.data, 'ledger', e.key, t.*
+  FROM unnest(seqs, places, masks, event_types, aggregate_ids, aggregate_types, datas, keys, tx_ids, tx_types, payees,
+      amounts, fees, freed, payer_afters, payee_afters, freed_afters, collector_afters, messages)
+    AS e (seq, place, mask, event_type, aggregate_id, aggregate_type, data, key, tx_id, tx_type, payee, amount, fee,
+      freed, payer_after, payee_after, freed_after, collector_after, message)
+    LEFT JOIN LATERAL (SELECT terms, e.mask, e.tx_id, e.tx_type, e.payee, e.amount, e.fee, e.freed, e.payer_after,
+      e.payee_after, e.freed_after, e.collector_after, e.message WHERE e.data IS NULL) t ON true
+  WHERE e.seq IS NOT NULL;
+  IF recorded < offered THEN
+    undecided := journal_undecided(types, array_fill('ledger'::text, ARRAY[cardinality(types)])) FROM (
+      SELECT array_agg(DISTINCT kind) AS types FROM (
+        SELECT unnest(event_types) AS kind
+        UNION SELECT 'TokensTransferred' WHERE terms IS NOT NULL
+        UNION SELECT 'TransactionFeeCollected' FROM unnest(datas, fees) AS e (data, fee)
+          WHERE e.data IS NULL AND e.fee > 0) kinds) k;
+    IF undecided <> '{}' THEN
+      RAISE EXCEPTION 'no emission policy says whether the events of a transaction are recorded'
+        USING ERRCODE = 'UE001', DETAIL = array_to_string(undecided, ',');
+    END IF;
+  END IF;
+END $$;

@@ -25,7 +25,7 @@ BEGIN
     OR EXISTS (SELECT 1 FROM journal_event_default WHERE recorded_at >= first AND recorded_at < past) THEN
     RETURN false;
   END IF;
-  EXECUTE format('CREATE TABLE %I (LIKE journal_event INCLUDING DEFAULTS)', part);
+  EXECUTE format('CREATE TABLE %I (LIKE journal_event INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part);
   PERFORM journal_furnish(part);
   EXECUTE format('ALTER TABLE journal_event ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', part, first, past);
   RETURN true;

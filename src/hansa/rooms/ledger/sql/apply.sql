@@ -523,54 +523,41 @@ BEGIN
     FROM unnest(posting_of, posting_place, posting_bucket, posting_delta, posting_after)
       AS w (k, place, bucket, delta, balance);
 
-    PERFORM journal_append_decided(array_agg(e.event_type), array_agg(e.aggregate_id), array_agg(e.aggregate_type),
-      array_agg(e.data), array_agg('ledger'::text), array_agg(e.key))
+    PERFORM journal_append_ledger(frame, currency, collector, array_agg(e.event_type), array_agg(e.first_party),
+      array_agg(e.aggregate_type), array_agg(e.data), array_agg(e.key), array_agg(e.tx_id), array_agg(e.tx_type),
+      array_agg(e.payee), array_agg(e.amount), array_agg(e.fee), array_agg(e.freed), array_agg(e.payer_after),
+      array_agg(e.payee_after), array_agg(e.freed_after), array_agg(e.collector_after), array_agg(e.message))
     FROM (
-      SELECT CASE kind WHEN 1 THEN t.first_party ELSE t.debit END AS aggregate_id,
-        CASE kind WHEN 1 THEN 'LedgerBalanceChanged' WHEN 2 THEN 'TokensTransferred'
-          ELSE 'TransactionFeeCollected' END AS event_type,
-        CASE kind WHEN 1 THEN 'ledger_transaction' ELSE 'agent' END AS aggregate_type,
-        CASE kind WHEN 1 THEN concat('ledger-tx-', frame, '-', t.tx_id) END AS key,
-        (CASE kind
-          WHEN 1 THEN concat('{"frame":', to_json(frame), ',"tx_id":', t.tx_id, ',"tx_type":"', t.tx_type,
-            '","currency":', to_json(currency), ',"fee":"', t.fee_paid, '","memo":', t.memo, t.counterparty, ',"entries":[',
-            CASE WHEN t.is_plain THEN concat(
-              '{"account":', t.debit_text, ',"bucket":"liquid","delta":"', ledger_amount(posting_delta[t.first_posting]),
-              '","balance_after":"', ledger_amount(posting_after[t.first_posting]), '"},{"account":', t.credit_text,
-              ',"bucket":"liquid","delta":"', t.paid, '","balance_after":"',
-              ledger_amount(posting_after[t.first_posting + 1]),
-              CASE WHEN t.has_fee THEN concat('"},{"account":', to_json(collector), ',"bucket":"liquid","delta":"',
-                t.fee_paid, '","balance_after":"',
-                ledger_amount(posting_after[t.first_posting + 2] + collector_before)) END, '"}')
-            ELSE (SELECT string_agg(concat('{"account":',
-                to_json(CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END),
-                ',"bucket":"', bucket_names[posting_bucket[s]], '","delta":"', ledger_amount(posting_delta[s]),
-                '","balance_after":"', ledger_amount(posting_after[s]
-                  + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END), '"}'), ',' ORDER BY s)
-              FROM generate_series(t.first_posting, t.last_posting) s) END,
-            ']}')
-          WHEN 2 THEN concat('{"tx_id":', t.tx_id, ',"from":', t.debit_text, ',"to":', t.credit_text,
-            ',"amount":"', t.paid, '","fee":"', t.fee_paid, '","currency":', to_json(currency), ',"message":', t.memo,
-            '}')
-          ELSE concat('{"tx_id":', t.tx_id, ',"payer":', t.debit_text, ',"collector":', to_json(collector),
-            ',"fee":"', t.fee_paid, '","currency":', to_json(currency), '}')
-        END)::jsonb AS data
+      SELECT t.first_party, 'LedgerBalanceChanged' AS event_type, 'ledger_transaction' AS aggregate_type,
+        concat('ledger-tx-', frame, '-', t.tx_id) AS key,
+        CASE WHEN NOT t.is_transfer THEN jsonb_build_object('frame', frame, 'tx_id', t.tx_id, 'tx_type', t.tx_type,
+          'currency', currency, 'fee', CASE WHEN t.is_held THEN '0' ELSE ledger_amount(t.price) END, 'memo', t.memo,
+          'entries', (
+            SELECT jsonb_agg(jsonb_build_object(
+              'account', CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END,
+              'bucket', bucket_names[posting_bucket[s]], 'delta', ledger_amount(posting_delta[s]), 'balance_after',
+              ledger_amount(posting_after[s] + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END)) ORDER BY s)
+            FROM generate_series(t.first_posting, t.last_posting) s)) || t.counterparty END AS data,
+        t.tx_id, t.tx_type, t.payee, t.moved AS amount, t.price AS fee, t.memo AS message,
+        posting_after[t.first_posting] AS payer_after, posting_after[t.first_posting + 1] AS payee_after,
+        CASE WHEN t.is_freed THEN posting_delta[t.first_posting + 2] END AS freed,
+        CASE WHEN t.is_freed THEN posting_after[t.first_posting + 2] END AS freed_after,
+        CASE WHEN t.price > 0 THEN posting_after[t.last_posting]
+          + CASE posting_place[t.last_posting] WHEN 0 THEN collector_before ELSE 0 END END AS collector_after
       -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
-      FROM (SELECT given[k] AS tx_id, debits[done[k]] AS debit,
-        to_json(debits[done[k]]) AS debit_text, to_json(credits[done[k]]) AS credit_text,
-        own IS NULL AND collector_place IS NULL AS is_plain,
-        coalesce(own ->> 'tx_type', 'transfer') AS tx_type,
-        coalesce(debits[done[k]], credits[done[k]]) AS first_party,
-        coalesce(to_json(coalesce(messages[done[k]], own ->> 'memo'))::text, 'null') AS memo,
-        ',"counterparty_frame":' || to_json(own ->> 'counterparty_frame') AS counterparty,
-        coalesce((own ->> 'typed')::boolean, own IS NULL) AS is_typed,
-        fees[done[k]] > 0 AND own ->> 'fee' IS DISTINCT FROM 'held' AS has_fee,
-        ledger_amount(moved_amounts[done[k]]) AS paid,
-        CASE WHEN own ->> 'fee' = 'held' THEN '0' ELSE ledger_amount(fees[done[k]]) END AS fee_paid,
-        first_posting[k] AS first_posting, coalesce(first_posting[k + 1], cardinality(posting_of) + 1) - 1 AS last_posting
-        FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
-      CROSS JOIN generate_series(1, 3) kind WHERE kind = 1 OR kind = 2 AND t.is_typed OR kind = 3 AND t.has_fee
-      ORDER BY t.tx_id, kind) e;
+      FROM (SELECT given[k] AS tx_id, coalesce(own ->> 'tx_type', 'transfer') AS tx_type,
+        coalesce(debits[done[k]], credits[done[k]]) AS first_party, credits[done[k]] AS payee,
+        coalesce(messages[done[k]], own ->> 'memo') AS memo,
+        CASE WHEN own ? 'counterparty_frame'
+          THEN jsonb_build_object('counterparty_frame', own ->> 'counterparty_frame') ELSE '{}' END AS counterparty,
+        coalesce((own ->> 'typed')::boolean, own IS NULL) AS is_transfer,
+        (own ->> 'fee' = 'held') IS TRUE AS is_held,
+        fees[done[k]] AS price, moved_amounts[done[k]] AS moved, first_posting[k] AS first_posting,
+        first_posting[k] + 2 < last AND fees[done[k]] > 0 OR first_posting[k] + 1 < last AND fees[done[k]] = 0 AS is_freed,
+        last AS last_posting
+        FROM (SELECT n AS k, more[done[n]] AS own, coalesce(first_posting[n + 1], cardinality(posting_of) + 1) - 1 AS last
+          FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
+      ORDER BY t.tx_id) e;
   END IF;
   IF claimed <> '{}' THEN
     FOR extension IN SELECT * FROM ledger_record(ARRAY(
