@@ -512,6 +512,10 @@ async def _own_token(stage: Stage) -> WellFormed:
     return _json(token=(await _authorized(stage))["token"])
 
 
+async def _own_tokens(stage: Stage) -> WellFormed:
+    return _json(tokens=[{"token": (await _authorized(stage))["token"]}])
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -638,6 +642,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/a2a-payment/authorize": _payment,
     "POST /api/v1/a2a-payment/verify": _own_token,
     "POST /api/v1/a2a-payment/settle": _own_token,
+    "POST /api/v1/a2a-payment/settle-many": _own_tokens,
     "POST /api/v1/a2a-payment/release": _own_token,
     "POST /api/v1/staking/stake": _stake,
     "POST /api/v1/staking/unstake": _release,

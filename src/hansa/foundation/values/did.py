@@ -49,6 +49,6 @@ def system_did(method: str, account: SystemAccount) -> str:
 
 
 def is_system_did(did: str) -> bool:
-    """Whether the DID names a registry's own account."""
+    """Whether the DID names a registry's own account: `did:<method>:system:<name>`, or one for a peer behind the name."""
     parts = did.split(":")
-    return len(parts) == 4 and parts[0] == "did" and parts[2] == "system"  # noqa: PLR2004
+    return len(parts) in (4, 5) and parts[0] == "did" and parts[2] == "system"

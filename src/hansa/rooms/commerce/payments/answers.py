@@ -1,6 +1,8 @@
 """Answers that need more than one act: a token kept sealed for a repeated request, a settlement that is waited for."""
 
+import asyncio
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
@@ -8,6 +10,7 @@ from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, ledger, transfers
 
 from . import rules
@@ -19,6 +22,7 @@ from .settle import SettleOrder, settle
 from .settlements import Settlements
 
 SEALED_FOR = "payment authorization"
+LINES_AT_ONCE = 4
 
 
 async def authorize_once(
@@ -90,3 +94,31 @@ async def settle_and_answer(
     if done.verdict is Verdict.SETTLING or (wait is not None and done.token.status == "failed"):
         return done.token
     raise rules.refusal_of(done.token)
+
+
+async def settle_many(
+    db: Database,
+    settlements: Settlements,
+    orders: Sequence[SettleOrder],
+    book: ledger.Book,
+    wait: int | None,
+) -> list[Token | Refused]:
+    """What became of each token, in order; with `wait` their outcomes are waited for together."""
+    places = asyncio.Semaphore(LINES_AT_ONCE)
+
+    async def one(order: SettleOrder) -> Token | Refused:
+        async with places:
+            try:
+                return await settle_and_answer(db, settlements, order, book, None if wait is None else 0)
+            except Unavailable:
+                raise
+            except Refused as refusal:
+                return refusal
+
+    async def known(outcome: Token | Refused) -> Token | Refused:
+        if wait is None or isinstance(outcome, Refused) or outcome.status != "settling":
+            return outcome
+        return await settlements.outcome(outcome.id, wait)
+
+    begun = await asyncio.gather(*(one(order) for order in orders))
+    return await asyncio.gather(*(known(outcome) for outcome in begun))

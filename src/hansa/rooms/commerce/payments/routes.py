@@ -32,7 +32,7 @@ from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, 
 from hansa.rooms import agents, ledger, transfers
 
 from . import errors
-from .answers import authorize_once, settle_and_answer
+from .answers import authorize_once, settle_and_answer, settle_many
 from .authorize import PERMISSION
 from .preferences import Preference, wait_seconds
 from .reading import list_tokens
@@ -46,6 +46,8 @@ from .schemas import (
     ReleaseIn,
     ReleaseOut,
     SettleIn,
+    SettleManyIn,
+    SettleManyOut,
     SettleOut,
     TokenOut,
 )
@@ -179,6 +181,31 @@ async def settle_payment(
     token = await settle_and_answer(db, settlements, body.order_by(agent.did), book, wait)
     headers = None if wait is None else {"Preference-Applied": f"wait={wait}"}
     out = SettleOut.of(token, config.settlement_currency)
+    return Response(out.model_dump_json(), media_type="application/json", headers=headers)
+
+
+@hot_router.post(
+    "/settle-many",
+    response_model=SettleManyOut,
+    responses=problems(Unauthorized, Forbidden, Invalid, TooManyRequests, Unavailable),
+)
+async def settle_payments(
+    body: SettleManyIn,
+    agent: CurrentAgent,
+    db: Db,
+    settlements: SettlementsOfHere,
+    config: Config,
+    *,
+    writes: WriteLimit,
+    prefer: Preference = None,
+) -> Response:
+    """As settle, of up to 500 tokens; a refused one is named in its line and hinders no other."""
+    await writes.admit(agent.did)
+    wait = wait_seconds(prefer)
+    book = ledger.Book.of(config)
+    outcomes = await settle_many(db, settlements, body.orders_by(agent.did), book, wait)
+    headers = None if wait is None else {"Preference-Applied": f"wait={wait}"}
+    out = SettleManyOut.of(outcomes, config.settlement_currency)
     return Response(out.model_dump_json(), media_type="application/json", headers=headers)
 
 

@@ -1,12 +1,14 @@
 """Shapes of payment requests and answers. Amounts are decimal strings in the registry's unit."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
 
@@ -18,6 +20,7 @@ from .verify import Verification, VerifyOrder, first_use_of
 TTL_SECONDS_DEFAULT = 900
 ISSUER_HEADER = "X-Payment-Issuer"
 BIGINT_MAX = 2**63 - 1
+LINES_MAX = 500
 
 
 def _within_amounts(text: str) -> str:
@@ -236,6 +239,68 @@ class SettleOut(BaseModel):
             caller_did=token.caller,
             target_agent_did=token.payee,
             reason=token.reason,
+        )
+
+
+class SettleLine(RequestBody):
+    """One token of a bulk."""
+
+    token: Secret
+    task_id: Annotated[str | None, Field(max_length=1024)] = None
+    success: bool = True
+
+
+class SettleManyIn(RequestBody):
+    """Tokens whose calls are over."""
+
+    tokens: Annotated[list[SettleLine], Field(min_length=1, max_length=LINES_MAX)]
+
+    def orders_by(self, did: str) -> list[SettleOrder]:
+        """The orders that this request makes when `did` sends it."""
+        return [SettleOrder(line.token, did, line.task_id or None, line.success) for line in self.tokens]
+
+
+class SettleError(BaseModel):
+    """Why a token of a bulk was refused."""
+
+    code: str
+    detail: str
+
+
+class SettleLineOut(BaseModel):
+    """What became of one token of a bulk: `answer` when it was taken, `error` when it was refused."""
+
+    index: int
+    key: str | None = Field(description="Always null: the token is the key.")
+    status: Literal["completed", "refused"]
+    answer: SettleOut | None
+    error: SettleError | None
+
+    @classmethod
+    def of(cls, index: int, outcome: Token | Refused, currency: str) -> "SettleLineOut":
+        """The shape of one outcome."""
+        if isinstance(outcome, Refused):
+            error = SettleError(code=outcome.code, detail=outcome.detail)
+            return cls(index=index, key=None, status="refused", answer=None, error=error)
+        answer = SettleOut.of(outcome, currency)
+        return cls.model_construct(index=index, key=None, status="completed", answer=answer, error=None)
+
+
+class SettleManyOut(BaseModel):
+    """What became of each token, in the order of the request."""
+
+    items: list[SettleLineOut]
+    completed: int
+    refused: int
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Token | Refused], currency: str) -> "SettleManyOut":
+        """The shape of the outcomes."""
+        refused = sum(isinstance(outcome, Refused) for outcome in outcomes)
+        return cls.model_construct(
+            items=[SettleLineOut.of(index, outcome, currency) for index, outcome in enumerate(outcomes)],
+            completed=len(outcomes) - refused,
+            refused=refused,
         )
 
 

@@ -20,6 +20,8 @@ from .ending import end_unpaid, pay
 from .rules import Token
 
 LEFT_SECONDS = 2.0
+# Connections to the database that settlements of one process use at once.
+PLACES = 4
 AT_ONCE = 200
 FIRST_LOOK_SECONDS, LONGEST_PAUSE_SECONDS = 0.01, 0.25
 TIMEOUT = "timeout"
@@ -37,6 +39,7 @@ class Settlements:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._places = asyncio.Semaphore(PLACES)
         self._under_way: dict[UUID, asyncio.Task[None]] = {}
 
     def start(self, token_id: UUID) -> None:
@@ -62,7 +65,8 @@ class Settlements:
 
     async def _settle(self, token_id: UUID) -> None:
         try:
-            await settle_token(self._runtime, token_id)
+            async with self._places:
+                await settle_token(self._runtime, token_id)
         except Unavailable:
             # The row says that it is settling: the next round takes it up.
             _log.warning("payment left for the next round", token_id=str(token_id))

@@ -29,10 +29,10 @@ class WebhookEvent(StrEnum):
     AGENT_REINSTATED = "agent.reinstated"
     AGENT_REVOKED = "agent.revoked"
     APPROVAL_REQUESTED = "agent.approval_requested"
-    PAYMENT_SETTLED = "payment.settled"
-    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
+    PAYMENT_SETTLED = "payment.settled"
+    PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
     TEST = "webhook.test"
 

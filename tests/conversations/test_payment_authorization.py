@@ -1,0 +1,230 @@
+"""POST /a2a-payment/authorize as the specification has it."""
+
+import re
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.paying import ELSEWHERE, Payments
+from tests.registry import TestRegistry, at_once
+
+
+@pytest.fixture
+async def payments(registry: TestRegistry) -> Payments:
+    return await Payments.between_two(registry)
+
+
+async def test_the_answer_has_the_token_and_all_that_the_specification_names(payments: Payments):
+    made = await payments.authorized("2.50", contract_id=7)
+    assert re.fullmatch(r"apt_[0-9a-f]{64}", made["token"])
+    assert (made["amount"], made["currency"]) == ("2.5", "AVT")
+    assert made["target_agent_did"] == payments.service.did
+    assert made["contract_id"] == 7
+    assert made["issuer"] == payments.registry.settings.base_url
+    assert made["issuer_header"] == "X-Payment-Issuer"
+
+
+async def test_the_token_lives_900_seconds_unless_another_time_is_named(payments: Payments):
+    for given, seconds in (({}, 900), ({"ttl_seconds": 60}, 60), ({"ttl_seconds": 3600}, 3600)):
+        token_id = (await payments.authorized(**given))["token_id"]
+        listed = await payments.listed(token_id)
+        created, expires = (datetime.fromisoformat(listed[name]) for name in ("created_at", "expires_at"))
+        assert expires - created == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("seconds", [0, 59, 3601, -1, "900", 900.5, True])
+async def test_a_lifetime_outside_60_to_3600_seconds_is_refused(payments: Payments, seconds: object):
+    assert (await payments.ask(ttl_seconds=seconds)).status_code == 422
+
+
+@pytest.mark.parametrize("amount", ["0", "0.00", "-1", "-0", "-0.00000001"])
+async def test_a_decimal_that_is_not_above_zero_is_refused_with_400(payments: Payments, amount: str):
+    refused = await payments.ask(amount)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "AMOUNT_NOT_POSITIVE")
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        5,
+        5.5,
+        None,
+        True,
+        [],
+        {},
+        "",
+        "five",
+        "1e5",
+        "NaN",
+        "Infinity",
+        "+5",
+        " 5",
+        "5\n",
+        "٣",
+        "0.000000001",
+        "10000000001",
+    ],
+    ids=repr,
+)
+async def test_what_is_no_decimal_is_refused_with_422(payments: Payments, amount: object):
+    assert (await payments.ask(amount)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "target", ["", "did:a:b", "x" * 9, "not a did at all", "did:web:with blank", "did:web:"]
+)
+async def test_a_target_that_is_no_did_or_shorter_than_10_characters_is_refused_with_400(
+    payments: Payments, target: str
+):
+    assert (await payments.ask(target_agent_did=target)).status_code == 400
+
+
+async def test_the_caller_itself_is_refused_with_400(payments: Payments):
+    assert (await payments.ask(target_agent_did=payments.caller.did)).status_code == 400
+
+
+async def test_an_account_of_the_registry_is_refused_with_403(payments: Payments):
+    refused = await payments.ask(target_agent_did="did:hansa:system:treasury")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "SYSTEM_ACCOUNT")
+
+
+async def test_the_payee_need_not_be_registered_here(payments: Payments):
+    made = await payments.authorized(target_agent_did=ELSEWHERE)
+    assert made["target_agent_did"] == ELSEWHERE
+
+
+async def test_a_payee_that_may_not_act_is_not_admitted(payments: Payments):
+    administrator = await payments.registry.administrator("admin_enforcement")
+    body = {"agent_dids": [payments.service.did], "reason": "test"}
+    await payments.registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+    refused = await payments.ask()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "PAYEE_NOT_ADMITTED")
+
+
+async def test_an_agent_without_the_payment_permission_is_refused(payments: Payments):
+    developer = await payments.registry.developer()
+    agent = await developer.agent()
+    await payments.registry.post(
+        f"/agents/{agent.did}/authz/roles", json={"role": "staker"}, headers=developer.headers
+    )
+    await payments.registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz", json={"roles": ["staker"]}, headers=developer.headers
+    )
+    refused = await payments.post(
+        "authorize", agent, {"target_agent_did": payments.service.did, "amount": "1"}
+    )
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "PERMISSION_MISSING")
+
+
+async def test_the_balance_is_checked_and_nothing_is_reserved(payments: Payments):
+    await payments.authorized("90")
+    await payments.authorized("90")
+    assert await payments.caller.balance() == "100"
+    refused = await payments.ask("100")
+    assert refused.status_code == 402
+    assert refused.json()["error"]["context"] == {"available": "100", "required": "100.5"}
+
+
+async def test_a_payment_elsewhere_requires_the_amount_alone(payments: Payments):
+    assert (await payments.ask("100", target_agent_did=ELSEWHERE)).status_code == 200
+    refused = await payments.ask("100.5", target_agent_did=ELSEWHERE)
+    assert refused.json()["error"]["context"] == {"available": "100", "required": "100.5"}
+
+
+async def test_a_caller_has_at_most_20_unused_tokens_however_many_it_asks_for_at_once(payments: Payments):
+    answers = await at_once(*(payments.ask() for _ in range(100)))
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(200), statuses.count(429)) == (20, 80)
+    made = next(answer.json() for answer in answers if answer.status_code == 200)
+    await payments.release(made["token"])
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_a_verified_token_is_no_unused_one_and_an_expired_one_is_none_either(payments: Payments):
+    made = [await payments.authorized() for _ in range(20)]
+    assert (await payments.ask()).status_code == 429
+    await payments.verify(made[0]["token"])
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+    await payments.past_expiry(made[1]["token_id"])
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_a_repeated_key_returns_the_same_token(payments: Payments):
+    first, again = [await payments.ask("1", key="order-17") for _ in range(2)]
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert "Idempotent-Replayed" not in first.headers
+
+
+async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(payments: Payments):
+    made = await payments.authorized(key="order-17")
+    kept = await payments.registry.database.look(
+        lambda tx: tx.fetch("SELECT answer FROM plumbing_idempotency")
+    )
+    assert len(kept) == 1
+    assert made["token"] not in kept[0]["answer"]
+    assert made["token_id"] not in kept[0]["answer"]
+
+
+async def test_a_repeated_key_with_another_body_is_refused(payments: Payments):
+    await payments.authorized("1", key="order-17")
+    refused = await payments.ask("2", key="order-17")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+async def test_a_refused_request_leaves_its_key_free(payments: Payments):
+    assert (await payments.ask("1000", key="order-17")).status_code == 402
+    assert (await payments.ask("1", key="order-17")).status_code == 200
+
+
+async def test_a_reserve_moves_amount_and_fee_out_of_the_balance_and_a_release_brings_them_back(
+    payments: Payments,
+):
+    made = await payments.authorized("10", reserve=True)
+    assert made["reserved"] is True
+    assert await payments.caller.balance() == "89.95"
+    assert (await payments.release(made["token"])).status_code == 200
+    assert await payments.caller.balance() == "100"
+    assert (await payments.registry.supply())["delta"] == "0"
+
+
+@pytest.mark.parametrize("how", [{"reserve": True}, {"capture_by": "payee"}], ids=["reserve", "payee"])
+async def test_units_are_not_reserved_for_a_payee_elsewhere(payments: Payments, how: dict[str, object]):
+    refused = await payments.ask(target_agent_did=ELSEWHERE, **how)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "RESERVE_NOT_POSSIBLE")
+
+
+async def test_a_payment_beyond_the_spend_policy_is_refused_and_one_within_counts_at_once(payments: Payments):
+    developer = await payments.registry.developer()
+    agent = await developer.agent()
+    policy = {"per_tx_max": "5", "per_day_max": "8", "allowlist": None, "approval_over": None}
+    put = await payments.registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz", json={"spend_policy": policy}, headers=developer.headers
+    )
+    assert put.status_code == 200, put.text
+    governed = Payments(payments.registry, agent, payments.service)
+    assert (await governed.ask("6")).json()["error"]["code"] == "SPEND_OVER_PER_TX_MAX"
+    made = await governed.authorized("5")
+    assert (await governed.ask("4")).json()["error"]["code"] == "SPEND_OVER_PER_DAY_MAX"
+    await governed.release(made["token"])
+    assert (await governed.ask("4")).status_code == 200
+
+
+async def test_a_payment_that_the_owner_has_to_approve_answers_403_and_passes_once_approved(
+    payments: Payments,
+):
+    developer = await payments.registry.developer()
+    agent = await developer.agent()
+    policy = {"per_tx_max": None, "per_day_max": None, "allowlist": None, "approval_over": "5"}
+    await payments.registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz", json={"spend_policy": policy}, headers=developer.headers
+    )
+    governed = Payments(payments.registry, agent, payments.service)
+    refused = await governed.ask("6")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "SPEND_APPROVAL_REQUIRED")
+    approval = refused.json()["error"]["context"]["approval_id"]
+    decided = await payments.registry.post(
+        f"/agents/{agent.did}/spend-approvals/{approval}/approve", headers=developer.headers
+    )
+    assert decided.status_code == 200, decided.text
+    assert (await governed.ask("6", approval_id=approval)).status_code == 200

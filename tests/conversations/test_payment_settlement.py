@@ -1,0 +1,342 @@
+"""POST /a2a-payment/settle, settle-many, release, release-by-id and GET my-tokens as the specification has them."""
+
+from uuid import uuid4
+
+import pytest
+
+from hansa.rooms.commerce.payments import resume_settlements
+from tests.paying import Payments
+from tests.registry import TestRegistry, at_once
+
+UNKNOWN = "apt_" + "0" * 64
+
+
+@pytest.fixture
+async def payments(registry: TestRegistry) -> Payments:
+    return await Payments.between_two(registry)
+
+
+def refusal(answer) -> tuple[int, str, str]:
+    problem = answer.json()
+    return answer.status_code, problem["error"]["code"], problem["detail"]
+
+
+async def suspend(payments: Payments, did: str) -> None:
+    administrator = await payments.registry.administrator("admin_enforcement")
+    body = {"agent_dids": [did], "reason": "test"}
+    await payments.registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+
+
+async def test_settling_answers_settling_and_pays_after_the_answer(payments: Payments):
+    made = await payments.authorized("10")
+    answer = await payments.settle(made["token"], task_id="task-1")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "token_id": made["token_id"],
+        "status": "settling",
+        "settlement_tx_id": None,
+        "amount": "10",
+        "currency": "AVT",
+        "caller_did": payments.caller.did,
+        "target_agent_did": payments.service.did,
+        "reason": None,
+    }
+    ended = await payments.ended(made["token_id"])
+    assert ended["status"] == "settled"
+    assert ended["settled_at"] is not None
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_prior_verification_is_not_needed_and_does_no_harm(payments: Payments):
+    made = await payments.authorized("10")
+    await payments.verify(made["token"])
+    settled = await payments.settle(made["token"], wait=10)
+    assert settled.json()["status"] == "settled"
+    assert settled.json()["settlement_tx_id"].startswith("tx-")
+    assert settled.headers["Preference-Applied"] == "wait=10"
+
+
+async def test_a_settled_token_answers_settled_again_and_pays_no_second_time(payments: Payments):
+    made = await payments.authorized("10")
+    first = await payments.settle(made["token"], wait=10)
+    again = await payments.settle(made["token"])
+    assert first.json() == again.json()
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_only_the_caller_settles(payments: Payments):
+    made = await payments.authorized()
+    assert refusal(await payments.settle(made["token"], by=payments.service))[:2] == (
+        403,
+        "PAYMENT_TOKEN_OF_ANOTHER",
+    )
+    stranger = await payments.registry.agent()
+    assert (await payments.settle(made["token"], by=stranger, success=False)).status_code == 403
+
+
+@pytest.mark.parametrize("token", [UNKNOWN, "", "nonsense"])
+async def test_an_unknown_token_is_404(payments: Payments, token: str):
+    assert (await payments.settle(token)).status_code == 404
+    assert (await payments.release(token)).status_code == 404
+
+
+@pytest.mark.parametrize("is_verified", [False, True])
+async def test_success_false_releases_an_authorized_and_a_consumed_token(
+    payments: Payments, is_verified: bool
+):
+    made = await payments.authorized("10", reserve=True)
+    if is_verified:
+        await payments.verify(made["token"])
+    answer = await payments.settle(made["token"], success=False)
+    assert (answer.status_code, answer.json()["status"]) == (200, "released")
+    assert await payments.balances() == ("100", "100")
+
+
+@pytest.mark.parametrize("success", [True, False])
+async def test_a_released_token_is_not_settled(payments: Payments, success: bool):
+    made = await payments.authorized()
+    await payments.release(made["token"])
+    assert refusal(await payments.settle(made["token"], success=success)) == (
+        400,
+        "PAYMENT_TOKEN_STATUS",
+        "Token status: released",
+    )
+
+
+async def test_settling_after_the_expiry_is_refused_and_marks_the_token_expired(payments: Payments):
+    made = await payments.authorized("10", reserve=True)
+    await payments.past_expiry(made["token_id"])
+    assert refusal(await payments.settle(made["token"])) == (400, "PAYMENT_TOKEN_EXPIRED", "Token expired")
+    assert (await payments.listed(made["token_id"]))["status"] == "expired"
+    assert await payments.caller.balance() == "100"
+
+
+async def test_success_false_and_release_after_the_expiry_and_before_the_sweep_release(payments: Payments):
+    one, other = await payments.authorized(), await payments.authorized()
+    for made in (one, other):
+        await payments.past_expiry(made["token_id"])
+    assert (await payments.settle(one["token"], success=False)).json()["status"] == "released"
+    assert (await payments.release(other["token"])).json()["status"] == "released"
+
+
+async def test_a_settlement_that_lacks_funds_fails_with_its_reason_and_moves_nothing(payments: Payments):
+    made = await payments.authorized("60")
+    await payments.caller.transfer(payments.service, "60")
+    failed = await payments.settle(made["token"], wait=10)
+    assert failed.status_code == 200
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "insufficient_balance")
+    assert await payments.balances() == ("39.7", "160")
+    assert refusal(await payments.settle(made["token"]))[2] == "Token status: failed"
+    assert (await payments.settle(made["token"], wait=1)).json()["status"] == "failed"
+
+
+async def test_a_reserved_settlement_does_not_lack_funds(payments: Payments):
+    made = await payments.authorized("60", reserve=True)
+    assert (await payments.caller.transfer(payments.service, "60")).status_code == 402
+    assert (await payments.settle(made["token"], wait=10)).json()["status"] == "settled"
+    assert await payments.balances() == ("39.7", "160")
+
+
+@pytest.mark.parametrize("is_reserved", [False, True])
+async def test_a_settlement_whose_payee_is_suspended_fails_and_the_caller_keeps_its_units(
+    payments: Payments, is_reserved: bool
+):
+    made = await payments.authorized("10", reserve=is_reserved)
+    await suspend(payments, payments.service.did)
+    failed = await payments.settle(made["token"], wait=10)
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "party_suspended")
+    assert await payments.caller.balance() == "100"
+
+
+async def test_a_payee_elsewhere_is_not_paid_yet(payments: Payments):
+    made = await payments.authorized(target_agent_did="did:web:agents.elsewhere.example")
+    failed = await payments.settle(made["token"], wait=10)
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "payee_unknown")
+
+
+async def test_of_100_settlements_at_once_one_pays(payments: Payments):
+    made = await payments.authorized("10")
+    answers = await at_once(*(payments.settle(made["token"]) for _ in range(100)))
+    found = {(answer.status_code, answer.json().get("status")) for answer in answers}
+    assert found <= {(200, "settling"), (200, "settled"), (409, 409)}
+    assert [answer.json().get("status") for answer in answers].count("settling") == 1
+    await payments.ended(made["token_id"])
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_with_prefer_wait_all_of_many_at_once_get_the_outcome(payments: Payments):
+    made = await payments.authorized("10")
+    answers = await at_once(*(payments.settle(made["token"], wait=20) for _ in range(20)))
+    assert {(answer.status_code, answer.json()["status"]) for answer in answers} == {(200, "settled")}
+    assert len({answer.json()["settlement_tx_id"] for answer in answers}) == 1
+
+
+async def left_settling(payments: Payments, token_id: str, seconds: int) -> None:
+    """As a process leaves it that died so long ago, right after its answer."""
+    moved = """UPDATE commerce_payment_token SET status = 'settling',
+      settling_at = clock_timestamp() - make_interval(secs => $2) WHERE id = $1"""
+    await payments.registry.database.act(lambda tx: tx.execute(moved, token_id, float(seconds)))
+
+
+async def test_what_a_dead_process_left_settling_is_paid_by_another(payments: Payments):
+    made = await payments.authorized("10")
+    await left_settling(payments, made["token_id"], 60)
+    assert (await payments.settle(made["token"])).status_code == 409
+    await resume_settlements(payments.registry.runtime)
+    assert (await payments.listed(made["token_id"]))["status"] == "settled"
+    assert await payments.balances() == ("89.95", "110")
+
+
+@pytest.mark.parametrize("is_reserved", [False, True])
+async def test_what_found_no_outcome_in_90_seconds_fails_and_nothing_moves(
+    payments: Payments, is_reserved: bool
+):
+    made = await payments.authorized("10", reserve=is_reserved)
+    await left_settling(payments, made["token_id"], 91)
+    await resume_settlements(payments.registry.runtime)
+    listed = await payments.listed(made["token_id"])
+    assert (listed["status"], listed["reason"]) == ("failed", "timeout")
+    assert await payments.balances() == ("100", "100")
+
+
+async def test_a_token_captured_by_its_payee_is_reserved_and_settled_by_it_alone(payments: Payments):
+    made = await payments.authorized("10", capture_by="payee")
+    assert (made["reserved"], await payments.caller.balance()) == (True, "89.95")
+    assert refusal(await payments.settle(made["token"]))[:2] == (403, "CAPTURED_BY_PAYEE")
+    captured = await payments.settle(made["token"], by=payments.service, wait=10)
+    assert (captured.json()["status"], captured.json()["amount"]) == ("settled", "10")
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_a_payee_captures_a_part_and_the_rest_goes_back(payments: Payments):
+    made = await payments.authorized("10", capture_by="payee")
+    captured = await payments.settle(made["token"], by=payments.service, capture_amount="4", wait=10)
+    assert captured.json()["amount"] == "4"
+    assert await payments.balances() == ("95.98", "104")
+    assert (await payments.registry.supply())["delta"] == "0"
+
+
+async def test_capturing_nothing_releases_and_more_than_the_amount_is_refused(payments: Payments):
+    made = await payments.authorized("10", capture_by="payee")
+    beyond = await payments.settle(made["token"], by=payments.service, capture_amount="10.00000001")
+    assert refusal(beyond)[:2] == (422, "CAPTURE_AMOUNT_REFUSED")
+    freed = await payments.settle(made["token"], by=payments.service, capture_amount="0")
+    assert freed.json()["status"] == "released"
+    assert await payments.caller.balance() == "100"
+    plain = await payments.authorized("10")
+    assert refusal(await payments.settle(plain["token"], capture_amount="1"))[:2] == (
+        422,
+        "CAPTURE_AMOUNT_REFUSED",
+    )
+
+
+async def test_the_caller_gives_a_token_of_its_payee_up_until_it_is_verified(payments: Payments):
+    unused, used = [await payments.authorized("10", capture_by="payee") for _ in range(2)]
+    assert (await payments.settle(unused["token"], success=False)).json()["status"] == "released"
+    await payments.verify(used["token"])
+    assert (await payments.settle(used["token"], success=False)).status_code == 403
+    freed = await payments.settle(used["token"], by=payments.service, success=False)
+    assert freed.json()["status"] == "released"
+    assert await payments.caller.balance() == "100"
+
+
+async def test_either_side_releases_an_unused_token_that_its_payee_captures(payments: Payments):
+    for by in (payments.caller, payments.service):
+        made = await payments.authorized("10", capture_by="payee")
+        assert (await payments.release(made["token"], by=by)).json()["status"] == "released"
+
+
+async def test_only_an_authorized_token_is_released(payments: Payments):
+    made = await payments.authorized()
+    assert (await payments.release(made["token"], by=payments.service)).status_code == 403
+    await payments.verify(made["token"])
+    assert refusal(await payments.release(made["token"]))[2] == "Token status: consumed"
+    unused = await payments.authorized()
+    assert (await payments.release(unused["token"])).json() == {
+        "token_id": unused["token_id"],
+        "status": "released",
+    }
+    assert (await payments.release(unused["token"])).status_code == 400
+
+
+async def test_a_token_is_released_by_its_id_once_for_each_key(payments: Payments):
+    made = await payments.authorized()
+    path = f"release-by-id/{made['token_id']}"
+    first, again = [
+        await payments.post(path, payments.caller, None, **{"Idempotency-Key": "one"}) for _ in range(2)
+    ]
+    assert first.json() == again.json() == {"token_id": made["token_id"], "status": "released"}
+    assert (await payments.post(path, payments.caller, None)).status_code == 400
+    assert (await payments.post(path, payments.service, None)).status_code == 403
+    assert (await payments.post(f"release-by-id/{uuid4()}", payments.caller, None)).status_code == 404
+
+
+async def test_my_tokens_are_listed_newest_first_without_the_token(payments: Payments):
+    made = [await payments.authorized(str(amount)) for amount in (1, 2, 3)]
+    await payments.release(made[1]["token"])
+    answer = await payments.registry.get("/a2a-payment/my-tokens", headers=payments.caller.headers)
+    assert [token["amount"] for token in answer.json()] == ["3", "2", "1"]
+    assert "apt_" not in answer.text
+    for query, amounts in (("status=authorized", ["3", "1"]), ("status=released", ["2"]), ("limit=1", ["3"])):
+        found = await payments.registry.get(
+            f"/a2a-payment/my-tokens?{query}", headers=payments.caller.headers
+        )
+        assert [token["amount"] for token in found.json()] == amounts
+    paid = await payments.registry.get("/a2a-payment/my-tokens?role=payee", headers=payments.service.headers)
+    assert [token["amount"] for token in paid.json()] == ["3", "2", "1"]
+    for query in ("limit=0", "limit=201", "status=unheard", "role=stranger"):
+        refused = await payments.registry.get(
+            f"/a2a-payment/my-tokens?{query}", headers=payments.caller.headers
+        )
+        assert refused.status_code == 422
+
+
+async def test_many_tokens_are_settled_in_one_request_and_a_refused_one_hinders_no_other(payments: Payments):
+    good, unwanted, foreign = [await payments.authorized("10") for _ in range(3)]
+    lines = [
+        {"token": good["token"], "task_id": "t"},
+        {"token": UNKNOWN},
+        {"token": unwanted["token"], "success": False},
+    ]
+    answer = await payments.post("settle-many", payments.caller, {"tokens": lines}, Prefer="wait=10")
+    assert answer.status_code == 200
+    done = answer.json()
+    assert (done["completed"], done["refused"]) == (2, 1)
+    assert [item["status"] for item in done["items"]] == ["completed", "refused", "completed"]
+    assert done["items"][0]["answer"]["status"] == "settled"
+    assert done["items"][1]["error"]["code"] == "PAYMENT_TOKEN_UNKNOWN"
+    assert done["items"][2]["answer"]["status"] == "released"
+    assert (await payments.listed(foreign["token_id"]))["status"] == "authorized"
+    assert (
+        await payments.post("settle-many", payments.caller, {"tokens": lines[:1] * 501})
+    ).status_code == 422
+
+
+async def test_a_settled_payment_is_an_event_of_both_parties_with_its_fee_and_whether_it_counts(
+    payments: Payments,
+):
+    made = await payments.authorized("10")
+    settled = (await payments.settle(made["token"], wait=10, task_id="task-9")).json()
+    for did in (payments.caller.did, payments.service.did):
+        listed = await payments.registry.get(f"/events/aggregate/{did}", headers=payments.registry.internal)
+        [event] = [one for one in listed.json()["items"] if one["event_type"] == "A2APaymentSettled"]
+        assert event["data"] == {
+            "token_id": made["token_id"],
+            "tx_id": int(settled["settlement_tx_id"].removeprefix("tx-")),
+            "caller": payments.caller.did,
+            "payee": payments.service.did,
+            "amount": "10",
+            "currency": "AVT",
+            "task_id": "task-9",
+            "fee": "0.05",
+            "counts": True,
+        }
+
+
+async def test_a_payment_between_agents_of_one_owner_does_not_count(payments: Payments):
+    developer = await payments.registry.developer()
+    own = Payments(payments.registry, await developer.agent(), await developer.agent())
+    made = await own.authorized("10")
+    await own.settle(made["token"], wait=10)
+    listed = await own.registry.get("/events/?event_type=A2APaymentSettled", headers=own.registry.internal)
+    assert [one["data"]["counts"] for one in listed.json()["items"]] == [False]
