@@ -36,13 +36,15 @@ new_developer() {
   DEV=$(log_in "$EMAIL" "$PASSWORD")
 }
 
-# new_agent NAME: creates an agent of that developer; its DID is in NAME.did, its token in NAME.token.
+# new_agent NAME [URL PRICE]: creates an agent of that developer, at this address and price for a call where they are given;
+# its DID is in NAME.did, its token in NAME.token.
 new_agent() {
+  pricing=${3:+"\"pricing\": {\"base_rate\": \"$3\", \"payment_required\": true},"}
   bootstrap=$(call "$API/onboard/bootstrap/request-token" -H "$JSON" -H "Authorization: Bearer $DEV" -d '{}' | field bootstrap_token)
   method=$(call "$API/public/registry-config" | field did_method)
   call "$API/onboard/create_agent" -H "$JSON" -H "Bootstrap-Token: $bootstrap" -d '{"agent_did_method": "'"$method"'",
-    "agent_card": {"name": "'"$1"'", "description": "Translates documents.", "version": "1.0.0", "capabilities": {},
-    "supportedInterfaces": [{"url": "https://agent.example.org/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+    "agent_card": {"name": "'"$1"'", "description": "Translates documents.", "version": "1.0.0", "capabilities": {}, '"${pricing:-}"'
+    "supportedInterfaces": [{"url": "'"${2:-https://agent.example.org/a2a}"'", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
     "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
     "skills": [{"id": "translate", "name": "Translate", "description": "Translates.", "tags": ["translation"]}]}}' > "$1.json"
   field agent_did < "$1.json" > "$1.did"

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import uvicorn
 
@@ -31,6 +32,19 @@ async def served(start_registry: StartRegistry, **settings: object) -> AsyncIter
         finally:
             server.should_exit = True
             await task
+
+
+@asynccontextmanager
+async def serving(app: Any, listener: socket.socket) -> AsyncIterator[None]:
+    """Another application on a socket, with its lifespan."""
+    server = _Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5, lifespan="on"))
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        await server.ready.wait()
+        yield
+    finally:
+        server.should_exit = True
+        await task
 
 
 class _Server(uvicorn.Server):

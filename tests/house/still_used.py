@@ -23,6 +23,7 @@ _.regex  # Starlette
 _.num_tickets  # ssl
 _.list_commands  # typer
 _.metavar  # typer
+_.__signature__  # inspect
 
 # Members that the ledger's engine reads in JSON.
 _.fixed_fee

@@ -26,6 +26,8 @@ NAMES_THAT_SAY_NOTHING = {
     "manager",
     "misc",
 }
+# What an agent that serves others imports; it holds no business of the registry.
+NAMED_FOR_ITS_USERS = {"hansa_client/service"}
 # A path that climbs out of the checkout; the hostile requests of the tests climb to /etc and to x.
 OUTSIDE = re.compile(r"(?:\.\./){2,}(?!etc/|x\b)\w")
 TREES = ("src", "tests", "bench", "migrations")
@@ -72,7 +74,9 @@ def names_that_say_nothing(directory: Path) -> list[str]:
     return sorted(
         str(path.relative_to(directory))
         for path in directory.rglob("*")
-        if path.stem in NAMES_THAT_SAY_NOTHING and path.suffix in {"", ".py", ".sql", ".html", ".js"}
+        if path.stem in NAMES_THAT_SAY_NOTHING
+        and path.suffix in {"", ".py", ".sql", ".html", ".js"}
+        and str(path.relative_to(directory)) not in NAMED_FOR_ITS_USERS
     )
 
 

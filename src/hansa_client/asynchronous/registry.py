@@ -74,6 +74,10 @@ class AsyncRegistry:
         """What the registry publishes about itself."""
         return await self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
 
+    async def fetch(self, call: Call) -> httpx2.Response:
+        """The response to a public request, its body as it was sent. Raises: Refusal, Unreachable, OutcomeUnknown."""
+        return await self._transport.response(call)
+
 
 class AsyncNoAgent:
     """In place of the login of an agent that was not given."""

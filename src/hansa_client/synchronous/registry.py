@@ -75,6 +75,10 @@ class Registry:
         """What the registry publishes about itself."""
         return self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
 
+    def fetch(self, call: Call) -> httpx2.Response:
+        """The response to a public request, its body as it was sent. Raises: Refusal, Unreachable, OutcomeUnknown."""
+        return self._transport.response(call)
+
 
 class NoAgent:
     """In place of the login of an agent that was not given."""

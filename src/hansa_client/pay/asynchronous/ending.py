@@ -1,0 +1,108 @@
+"""How payments of the journal end: settled, freed, or found to have ended at the registry."""
+
+import time
+
+from hansa_client import AsyncRegistry
+from hansa_client.errors import HansaError, Refusal
+from hansa_client.pay.journal import Entry, Journal, Progress
+from hansa_client.pay.primitives import async_result
+
+ENDED = {
+    "settled": Progress.SETTLED,
+    "released": Progress.RELEASED,
+    "expired": Progress.EXPIRED,
+    "failed": Progress.FAILED,
+}
+SERVER_ERRORS = 500
+OPEN_REFUSALS = frozenset({401, 409, 429})
+TOKENS_LISTED = 200
+# The registry keeps the answer of an authorization for 24 hours.
+ANSWER_SECONDS = 23 * 3600.0
+
+
+class AsyncEnding:
+    """Ends entries. What cannot be ended now stays open in the journal; nothing is raised for it."""
+
+    def __init__(self, registry: AsyncRegistry, journal: Journal) -> None:
+        self._registry = registry
+        self._journal = journal
+
+    async def settle(self, entry: Entry, token: str) -> Progress:
+        """Pay for what was delivered; a token that the payee captures was captured before its answer came."""
+        if entry.capture_by == "payee":
+            return await self._ended(entry, Progress.SETTLED, None)
+        await async_result(self._journal.move(entry.payment_id, Progress.DELIVERED))
+        return await self._asked(entry, token, success=True, detail=None)
+
+    async def free(self, entry: Entry, token: str, detail: str) -> Progress:
+        """Give up a token: nothing was delivered for it. One that its payee consumed is freed by the payee, or expires."""
+        await async_result(self._journal.move(entry.payment_id, Progress.UNDELIVERED, detail=detail))
+        return await self._asked(entry, token, success=False, detail=detail)
+
+    async def look(self, entry: Entry) -> Progress:
+        """What the registry says of an entry whose token is known; an ended one is recorded as such."""
+        try:
+            status = await self._status_of(entry)
+        except HansaError:
+            return entry.progress
+        if status is None:
+            # No token is listed: none was made, or it lies beyond the list; after its expiry none can be used.
+            return entry.progress if entry.expires_at > time.time() else await self._gone(entry)
+        ended = ENDED.get(status)
+        return await self._ended(entry, ended, None) if ended else entry.progress
+
+    async def may_authorize(self, entry: Entry) -> bool:
+        """Whether the registry returns the first token for the key of an entry, and it may still be usable.
+
+        The registry keeps the answer of an authorization for a day; later the same key would make a second token.
+        """
+        if entry.expires_at > time.time():
+            return True
+        if entry.progress is Progress.SETTLED and time.time() - entry.created_at < ANSWER_SECONDS:
+            return True
+        await self.look(entry)
+        return False
+
+    async def _asked(self, entry: Entry, token: str, *, success: bool, detail: str | None) -> Progress:
+        try:
+            settlement = await self._registry.payments.settle(token, success=success)
+        except Refusal as refusal:
+            if refusal.status in OPEN_REFUSALS or refusal.status >= SERVER_ERRORS:
+                return entry.progress
+            # The token has ended in another way.
+            return await self.look(entry)
+        except HansaError:
+            return entry.progress
+        ended = ENDED.get(settlement.status)
+        return await self._ended(entry, ended, detail or settlement.reason) if ended else entry.progress
+
+    async def _status_of(self, entry: Entry) -> str | None:
+        if entry.token_id is None:
+            return None
+        for status in (
+            None,
+            "settled",
+            "released",
+            "expired",
+            "failed",
+            "consumed",
+            "authorized",
+            "settling",
+        ):
+            listed = await self._registry.payments.tokens(status=status, limit=TOKENS_LISTED)
+            for token in listed:
+                if token.token_id == entry.token_id:
+                    return token.status
+            if len(listed) < TOKENS_LISTED and status is None:
+                return None
+        return None
+
+    async def _gone(self, entry: Entry) -> Progress:
+        """An expired token that the registry does not list; one that may have been settled stays open."""
+        if entry.progress is Progress.PLANNED:
+            return await self._ended(entry, Progress.EXPIRED, "no token was sent")
+        return entry.progress
+
+    async def _ended(self, entry: Entry, progress: Progress, detail: str | None) -> Progress:
+        await async_result(self._journal.move(entry.payment_id, progress, detail=detail))
+        return progress

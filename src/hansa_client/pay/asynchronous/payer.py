@@ -1,0 +1,241 @@
+"""Pays one HTTP request: decides on the offer, authorizes, sends, repeats until the outcome is known, settles."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import msgspec
+
+from hansa_client import AsyncRegistry
+from hansa_client.errors import HansaError, Refusal
+from hansa_client.pay.budget import Budget
+from hansa_client.pay.errors import (
+    OfferDeclined,
+    PaymentFailed,
+    PaymentRefused,
+    PaymentUnresolved,
+)
+from hansa_client.pay.journal import Begun, Entry, Intent, Journal, Progress
+from hansa_client.pay.offer import Offer, price_on_card, read_offer, require_agreement
+from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
+from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
+from hansa_client.pay.primitives import AsyncSend, AsyncStream, async_result
+from hansa_client.primitives import async_sleep
+from hansa_client.records.payments import AuthorizedToken
+
+from .cards import AsyncSignedCards
+from .ending import AsyncEnding
+
+STREAM = "text/event-stream"
+PATIENCE_SECONDS = 60.0
+
+
+class AsyncPayer:
+    """What the requests of one client share."""
+
+    def __init__(
+        self,
+        registry: AsyncRegistry,
+        journal: Journal,
+        budget: Budget,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._registry = registry
+        self._journal = journal
+        self._budget = budget
+        self._patience_seconds = patience_seconds
+        self._cards = AsyncSignedCards(registry)
+        self._ending = AsyncEnding(registry, journal)
+
+    async def send(self, request: httpx2.Request, send: AsyncSend) -> httpx2.Response:
+        """The response to a request, paid where it has to be.
+
+        Raises: OfferDeclined, BudgetExceeded, PaymentFailed, PaymentRefused, PaymentUnresolved, PaymentInProgress.
+        """
+        options = options_of(request.extensions)
+        if not options.is_paid:
+            return await send(request)
+        await request.aread()
+        offer = await self._offer_on_card(options.payee) if options.payee else None
+        if offer is None:
+            response = await send(request)
+            if response.status_code != PAYMENT_REQUIRED:
+                return response
+            await response.aread()
+            offer = read_offer(_problem(response))
+            if offer is None:
+                return response
+        await self._require_acceptable(offer, request, options)
+        begun = await async_result(self._journal.begin(self._intent(request, offer, options), self._budget))
+        return await self._paid(begun, offer, request, send)
+
+    async def _offer_on_card(self, payee: str) -> Offer | None:
+        priced = price_on_card(await self._cards.card(payee))
+        return Offer(payee, *priced) if priced else None
+
+    async def _require_acceptable(self, offer: Offer, request: httpx2.Request, options: PayOptions) -> None:
+        if options.payee not in {None, offer.payee}:
+            raise OfferDeclined(f"The service names the payee {offer.payee}, not {options.payee}.")
+        url = str(request.url)
+        try:
+            require_agreement(offer, await self._cards.card(offer.payee), url)
+        except OfferDeclined:
+            # The card may have changed since it was read.
+            require_agreement(offer, await self._cards.card(offer.payee, is_fresh=True), url)
+        self._budget.require_call(offer.amount, options.max_amount)
+
+    def _intent(self, request: httpx2.Request, offer: Offer, options: PayOptions) -> Intent:
+        preferred = options.capture_by or ("payee" if "payee" in offer.capture_by else "caller")
+        return Intent(
+            fingerprint=fingerprint_of(request),
+            call_id=options.call_id,
+            method=request.method,
+            url=str(request.url.copy_with(query=None)),
+            payee=offer.payee,
+            registry=self._registry.url,
+            amount=offer.amount,
+            currency=offer.currency,
+            capture_by=preferred,
+            ttl_seconds=options.ttl_seconds,
+        )
+
+    async def _paid(
+        self, begun: Begun, offer: Offer, request: httpx2.Request, send: AsyncSend
+    ) -> httpx2.Response:
+        entry = begun.entry
+        try:
+            token = await self._authorized(begun)
+            await self._require_agreed(token, entry, offer)
+            await async_result(self._journal.move(entry.payment_id, Progress.SENT, token_id=token.token_id))
+            return await self._answered(entry, token, request, send)
+        except PaymentUnresolved as unresolved:
+            await async_result(self._journal.interrupt(entry.payment_id, str(unresolved)))
+            raise
+
+    async def _authorized(self, begun: Begun) -> AuthorizedToken:
+        """The token of an entry: a new one, or the one that an earlier attempt was given."""
+        entry = begun.entry
+        if begun.is_continued and not await self._ending.may_authorize(entry):
+            raise PaymentUnresolved("The token of an earlier attempt has expired.", entry.payment_id)
+        try:
+            return await self._registry.payments.authorize(
+                entry.payee,
+                entry.amount,
+                ttl_seconds=entry.ttl_seconds,
+                capture_by=None if entry.capture_by == "caller" else entry.capture_by,
+                key=entry.payment_id,
+            )
+        except Refusal as refusal:
+            # A refusal of a first attempt leaves no token. One of a later attempt does not tell whether the first had one.
+            if begun.is_continued:
+                raise PaymentUnresolved(str(refusal), entry.payment_id) from refusal
+            await async_result(self._journal.move(entry.payment_id, Progress.FAILED, detail=refusal.code))
+            raise PaymentFailed(str(refusal)) from refusal
+        except HansaError as trouble:
+            raise PaymentUnresolved(str(trouble), entry.payment_id) from trouble
+
+    async def _require_agreed(self, token: AuthorizedToken, entry: Entry, offer: Offer) -> None:
+        """The token is what was asked for, and the service accepts its issuer. Raises: OfferDeclined, after freeing it."""
+        own = {token.issuer.rstrip("/"), self._registry.url}
+        if offer.issuers and not own & {issuer.rstrip("/") for issuer in offer.issuers}:
+            sentence = f"The service accepts tokens of {', '.join(offer.issuers)} only."
+        elif offer.currency is not None and token.currency != offer.currency:
+            sentence = f"The service is paid in {offer.currency}, this registry pays in {token.currency}."
+        elif (token.amount, token.target_agent_did) != (entry.amount, entry.payee):
+            sentence = "The registry issued a token for another payment."
+        else:
+            return
+        await self._ending.free(entry, token.token, sentence)
+        raise OfferDeclined(sentence)
+
+    async def _answered(
+        self, entry: Entry, token: AuthorizedToken, request: httpx2.Request, send: AsyncSend
+    ) -> httpx2.Response:
+        """Send with the token until the outcome is known."""
+        header = token.issuer_header or "X-Payment-Issuer"
+        waited, attempt, reason = 0.0, 0, ""
+        while True:
+            pause = pause_before_repeat({}, attempt)
+            try:
+                response = await send(_with_payment(request, token.token, header, token.issuer))
+                if (
+                    response.headers.get("content-type", "").startswith(STREAM)
+                    and response.status_code < PAYMENT_REQUIRED
+                ):
+                    return self._streamed(response, entry, token)
+                await response.aread()
+            except httpx2.TransportError as trouble:
+                reason = f"No answer: {type(trouble).__name__}."
+            else:
+                reading = read_outcome(response.status_code, response.headers)
+                if reading is not Reading.UNKNOWN:
+                    return await self._concluded(reading, response, entry, token)
+                reason = f"The service answered with status {response.status_code}."
+                pause = pause_before_repeat(response.headers, attempt)
+            waited, attempt = waited + pause, attempt + 1
+            if waited > self._patience_seconds:
+                raise PaymentUnresolved(reason, entry.payment_id)
+            await async_sleep(pause)
+
+    async def _concluded(
+        self, reading: Reading, response: httpx2.Response, entry: Entry, token: AuthorizedToken
+    ) -> httpx2.Response:
+        if reading is Reading.DELIVERED:
+            await self._ending.settle(entry, token.token)
+            return response
+        await self._ending.free(entry, token.token, f"status {response.status_code}")
+        if reading is Reading.REFUSED:
+            problem = _problem(response)
+            detail = str(problem.get("detail") or "The service refused the payment.")
+            raise PaymentRefused(detail, response.status_code, problem)
+        return response
+
+    def _streamed(self, response: httpx2.Response, entry: Entry, token: AuthorizedToken) -> httpx2.Response:
+        stream = response.stream
+        assert isinstance(stream, AsyncStream)
+        response.stream = AsyncPaidStream(stream, self._journal, self._ending, entry, token.token)
+        return response
+
+
+class AsyncPaidStream(AsyncStream):
+    """The stream of a paid call: settled when it has ended whole, left open when it has not."""
+
+    def __init__(
+        self, stream: AsyncStream, journal: Journal, ending: AsyncEnding, entry: Entry, token: str
+    ) -> None:
+        self._stream, self._journal, self._ending, self._entry = stream, journal, ending, entry
+        self._token = token
+        self._is_whole = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            yield chunk
+        self._is_whole = True
+        await self._ending.settle(self._entry, self._token)
+
+    async def aclose(self) -> None:
+        """Close the connection; make the same call again to continue a stream that was cut."""
+        await self._stream.aclose()
+        if not self._is_whole:
+            await async_result(self._journal.interrupt(self._entry.payment_id, "The stream was cut."))
+
+
+def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issuer: str) -> httpx2.Request:
+    headers = httpx2.Headers(request.headers)
+    headers["X-Payment-Token"] = token
+    headers[issuer_header] = issuer
+    return httpx2.Request(
+        request.method,
+        request.url,
+        headers=headers,
+        content=request.content,
+        extensions=dict(request.extensions),
+    )
+
+
+def _problem(response: httpx2.Response) -> dict[str, Any]:
+    try:
+        problem = msgspec.json.decode(response.content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return problem if isinstance(problem, dict) else {}

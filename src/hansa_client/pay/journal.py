@@ -1,0 +1,308 @@
+"""Every payment that this user's programs make, in one local SQLite file; any number of processes share it.
+
+- An entry is written before anything is asked of a registry. It holds the Idempotency-Key (its id) under which the
+  registry returns the same token again, and never the token itself.
+- The budget is what the entries of the day hold: reserved when an entry is made, given back when nothing was paid. Both
+  happen in the transaction that makes or ends the entry.
+- An entry belongs to the process that made it while that process runs. An interrupted one is continued by the next
+  call that is the same.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from hansa_client.sqlite_writer import SqliteWriter
+
+from .budget import Budget
+from .errors import PaymentInProgress
+from .owner import is_running, this_process
+
+T = TypeVar("T")
+
+KEPT_SECONDS = 400 * 86_400.0
+
+
+class Progress(StrEnum):
+    """How far a payment has come."""
+
+    PLANNED = "planned"
+    """A token may have been authorized."""
+    SENT = "sent"
+    """The token may have reached the service."""
+    DELIVERED = "delivered"
+    """Answered; the caller has to settle."""
+    UNDELIVERED = "undelivered"
+    """Not answered, or refused; the caller has to free the token."""
+    SETTLED = "settled"
+    RELEASED = "released"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+OPEN = (Progress.PLANNED, Progress.SENT, Progress.DELIVERED, Progress.UNDELIVERED)
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A call that is to be paid."""
+
+    fingerprint: str
+    """The same for the same call: method, address, body."""
+    call_id: str | None
+    """The caller's own name for the call; one that was paid is not paid again."""
+    method: str
+    url: str
+    payee: str
+    registry: str
+    amount: Decimal
+    currency: str | None
+    capture_by: str
+    ttl_seconds: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One payment."""
+
+    payment_id: str
+    """Also the Idempotency-Key of its authorization."""
+    fingerprint: str
+    call_id: str | None
+    progress: Progress
+    method: str
+    url: str
+    payee: str
+    registry: str
+    amount: Decimal
+    currency: str | None
+    capture_by: str
+    ttl_seconds: int
+    token_id: str | None
+    owner: str | None
+    created_at: float
+    ended_at: float | None
+    detail: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not yet decided if it is paid."""
+        return self.progress in OPEN
+
+    @property
+    def expires_at(self) -> float:
+        """When its token has expired at the latest; from then on no other may be made for it."""
+        return self.created_at + self.ttl_seconds
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether no running process works on it."""
+        return self.is_open and (self.owner is None or not is_running(self.owner))
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An entry to work on; `is_continued` when an earlier attempt may have authorized or sent its token."""
+
+    entry: Entry
+    is_continued: bool
+
+
+_COLUMNS = tuple(field.name for field in fields(Entry))
+# An entry is open until it has ended.
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS payment (
+        payment_id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, call_id TEXT,
+        progress TEXT NOT NULL CHECK (progress IN ('planned', 'sent', 'delivered', 'undelivered',
+            'settled', 'released', 'failed', 'expired')),
+        method TEXT NOT NULL, url TEXT NOT NULL, payee TEXT NOT NULL, registry TEXT NOT NULL, amount TEXT NOT NULL,
+        currency TEXT, capture_by TEXT NOT NULL, ttl_seconds INTEGER NOT NULL, token_id TEXT, owner TEXT,
+        created_at REAL NOT NULL, ended_at REAL, detail TEXT,
+        CHECK ((progress IN ('settled', 'released', 'failed', 'expired')) = (ended_at IS NOT NULL)))""",
+    "CREATE INDEX IF NOT EXISTS payment_open ON payment (fingerprint) WHERE ended_at IS NULL",
+    "CREATE INDEX IF NOT EXISTS payment_of_day ON payment (created_at)",
+    # One payment for a name of the caller's: a second is possible only after nothing was paid by the first.
+    """CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
+        WHERE call_id IS NOT NULL AND progress NOT IN ('released', 'failed', 'expired')""",
+)
+_SELECT = """SELECT payment_id, fingerprint, call_id, progress, method, url, payee, registry, amount, currency, capture_by,
+    ttl_seconds, token_id, owner, created_at, ended_at, detail FROM payment"""
+_INSERT = "INSERT INTO payment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INTERRUPT = "UPDATE payment SET owner = NULL, detail = ? WHERE payment_id = ? AND ended_at IS NULL"
+_MOVE = """UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), detail = ?, ended_at = ?
+    WHERE payment_id = ? AND ended_at IS NULL"""
+_PAID_OR_HELD = """SELECT payee, amount FROM payment
+    WHERE created_at >= ? AND progress NOT IN ('released', 'failed', 'expired')"""
+
+
+def default_path() -> Path:
+    """The journal of this user."""
+    return Path.home() / ".local" / "share" / "hansa" / "payments.db"
+
+
+class Journal:
+    """The entries of one file. Every method returns a future whose result is on the disk."""
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self._writer = SqliteWriter(Path(path) if path else default_path())
+        self._has_schema = False
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+
+    def begin(self, intent: Intent, budget: Budget) -> "Future[Begun]":
+        """Continue the interrupted payment of the same call, or make an entry within the budget.
+
+        The future raises BudgetExceeded or PaymentInProgress; then nothing was written.
+        """
+        return self._run(lambda connection: _begin(connection, intent, budget))
+
+    def move(
+        self, payment_id: str, progress: Progress, *, token_id: str | None = None, detail: str | None = None
+    ) -> "Future[None]":
+        """Record progress; an entry that has ended stays as it is."""
+        return self._run(lambda connection: _move(connection, payment_id, progress, token_id, detail))
+
+    def interrupt(self, payment_id: str, detail: str) -> "Future[None]":
+        """Leave an entry to the next call that is the same."""
+
+        def use(connection: sqlite3.Connection) -> None:
+            connection.execute(_INTERRUPT, (detail, payment_id))
+
+        return self._run(use)
+
+    def entries(self, *, only_open: bool = False, limit: int = 200) -> "Future[list[Entry]]":
+        """Newest first."""
+        where = " WHERE ended_at IS NULL" if only_open else ""
+
+        def use(connection: sqlite3.Connection) -> list[Entry]:
+            return _entries(connection, f"{_SELECT}{where} ORDER BY created_at DESC LIMIT ?", (limit,))
+
+        return self._run(use)
+
+    def entry(self, payment_id: str) -> "Future[Entry | None]":
+        """The entry of this id."""
+
+        def use(connection: sqlite3.Connection) -> Entry | None:
+            found = _entries(connection, f"{_SELECT} WHERE payment_id = ?", (payment_id,))
+            return found[0] if found else None
+
+        return self._run(use)
+
+    def _run(self, use: Callable[[sqlite3.Connection], T]) -> "Future[T]":
+        self._writer.open()
+
+        def prepared(connection: sqlite3.Connection) -> T:
+            if not self._has_schema:
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+                connection.execute("DELETE FROM payment WHERE created_at < ?", (time.time() - KEPT_SECONDS,))
+                self._has_schema = True
+            return use(connection)
+
+        return self._writer.submit(prepared)
+
+
+def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Begun:
+    if found := _earlier(connection, intent):
+        connection.execute(
+            "UPDATE payment SET owner = ? WHERE payment_id = ?", (this_process(), found.payment_id)
+        )
+        return Begun(replace(found, owner=this_process()), is_continued=True)
+    budget.require_day(intent.amount, *_spent_today(connection, intent.payee))
+    entry = Entry(
+        payment_id=uuid4().hex,
+        fingerprint=intent.fingerprint,
+        call_id=intent.call_id,
+        progress=Progress.PLANNED,
+        method=intent.method,
+        url=intent.url,
+        payee=intent.payee,
+        registry=intent.registry,
+        amount=intent.amount,
+        currency=intent.currency,
+        capture_by=intent.capture_by,
+        ttl_seconds=intent.ttl_seconds,
+        token_id=None,
+        owner=this_process(),
+        created_at=time.time(),
+        ended_at=None,
+        detail=None,
+    )
+    connection.execute(_INSERT, _row(entry))
+    return Begun(entry, is_continued=False)
+
+
+def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
+    """The payment to continue: that of the same name, else an interrupted one of the same call without a name.
+
+    Raises: PaymentInProgress, ValueError where the name was used for another call.
+    """
+    if intent.call_id is not None:
+        statement = f"{_SELECT} WHERE call_id = ? AND progress NOT IN ('released', 'failed', 'expired')"
+        for entry in _entries(connection, statement, (intent.call_id,)):
+            if entry.fingerprint != intent.fingerprint or entry.payee != intent.payee:
+                raise ValueError(f"the call_id {intent.call_id!r} was used for another call")
+            if entry.is_open and not entry.is_interrupted:
+                raise PaymentInProgress(f"The call {intent.call_id!r} is being paid by another request.")
+            return entry
+        return None
+    statement = (
+        f"{_SELECT} WHERE fingerprint = ? AND call_id IS NULL AND ended_at IS NULL ORDER BY created_at"
+    )
+    same = _entries(connection, statement, (intent.fingerprint,))
+    now = time.time()
+    return next(
+        (
+            entry
+            for entry in same
+            if entry.is_interrupted and entry.payee == intent.payee and entry.expires_at > now
+        ),
+        None,
+    )
+
+
+def _spent_today(connection: sqlite3.Connection, payee: str) -> tuple[Decimal, Decimal]:
+    """What is paid or held since midnight UTC: to all, and to this payee."""
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+    rows = connection.execute(_PAID_OR_HELD, (midnight,)).fetchall()
+    amounts = [(of, Decimal(amount)) for of, amount in rows]
+    return sum((amount for _, amount in amounts), Decimal(0)), sum(
+        (amount for of, amount in amounts if of == payee), Decimal(0)
+    )
+
+
+def _move(
+    connection: sqlite3.Connection,
+    payment_id: str,
+    progress: Progress,
+    token_id: str | None,
+    detail: str | None,
+) -> None:
+    ended_at = None if progress in OPEN else time.time()
+    connection.execute(_MOVE, (progress.value, token_id, detail, ended_at, payment_id))
+
+
+def _entries(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> list[Entry]:
+    return [_entry_of(row) for row in connection.execute(statement, values).fetchall()]
+
+
+def _entry_of(row: Sequence[Any]) -> Entry:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    return Entry(**{**values, "progress": Progress(values["progress"]), "amount": Decimal(values["amount"])})
+
+
+def _row(entry: Entry) -> list[Any]:
+    return [
+        str(value) if isinstance(value, Decimal) else value
+        for value in (getattr(entry, name) for name in _COLUMNS)
+    ]

@@ -1,0 +1,28 @@
+"""What differs between a thread and an event loop, beside `hansa_client.primitives`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+import httpx2
+
+T = TypeVar("T")
+
+FILE_SECONDS = 10.0
+
+AsyncStream = httpx2.AsyncByteStream
+Stream = httpx2.SyncByteStream
+AsyncSend = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+Send = Callable[[httpx2.Request], httpx2.Response]
+
+
+async def async_result(pending: "Future[T]") -> T:
+    """What a writer of a local file returned. Raises: TimeoutError, and what the use raised."""
+    async with asyncio.timeout(FILE_SECONDS):
+        return await asyncio.wrap_future(pending)
+
+
+def result(pending: "Future[T]") -> T:
+    """What a writer of a local file returned. Raises: TimeoutError, and what the use raised."""
+    return pending.result(FILE_SECONDS)

@@ -1,0 +1,77 @@
+# Generated from hansa_client/pay/asynchronous/pending.py by `python -m tests.house.synchronous`.
+"""Payments that were interrupted: what became of them, and how to end them."""
+
+from collections.abc import Sequence
+
+from hansa_client import Registry
+from hansa_client.errors import HansaError
+from hansa_client.pay.errors import PaymentUnresolved
+from hansa_client.pay.journal import Entry, Journal, Progress
+from hansa_client.pay.primitives import result
+
+from .ending import Ending
+
+
+class PendingPayments:
+    """The open entries of a journal that no running program works on, for the command line and for programs."""
+
+    def __init__(self, registry: Registry, journal: Journal) -> None:
+        self._registry = registry
+        self._journal = journal
+        self._ending = Ending(registry, journal)
+
+    def list(self) -> Sequence[Entry]:
+        """The interrupted payments, after asking the registry which of them have ended."""
+        for entry in self._interrupted():
+            if entry.progress is Progress.DELIVERED:
+                self._settled(entry, success=True)
+            elif entry.progress is Progress.UNDELIVERED:
+                self._settled(entry, success=False)
+            else:
+                self._ending.look(entry)
+        return self._interrupted()
+
+    def settle(self, payment_id: str) -> Entry:
+        """Pay: the call was answered. Raises: KeyError, PaymentUnresolved."""
+        return self._resolved(payment_id, success=True)
+
+    def release(self, payment_id: str) -> Entry:
+        """Do not pay: the call was not answered. Raises: KeyError, PaymentUnresolved."""
+        return self._resolved(payment_id, success=False)
+
+    def _resolved(self, payment_id: str, *, success: bool) -> Entry:
+        entry = result(self._journal.entry(payment_id))
+        if entry is None:
+            raise KeyError(payment_id)
+        if entry.is_open:
+            self._settled(entry, success=success)
+        resolved = result(self._journal.entry(payment_id))
+        assert resolved
+        if resolved.is_open:
+            raise PaymentUnresolved("The registry does not say yet what becomes of it.", payment_id)
+        return resolved
+
+    def _settled(self, entry: Entry, *, success: bool) -> None:
+        """The token is returned again for the key of the entry."""
+        if not self._ending.may_authorize(entry):
+            return
+        try:
+            token = self._registry.payments.authorize(
+                entry.payee,
+                entry.amount,
+                ttl_seconds=entry.ttl_seconds,
+                capture_by=None if entry.capture_by == "caller" else entry.capture_by,
+                key=entry.payment_id,
+            )
+        except HansaError:
+            return
+        if success and entry.capture_by == "caller":
+            self._ending.settle(entry, token.token)
+        elif not success:
+            self._ending.free(entry, token.token, "released by hand")
+        else:
+            self._ending.look(entry)
+
+    def _interrupted(self) -> Sequence[Entry]:
+        entries = result(self._journal.entries(only_open=True))
+        return [entry for entry in entries if entry.is_interrupted and entry.registry == self._registry.url]

@@ -1,0 +1,256 @@
+"""One paid call from its token to its answer: claim, verify, work, store the answer, collect.
+
+- The work of a token runs at most once: the entry of the store goes from claimed to running once.
+- No conclusion is drawn from a store that does not answer: the payment is neither released nor captured, the caller
+  repeats the call with the same token.
+- A payment that the service captures is captured before the answer is returned, and only when the answer is stored.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeVar
+from uuid import uuid4
+
+from hansa_client import AsyncRegistry
+from hansa_client.errors import HansaError
+from hansa_client.records.payments import Verification
+
+from . import refusals
+from .collecting import Collected, collect, facts_as_text, facts_from_text
+from .identity import UseIds
+from .issuers import IssuerNotTrusted, TrustedIssuers
+from .refusals import Outcome, Refused
+from .sealing import ANSWER_PURPOSE, TOKEN_PURPOSE, hash_of, seal, unseal
+from .store import Answer, Claim, Entry, Payment, State, Store, StoreUnavailable, Work
+from .terms import TOKEN, Facts, Order, Presented, Terms, facts_of, refusal_of
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+RENEWALS_PER_LEASE = 4
+CONFIRM_SECONDS = 30.0
+PAUSE_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An answer that is stored and, where the service captures, paid."""
+
+    content: bytes
+    outcome: Outcome
+    facts: Facts
+    settlement_tx_id: str | None
+
+
+@dataclass
+class Admission:
+    """Decides on calls; shared by all calls of a process."""
+
+    agent_did: str
+    store: Store
+    issuers: TrustedIssuers
+    registry_at: Callable[[str], AsyncRegistry]
+    secret: str = field(repr=False)
+    can_capture: bool
+    use_ids: UseIds
+    lease_seconds: float
+    confirm_seconds: float = CONFIRM_SECONDS
+
+    async def admit(self, presented: Presented, terms: Terms, order: Order) -> "Working | Stored | Refused":
+        """Whether to work for what was presented, to repeat a stored answer, or to refuse."""
+        try:
+            address = self.issuers.address(presented.issuer)
+        except IssuerNotTrusted as trouble:
+            return refusals.issuer_not_trusted(str(trouble))
+        if not TOKEN.fullmatch(presented.token):
+            return refusals.payment_refused(
+                "TOKEN_MALFORMED", "A payment token is apt_ and 64 hexadecimal digits."
+            )
+        token_hash, owner = hash_of(presented.token), uuid4().hex
+        claim = Claim(token_hash, self.use_ids.new(), owner, order.fingerprint, self.lease_seconds)
+        try:
+            entry = await self.store.claim(claim)
+            if entry.fingerprint != order.fingerprint:
+                return refusals.token_used()
+            if entry.owner != owner or entry.state is not State.CLAIMED:
+                return await self._existing(entry, presented.token)
+            return await self._verified(entry, presented, address, terms, order)
+        except StoreUnavailable as trouble:
+            log.warning("%s", trouble)
+            return refusals.store_unavailable()
+
+    async def _verified(
+        self, entry: Entry, presented: Presented, address: str, terms: Terms, order: Order
+    ) -> "Working | Stored | Refused":
+        try:
+            verdict = await self.registry_at(address).payments.verify(
+                presented.token, target_agent_did=self.agent_did, use_id=entry.use_id
+            )
+        except HansaError as trouble:
+            log.warning("%s does not verify: %s", address, type(trouble).__name__)
+            # The use_id stays with the entry: the next attempt learns whether this one was the first use.
+            await self.store.pause(entry.token_hash, entry.owner)
+            return refusals.issuer_unavailable()
+        facts = facts_of(verdict, address, by_x402=presented.by_x402)
+        if facts is None or verdict.target_agent_did != self.agent_did:
+            await self.store.withdraw(entry.token_hash, entry.owner)
+            reason = (verdict.error or "Token not issued for this agent").rstrip(".")
+            return refusals.payment_refused("TOKEN_REFUSED", f"The registry refused the token: {reason}.")
+        can_capture = self.can_capture and address == self.issuers.own
+        if self._is_lost(verdict, entry):
+            return await self._freed(entry, presented, facts, refusals.work_lost(), can_capture=can_capture)
+        refused = refusal_of(verdict, facts, terms, order, can_capture=can_capture)
+        if refused:
+            return await self._freed(entry, presented, facts, refused, can_capture=can_capture)
+        return await self._started(entry, presented, facts)
+
+    def _is_lost(self, verdict: Verification, entry: Entry) -> bool:
+        """First used by this agent's kit under an entry that the store no longer has."""
+        first = verdict.first_use_id
+        return verdict.first_use is False and first != entry.use_id and self.use_ids.is_own(first)
+
+    async def _freed(
+        self, entry: Entry, presented: Presented, facts: Facts, refused: Refused, *, can_capture: bool
+    ) -> Refused:
+        """Refuse a token that was consumed; what the payee holds is returned to the payer."""
+        if not (facts.is_captured_by_payee and can_capture):
+            if refused.code != "WORK_LOST":
+                await self.store.withdraw(entry.token_hash, entry.owner)
+                return refused
+            await self.store.lose(
+                entry.token_hash, entry.owner, Work(facts_as_text(facts), Payment.REPORTED, None)
+            )
+            return refused
+        work = Work(facts_as_text(facts), Payment.RELEASE, self._sealed(presented.token))
+        await self.store.lose(entry.token_hash, entry.owner, work)
+        await self._collected(entry.token_hash, presented.token)
+        return refused
+
+    async def _started(self, entry: Entry, presented: Presented, facts: Facts) -> "Working | Refused":
+        held = facts.is_captured_by_payee
+        sealed = self._sealed(presented.token) if held else None
+        work = Work(facts_as_text(facts), Payment.HELD if held else Payment.REPORTED, sealed)
+        # A start that is not confirmed may have taken effect; it is repeated while the lease lasts.
+        begun = await self._confirmed(
+            lambda: self.store.start(entry.token_hash, entry.owner, work), self.lease_seconds / 2
+        )
+        if not begun:
+            return refusals.work_in_progress(0)
+        return Working(self, entry, presented.token, facts)
+
+    async def _existing(self, entry: Entry, token: str) -> Stored | Refused:
+        match entry.state:
+            case State.CLAIMED | State.RUNNING:
+                return refusals.work_in_progress(entry.lease_left)
+            case State.LOST:
+                if entry.payment is Payment.RELEASE:
+                    await self._collected(entry.token_hash, token)
+                return refusals.work_lost()
+            case State.ANSWERED:
+                return await self.answer(entry.token_hash, token)
+
+    async def answer(self, token_hash: str, token: str) -> Stored | Refused:
+        """The stored answer, once its payment is collected. Raises: StoreUnavailable."""
+        entry = await self._collected(token_hash, token)
+        if entry is None or entry.answer is None or entry.facts is None:
+            return refusals.work_lost()
+        if entry.payment is Payment.CAPTURE:
+            return refusals.capture_pending()
+        if entry.payment is Payment.UNCOLLECTABLE:
+            return refusals.not_captured()
+        sealed = unseal(token, ANSWER_PURPOSE, entry.answer, token_hash)
+        return Stored(sealed[1:], _OUTCOMES[sealed[:1]], facts_from_text(entry.facts), entry.settlement_tx_id)
+
+    async def _collected(self, token_hash: str, token: str) -> Entry | None:
+        """The entry after its due payment was tried once."""
+        entry = await self.store.read(token_hash)
+        if entry and entry.payment in {Payment.CAPTURE, Payment.RELEASE}:
+            outcome, _ = await collect(self.store, self.registry_at(self.issuers.own), entry, token)
+            if outcome is not Collected.UNKNOWN:
+                entry = await self.store.read(token_hash)
+        return entry
+
+    def _sealed(self, token: str) -> bytes:
+        return seal(self.secret, TOKEN_PURPOSE, token.encode(), hash_of(token))
+
+    async def _confirmed(self, act: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """Repeat an act that may be repeated until the store confirms it. Raises: StoreUnavailable after `seconds`."""
+        loop = asyncio.get_running_loop()
+        end, pause = loop.time() + seconds, PAUSE_SECONDS
+        while True:
+            try:
+                return await act()
+            except StoreUnavailable:
+                if loop.time() + pause >= end:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+
+_MARKS = {Outcome.DELIVERED: b"d", Outcome.FAILED: b"f"}
+_OUTCOMES = {mark: outcome for outcome, mark in _MARKS.items()}
+
+
+class Working:
+    """The right to do the work of one token; `finish` must follow, in every case.
+
+    A lease that cannot be renewed is tried again until the work ends: one failure of the store ends nothing.
+    """
+
+    def __init__(self, admission: Admission, entry: Entry, token: str, facts: Facts) -> None:
+        self.facts = facts
+        self.capture_amount: Decimal | None = None
+        """What to capture of a payment that the service captures; None is all of it."""
+        self._admission, self._entry, self._token = admission, entry, token
+        self._renewals = asyncio.create_task(self._renew())
+
+    async def finish(self, content: bytes, outcome: Outcome) -> Stored | Refused:
+        """Store the answer, then collect. What is returned may be sent; never raises."""
+        admission, token_hash = self._admission, self._entry.token_hash
+        sealed = seal(self._token, ANSWER_PURPOSE, _MARKS[outcome] + content, token_hash)
+        answer = Answer(sealed, self._payment(outcome), self._capture_text())
+        try:
+            is_stored = await admission._confirmed(  # noqa: SLF001
+                lambda: admission.store.finish(token_hash, self._entry.owner, answer),
+                admission.confirm_seconds,
+            )
+            self._renewals.cancel()
+            if not is_stored:
+                return refusals.work_lost()
+            if answer.payment is Payment.REPORTED:
+                return Stored(content, outcome, self.facts, None)
+            return await admission.answer(token_hash, self._token)
+        except StoreUnavailable as trouble:
+            log.warning("an answer is not confirmed as stored: %s", trouble)
+            return refusals.store_unavailable()
+        finally:
+            self._renewals.cancel()
+
+    def abandon(self) -> None:
+        """The process ends before the work did; when the lease ends the work counts as lost."""
+        self._renewals.cancel()
+
+    def _payment(self, outcome: Outcome) -> Payment:
+        if not self.facts.is_captured_by_payee:
+            return Payment.REPORTED
+        is_free = self.capture_amount is not None and self.capture_amount <= 0
+        return Payment.RELEASE if outcome is Outcome.FAILED or is_free else Payment.CAPTURE
+
+    def _capture_text(self) -> str | None:
+        if self.capture_amount is None:
+            return None
+        return format(min(self.capture_amount, self.facts.amount), "f")
+
+    async def _renew(self) -> None:
+        admission = self._admission
+        while True:
+            await asyncio.sleep(admission.lease_seconds / RENEWALS_PER_LEASE)
+            try:
+                await admission.store.renew(
+                    self._entry.token_hash, self._entry.owner, admission.lease_seconds
+                )
+            except StoreUnavailable as trouble:
+                log.warning("a lease was not renewed: %s", trouble)

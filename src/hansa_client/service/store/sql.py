@@ -1,0 +1,128 @@
+"""The store on an SQL database; `sqlite` and `postgresql` supply the driver."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+from uuid import uuid4
+
+from . import statements
+from .entry import Answer, Claim, Entry, Payment, StoreUnavailable, Work
+
+Rows = Sequence[Sequence[Any]]
+Run = Callable[[str, Sequence[Any]], Awaitable[Rows]]
+T = TypeVar("T")
+
+# The process that finished the work captures its payment itself; others step in after this time.
+CAPTURE_GRACE_SECONDS = 5.0
+
+
+class Driver(Protocol):
+    """Runs the statements of one use in one transaction. Raises: StoreUnavailable."""
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...
+
+
+class SqlStore:
+    """Keeps the entries in two tables, which it creates."""
+
+    def __init__(self, driver: Driver, *, now: str, binary: str) -> None:
+        self._driver, self._now, self._binary = driver, now, binary
+        self._store_id = ""
+
+    @property
+    def store_id(self) -> str:
+        """The id that the database holds."""
+        return self._store_id
+
+    async def open(self) -> None:
+        """Connect, create the tables, and read or make the store's id."""
+        await self._driver.open()
+
+        async def prepare(run: Run) -> str:
+            for statement in statements.SCHEMA:
+                await run(statement.replace("{bytes}", self._binary), ())
+            await run(statements.NAME_STORE, (uuid4().hex[:16],))
+            return str((await run(statements.STORE_NAME, ()))[0][0])
+
+        self._store_id = await self._driver.within(prepare)
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self._driver.close()
+
+    async def claim(self, claim: Claim) -> Entry:
+        """See Store."""
+        mine = (claim.token_hash, claim.owner, claim.lease_seconds)
+
+        async def attempt(run: Run) -> Rows:
+            found = await run(self._sql(statements.INSERT), (*mine, claim.use_id, claim.fingerprint))
+            found = found or await run(self._sql(statements.TAKE_OVER), mine)
+            found = found or await run(self._sql(statements.GIVE_UP), (claim.token_hash,))
+            return found or await run(self._sql(statements.READ), (claim.token_hash,))
+
+        # An entry may be deleted between the statements; it is inserted at the next attempt.
+        for _ in range(5):
+            if rows := await self._driver.within(attempt):
+                return statements.entry_of(rows[0])
+        raise StoreUnavailable("the entry of a token came and went five times")
+
+    async def start(self, token_hash: str, owner: str, work: Work) -> bool:
+        """See Store."""
+        values = (token_hash, owner, work.facts, work.payment.value, work.sealed_token)
+        return bool(await self._one(statements.START, values))
+
+    async def renew(self, token_hash: str, owner: str, lease_seconds: float) -> bool:
+        """See Store."""
+        return bool(await self._one(statements.RENEW, (token_hash, owner, lease_seconds)))
+
+    async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
+        """See Store."""
+        values = (token_hash, owner, answer.sealed, answer.payment.value, answer.capture_amount)
+
+        async def attempt(run: Run) -> Rows:
+            done = await run(self._sql(statements.FINISH), (*values, CAPTURE_GRACE_SECONDS))
+            return done or await run(statements.FINISHED, (token_hash, owner))
+
+        return bool(await self._driver.within(attempt))
+
+    async def withdraw(self, token_hash: str, owner: str) -> None:
+        """See Store."""
+        await self._one(statements.WITHDRAW, (token_hash, owner))
+
+    async def pause(self, token_hash: str, owner: str) -> None:
+        """See Store."""
+        await self._one(statements.PAUSE, (token_hash, owner))
+
+    async def lose(self, token_hash: str, owner: str, work: Work) -> None:
+        """See Store."""
+        values = (token_hash, owner, work.facts, work.payment.value, work.sealed_token)
+        await self._one(statements.LOSE, values)
+
+    async def read(self, token_hash: str) -> Entry | None:
+        """See Store."""
+        rows = await self._one(statements.READ, (token_hash,))
+        return statements.entry_of(rows[0]) if rows else None
+
+    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
+        """See Store."""
+        await self._one(statements.SETTLE, (token_hash, payment.value, settlement_tx_id))
+
+    async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
+        """See Store."""
+
+        async def attempt(run: Run) -> Rows:
+            await run(self._sql(statements.GIVE_UP_ALL), ())
+            return await run(self._sql(statements.DUE), (limit, again_after_seconds))
+
+        return [statements.entry_of(row) for row in await self._driver.within(attempt)]
+
+    async def purge(self, kept_seconds: float) -> int:
+        """See Store."""
+        return len(await self._one(statements.PURGE, (kept_seconds,)))
+
+    def _sql(self, statement: str) -> str:
+        return statement.replace("{columns}", statements.COLUMNS).replace("{now}", self._now)
+
+    async def _one(self, statement: str, values: Sequence[Any]) -> Rows:
+        return await self._driver.within(lambda run: run(self._sql(statement), values))

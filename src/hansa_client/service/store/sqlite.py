@@ -1,0 +1,101 @@
+"""The store in a local SQLite file: for a service whose processes run on one machine."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hansa_client.sqlite_writer import SqliteWriter
+
+from .entry import StoreUnavailable
+from .sql import Rows, Run, SqlStore
+
+T = TypeVar("T")
+
+TIMEOUT_SECONDS = 5.0
+CLOCK = "((julianday('now') - 2440587.5) * 86400.0)"
+# A file on one of these is shared by machines, and SQLite's locks do not hold there.
+NETWORK_FILE_SYSTEMS = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "ceph",
+        "glusterfs",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "afs",
+        "lustre",
+    }
+)
+
+
+class SqliteDriver:
+    """Runs each use as a part of the writer's next transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self._writer = SqliteWriter(path)
+
+    async def open(self) -> None:
+        """Start the writer."""
+        self._writer.open()
+
+    async def close(self) -> None:
+        """End the writer after what is queued."""
+        await asyncio.to_thread(self._writer.close)
+
+    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T:
+        """Run `use` in one transaction. Raises: StoreUnavailable."""
+        if not self._writer.is_open:
+            raise StoreUnavailable("the store is not open")
+        pending = self._writer.submit(lambda connection: _driven(use(_runner(connection))))
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                return await asyncio.wrap_future(pending)
+        except TimeoutError:
+            raise StoreUnavailable("the file of the store does not answer in time") from None
+        except (sqlite3.Error, OSError) as trouble:
+            raise StoreUnavailable(f"SQLite failed: {trouble}") from trouble
+
+
+def _runner(connection: sqlite3.Connection) -> Run:
+    async def run(statement: str, values: Sequence[Any]) -> Rows:
+        named = {str(number): value for number, value in enumerate(values, start=1)}
+        return connection.execute(statement, named).fetchall()
+
+    return run
+
+
+def _driven(coroutine: Awaitable[T]) -> T:
+    """The result of a coroutine that never waits: its statements run in the writer's thread."""
+    steps = coroutine.__await__()
+    try:
+        next(steps)
+    except StopIteration as ended:
+        value: T = ended.value
+        return value
+    raise AssertionError("a use of the SQLite store awaited something other than its statements")
+
+
+def lies_on_the_network(path: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
+    """Whether a file lies on a file system that machines share; False where that cannot be read."""
+    try:
+        lines = mounts.read_text().splitlines()
+    except OSError:
+        return False
+    where = str(path.resolve())
+    best, kind = "", ""
+    for line in lines:
+        _, point, file_system, *_ = line.split(" ")
+        inside = where == point or where.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, file_system
+    return kind in NETWORK_FILE_SYSTEMS
+
+
+def sqlite_store(path: Path) -> SqlStore:
+    """The store in this file."""
+    return SqlStore(SqliteDriver(path), now=CLOCK, binary="BLOB")

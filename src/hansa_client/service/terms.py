@@ -1,0 +1,146 @@
+"""What a call costs, what a caller presents for it, and the judgement of the registry's verdict. No I/O."""
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+
+from hansa_client.records.payments import Verification
+
+from .refusals import Refused, payment_refused
+
+TOKEN = re.compile(r"apt_[0-9a-f]{64}", re.ASCII)
+PRICE = re.compile(r"[0-9]{1,20}(\.[0-9]{1,8})?", re.ASCII)
+MINOR_UNITS = Decimal(100_000_000)
+REFUSED_CALLERS = frozenset({"suspended", "revoked"})
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The price of one call, in units of `currency`."""
+
+    amount: Decimal
+    currency: str
+
+    @property
+    def minor_units(self) -> int:
+        """The amount in units of 10^-8."""
+        return int(self.amount * MINOR_UNITS)
+
+
+def price_of(stated: str | Decimal | int) -> Decimal:
+    """A price above zero. Raises: ValueError, TypeError for a float, which does not hold what was written."""
+    if isinstance(stated, float | bool):
+        raise TypeError(f'a price is a decimal string such as "0.05", got {stated!r}')
+    try:
+        price = Decimal(stated)
+    except InvalidOperation:
+        price = Decimal(0)
+    if not PRICE.fullmatch(str(stated)) or price <= 0:
+        raise ValueError(f'a price is a decimal string greater than 0, such as "0.05", got {stated!r}')
+    return price
+
+
+@dataclass(frozen=True)
+class Presented:
+    """What a caller pays with."""
+
+    token: str = field(repr=False)
+    issuer: str | None
+    by_x402: bool = False
+    """Presented as an x402 payment, which is captured by the payee."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """The call to be paid: what tells it from another one, and the names under which a token may be bound to it."""
+
+    fingerprint: str
+    body_digest: str
+    resources: frozenset[str]
+
+
+def fingerprint_of(*parts: bytes) -> str:
+    """One digest of parts in order; their borders count."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def digest_of(body: bytes) -> str:
+    """`request_digest` of a body."""
+    return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The verified facts of a payment, which do not change any more."""
+
+    token_id: str
+    caller_did: str
+    amount: Decimal
+    currency: str
+    issuer: str
+    capture_by: str
+    by_x402: bool
+
+    @property
+    def is_captured_by_payee(self) -> bool:
+        """Whether the service settles, not the caller."""
+        return self.capture_by == "payee"
+
+
+def facts_of(verdict: Verification, issuer: str, *, by_x402: bool) -> Facts | None:
+    """The facts of a valid verdict; None where it lacks one."""
+    stated = (verdict.token_id, verdict.caller_did, verdict.amount, verdict.currency)
+    token_id, caller_did, amount, currency = stated
+    if not verdict.valid or token_id is None or caller_did is None or amount is None or currency is None:
+        return None
+    return Facts(token_id, caller_did, amount, currency, issuer, verdict.capture_by or "caller", by_x402)
+
+
+def refusal_of(
+    verdict: Verification, facts: Facts, terms: Terms, order: Order, *, can_capture: bool
+) -> Refused | None:
+    """Why a valid token does not pay this call; None when it does."""
+    unbound = (None, *order.resources)
+    reasons = (
+        (
+            verdict.caller_status in REFUSED_CALLERS,
+            "CALLER_SUSPENDED",
+            f"The caller is {verdict.caller_status}.",
+        ),
+        (
+            facts.currency != terms.currency,
+            "CURRENCY_NOT_ACCEPTED",
+            f"The token is in {facts.currency}; this service is paid in {terms.currency}.",
+        ),
+        (
+            facts.amount < terms.amount,
+            "AMOUNT_TOO_LOW",
+            f"The token is worth {facts.amount}; the price is {terms.amount} {terms.currency}.",
+        ),
+        (
+            verdict.resource not in unbound,
+            "BOUND_TO_ANOTHER_RESOURCE",
+            "The token is bound to another resource than this one.",
+        ),
+        (
+            verdict.request_digest not in {None, order.body_digest},
+            "BOUND_TO_ANOTHER_REQUEST",
+            "The token is bound to a request with another body.",
+        ),
+        (
+            facts.is_captured_by_payee and not can_capture,
+            "CAPTURE_NOT_SUPPORTED",
+            "This service does not capture payments; use a token with capture_by `caller`.",
+        ),
+        (
+            facts.by_x402 and not facts.is_captured_by_payee,
+            "CAPTURE_NOT_ALLOWED",
+            "An x402 payment is a token with capture_by `payee`.",
+        ),
+    )
+    return next((payment_refused(code, detail) for applies, code, detail in reasons if applies), None)

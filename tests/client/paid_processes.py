@@ -1,0 +1,160 @@
+"""Processes of a fault run: one of a paid service, one of its payer. `python -m tests.client.paid_processes ROLE JSON`."""
+
+import asyncio
+import json
+import os
+import random
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from hansa_client import AgentCredentials, AsyncRegistry, RetryPolicy
+from hansa_client.errors import HansaError
+from hansa_client.pay import AsyncPayingClient, PaymentRefused, PaymentUnresolved, paying
+from hansa_client.service import PaidService
+
+AT_ONCE = 12
+LEASE_SECONDS = 4.0
+
+
+def append(file: Path, line: str) -> None:
+    """One line, whole also beside other processes."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(descriptor, f"{line}\n".encode())
+    os.close(descriptor)
+
+
+class Unreliable(httpx2.AsyncBaseTransport):
+    """A network that loses requests and answers, doubles requests and delays them; each goes to a random port."""
+
+    def __init__(self, ports: list[int] | None, rate: float) -> None:
+        self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
+        self._ports, self._rate = ports, rate
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self._ports:
+            request.url = request.url.copy_with(port=random.choice(self._ports))
+        fault = random.random() / self._rate
+        if fault < 0.3:
+            raise httpx2.ConnectError("the request was lost", request=request)
+        if fault < 0.5:
+            await asyncio.sleep(random.uniform(0, 0.3))
+        if fault < 0.7 and self._ports:
+            doubled = asyncio.create_task(self._doubled(request))
+            await asyncio.sleep(random.uniform(0, 0.02))
+            response = await self._inner.handle_async_request(request)
+            await doubled
+            return response
+        response = await self._inner.handle_async_request(request)
+        if 0.7 <= fault < 1:
+            await response.aread()
+            await response.aclose()
+            raise httpx2.ReadError("the answer was lost", request=request)
+        return response
+
+    async def _doubled(self, request: httpx2.Request) -> None:
+        again = httpx2.Request(
+            request.method, request.url, headers=request.headers, content=await request.aread()
+        )
+        again.extensions = dict(request.extensions)
+        try:
+            response = await self._inner.handle_async_request(again)
+            await response.aread()
+            await response.aclose()
+        except httpx2.TransportError:
+            return
+
+
+def serve(stated: dict[str, Any]) -> None:
+    """Work for whatever is paid; every execution is a line of a file."""
+    executions = Path(stated["executions"])
+
+    async def works(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        body = (await receive())["body"].decode()
+        append(executions, body)
+        await asyncio.sleep(random.uniform(0, 0.05))
+        headers = [(b"content-type", b"text/plain")]
+        status = 500 if body.endswith("7") else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": f"answer to {body}".encode()})
+
+    service = PaidService(
+        agent_did=stated["payee"],
+        registry_url=stated["registry"],
+        credentials=AgentCredentials(*stated["payee_credentials"]),
+        price="0.01",
+        store=stated["store"],
+        lease_seconds=LEASE_SECONDS,
+    )
+    uvicorn.run(service.asgi(works), port=stated["port"], log_level="critical")
+
+
+async def _lifespan(receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+def _not_done(done_file: Path, bodies: list[str]) -> list[str]:
+    done = (
+        {line.split(" ")[0] for line in done_file.read_text().splitlines()} if done_file.exists() else set()
+    )
+    waiting = [body for body in bodies if body not in done]
+    random.shuffle(waiting)
+    return waiting
+
+
+async def pay(stated: dict[str, Any]) -> None:
+    """Make every call that is not yet done, until each has an outcome."""
+    done_file = Path(stated["done"])
+    waiting = _not_done(done_file, stated["bodies"])
+    registry = AsyncRegistry(
+        stated["registry"],
+        agent=AgentCredentials(*stated["payer_credentials"]),
+        retries=RetryPolicy(attempts=4),
+        http_transport=Unreliable(None, 0.05),
+    )
+    client = AsyncPayingClient(
+        registry,
+        max_amount="0.01",
+        journal=stated["journal"],
+        patience_seconds=3.0,
+        timeout=10.0,
+        transport=Unreliable(stated["ports"], stated["fault_rate"]),
+    )
+
+    async def work() -> None:
+        while waiting:
+            body = waiting.pop()
+            capture_by = "payee" if int(body) % 3 else "caller"
+            options = paying(payee=stated["payee"], capture_by=capture_by)
+            url = f"http://127.0.0.1:{stated['ports'][0]}/work"
+            try:
+                response = await client.post(url, content=body.encode(), extensions=options)
+            except PaymentRefused:
+                append(done_file, f"{body} refused")
+            except (PaymentUnresolved, HansaError, httpx2.TransportError):
+                await asyncio.sleep(0.1)
+                waiting.append(body)
+            else:
+                append(done_file, f"{body} {response.status_code}")
+
+    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+    await client.aclose()
+    await registry.aclose()
+
+
+if __name__ == "__main__":
+    role, members = sys.argv[1], json.loads(sys.argv[2])
+    if role == "service":
+        serve(members)
+    else:
+        asyncio.run(pay(members))
