@@ -12,7 +12,8 @@ from bench.card_seed import BETWEEN_CHANGES, NEWEST, card_of, did_of, load_cards
 from bench.figures import Figures, percentile
 from bench.seed import bench_runtime, temporary_directory
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.rooms.catalogue import Filters, Findings, PageRequest, list_cards, reading
+from hansa.rooms.catalogue import Filters, PageRequest, list_cards, reading
+from hansa.rooms.catalogue.findings import Findings
 from hansa.rooms.catalogue.listing import conditions_of
 from hansa.rooms.catalogue.pages import CardsPage
 from hansa.rooms.catalogue.store import count_cards

@@ -108,7 +108,7 @@ async def test_a_session_that_nothing_can_continue_is_not_listed(ada):
 
 
 async def test_what_has_ended_is_forgotten_and_what_is_open_is_not(ada):
-    from hansa.rooms.people import forget_ended
+    from hansa.rooms.people.expiry import forget_ended
 
     async def rows(tx):
         return await tx.fetchrow(

@@ -38,6 +38,9 @@ async def make_visits(runtime: Runtime, errand: Errand, make: Making) -> int:
     under_way: dict[asyncio.Task[str], float] = {}
     writing = asyncio.Semaphore(ENDS_AT_ONCE)
     count = 0
+    # Nothing is written while there is nothing to do.
+    if not await runtime.database.look(lambda tx: store.is_due(tx, errand)):
+        return count
     try:
         while True:
             for visit in await _claimed(runtime, errand, _room(under_way)):

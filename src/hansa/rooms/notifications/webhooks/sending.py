@@ -42,6 +42,9 @@ async def send_due(runtime: Runtime) -> int:
     """Send until nothing is due and nothing under way, several at once, one to a host; returns how many attempts were made."""
     under_way: UnderWay = {}
     count = 0
+    # Nothing is written while there is nothing to do.
+    if not await runtime.database.look(store.is_due):
+        return count
     try:
         while True:
             errand = await _next_errand(runtime, under_way)

@@ -270,6 +270,14 @@ async def deliveries_of(
     return [Delivery(**row) for row in rows], total
 
 
+async def is_due(tx: Tx) -> bool:
+    """Whether a webhook is due; takes no lock."""
+    due: bool = await tx.fetchval(
+        "SELECT EXISTS (SELECT FROM notifications_webhook WHERE is_active AND due_at <= clock_timestamp())"
+    )
+    return due
+
+
 async def claim(tx: Tx, busy_places: Sequence[str]) -> Lease | None:
     """The right to send to the webhook that has been due the longest, unless its host is busy."""
     row = await tx.fetchrow(_CLAIM, busy_places)
