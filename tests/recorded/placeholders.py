@@ -46,9 +46,6 @@ _OPAQUE_MEMBERS = {
     "protected": "bytes",
 }
 
-# Members that name a day of the run.
-_DAYS = {"date", "since"}
-
 # Lists in the order of DIDs, which is another in each run; every DID in them has its placeholder already.
 _ORDERED_BY_DID = {"balances"}
 
@@ -91,8 +88,6 @@ class Placeholders:
     def _member(self, name: str, value: Any) -> Any:
         if isinstance(value, str) and value and name in _OPAQUE_MEMBERS:
             return self.of(_OPAQUE_MEMBERS[name], value)
-        if isinstance(value, str) and name in _DAYS and _DAY.fullmatch(value):
-            return "<day>"
         replaced = self.replace(value)
         if name in _ORDERED_BY_DID and isinstance(replaced, list):
             return sorted(replaced, key=json.dumps)

@@ -57,8 +57,3 @@ def test_the_first_line_that_differs_is_shown_as_a_diff():
     assert '- "fee": "0.05"' in difference
     assert '+ "fee": "0.06"' in difference
     assert first_difference(recorded, recorded[:2]) == "3 lines are recorded, 2 were found"
-
-
-def test_a_member_that_names_a_day_of_the_run_has_a_placeholder_without_a_number():
-    replaced = Placeholders().replace({"since": "2026-11-22", "date": "2026-11-23", "on": "2026-11-23"})
-    assert replaced == {"since": "<day>", "date": "<day>", "on": "2026-11-23"}
