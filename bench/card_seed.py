@@ -17,7 +17,7 @@ import asyncpg
 
 from bench.seed import PATIENT
 from hansa.rooms.catalogue import rules
-from hansa.rooms.catalogue.card_formats import with_both_halves
+from hansa.rooms.catalogue.card_formats import with_both_formats
 from hansa.rooms.catalogue.form import check_card
 
 CHUNK = 10_000
@@ -167,7 +167,7 @@ def card_of(number: int) -> dict[str, Any]:
     capabilities: dict[str, Any] = {"streaming": lot.random() < 0.5, "pushNotifications": lot.random() < 0.2}
     if lot.random() < 0.05:
         capabilities["teeDetails"] = {"type": lot.choice(TEES), "attestation": f"{host}/tee"}
-    return with_both_halves(
+    return with_both_formats(
         {
             "name": name,
             "description": f"Agents and people ask it to {ability}. {_sentence(lot, lot.randint(12, 40))}",

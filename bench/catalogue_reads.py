@@ -12,7 +12,7 @@ from bench.card_seed import BETWEEN_CHANGES, NEWEST, card_of, did_of, load_cards
 from bench.figures import Figures, percentile
 from bench.seed import bench_runtime, temporary_directory
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.rooms.catalogue import Filters, PageWanted, list_cards, reading
+from hansa.rooms.catalogue import Filters, PageRequest, list_cards, reading
 from hansa.rooms.catalogue.findings import Findings
 from hansa.rooms.catalogue.listing import conditions_of
 from hansa.rooms.catalogue.pages import CardsPage
@@ -92,7 +92,7 @@ async def _measure_cards(database: Database, size: int, figures: Figures) -> Non
 async def _measure_list(database: Database, name: str, filters: Filters, figures: Figures) -> None:
     """The first page, and the pages after it, taken up again at every depth there is."""
     findings = Findings()
-    wanted = PageWanted(PAGE, 0, updated_since=None, next=None, with_data=True)
+    wanted = PageRequest(PAGE, 0, updated_since=None, next=None, with_data=True)
     first, page = await _timed(database, lambda tx: list_cards(tx, filters, wanted, findings))
     samples, seen = [], {card.card_id for card in page.cards}
     told = len(page.cards)
@@ -115,7 +115,7 @@ async def _measure_changes(database: Database, size: int, figures: Figures) -> N
     since: datetime = NEWEST + size // 2 * BETWEEN_CHANGES
     filters = Filters("AVT", include_federated=True)
     findings = Findings()
-    wanted = PageWanted(PAGE, 0, updated_since=since, next=None, with_data=True)
+    wanted = PageRequest(PAGE, 0, updated_since=since, next=None, with_data=True)
     samples: list[float] = []
     page: CardsPage | None = None
     while page is None or (page.cards and len(samples) < PAGES):

@@ -21,7 +21,7 @@ from bench.http_transfer import served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import drive, is_missing
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.catalogue import Searcher, Wanted, discover
+from hansa.rooms.catalogue import Searcher, SearchQuery, discover
 
 SECONDS = 5
 CONNECTIONS = 100
@@ -75,13 +75,13 @@ async def measure_search(runtime: Runtime, figures: Figures, count: int) -> None
     )
     await asyncio.sleep(2)
     for kind, queries in _kinds(random.Random(count)).items():
-        times = sorted([await _time(runtime, searcher, wanted) for wanted in queries])
+        times = sorted([await _time(runtime, searcher, search_query) for search_query in queries])
         figures.add(f"  {kind}, median", "ms", [percentile(times, 0.5)])
         figures.add(f"  {kind}, p99", "ms", [percentile(times, 0.99)])
     everything, fresh = [], []
     for number in range(EVERYTHING_SAMPLES):
         fresh.append(await _time_of_change(runtime, searcher, number))
-        everything.append(await _time(runtime, searcher, Wanted()))
+        everything.append(await _time(runtime, searcher, SearchQuery()))
     figures.add("  everything, after a change, median", "ms", [percentile(sorted(everything), 0.5)])
     figures.add("  everything, after a change, worst", "ms", [max(everything)])
     figures.add("  a change is told, worst", "ms", [max(fresh)])
@@ -96,18 +96,18 @@ async def measure_search(runtime: Runtime, figures: Figures, count: int) -> None
     await again.close()
 
 
-def _kinds(lot: random.Random) -> dict[str, list[Wanted]]:
+def _kinds(lot: random.Random) -> dict[str, list[SearchQuery]]:
     selective = [
-        Wanted(q=f"{manner} {role} {language}")
+        SearchQuery(q=f"{manner} {role} {language}")
         for manner, (role, _, _), language in itertools.product(MANNERS, TRADES.values(), LANGUAGES)
     ]
     variations = list(itertools.product(SORTS, ("free", "paid", None), (0, 30, 60, 90)))
     broad = [
-        Wanted(q=word, sort=sort, pricing=pricing, offset=offset)  # type: ignore[arg-type]
+        SearchQuery(q=word, sort=sort, pricing=pricing, offset=offset)  # type: ignore[arg-type]
         for word, (sort, pricing, offset) in itertools.product(COMMON_WORDS, variations)
     ]
     very_broad = [
-        Wanted(q="people", sort=sort, pricing=pricing, offset=offset)  # type: ignore[arg-type]
+        SearchQuery(q="people", sort=sort, pricing=pricing, offset=offset)  # type: ignore[arg-type]
         for sort, pricing, offset in variations
     ]
     return {
@@ -117,9 +117,9 @@ def _kinds(lot: random.Random) -> dict[str, list[Wanted]]:
     }
 
 
-async def _time(runtime: Runtime, searcher: Searcher, wanted: Wanted) -> float:
+async def _time(runtime: Runtime, searcher: Searcher, search_query: SearchQuery) -> float:
     began = perf_counter()
-    await discover(searcher, runtime.database, wanted)
+    await discover(searcher, runtime.database, search_query)
     return (perf_counter() - began) * 1000
 
 
@@ -136,7 +136,7 @@ async def _time_of_change(runtime: Runtime, searcher: Searcher, number: int) -> 
     began = perf_counter()
     await searcher.catch_up()
     took = (perf_counter() - began) * 1000
-    found = await discover(searcher, runtime.database, Wanted(q=name))
+    found = await discover(searcher, runtime.database, SearchQuery(q=name))
     assert [card.name for card in found.results][:1] == [name], found
     return took
 
@@ -162,13 +162,18 @@ def mixed_searches(directory: Path, count: int) -> Path:
     """A file of searches, one path a line, for so many cards."""
     paths = directory / "paths"
     kinds = _kinds(random.Random(count))
-    mixed = [*kinds["selective"] * 3, *kinds["broad"][:60], *kinds["very broad"][:4], *[Wanted()] * 20]
-    paths.write_text("".join(f"{_path(wanted)}\n" for wanted in mixed))
+    mixed = [*kinds["selective"] * 3, *kinds["broad"][:60], *kinds["very broad"][:4], *[SearchQuery()] * 20]
+    paths.write_text("".join(f"{_path(search_query)}\n" for search_query in mixed))
     return paths
 
 
-def _path(wanted: Wanted) -> str:
-    query = {"q": wanted.q, "sort": wanted.sort, "offset": wanted.offset, "pricing": wanted.pricing}
+def _path(search_query: SearchQuery) -> str:
+    query = {
+        "q": search_query.q,
+        "sort": search_query.sort,
+        "offset": search_query.offset,
+        "pricing": search_query.pricing,
+    }
     return "/api/v1/agent-cards/discover?" + urlencode(
         {name: value for name, value in query.items() if value}
     )

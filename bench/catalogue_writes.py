@@ -18,7 +18,7 @@ from hansa.rooms.catalogue.signatures import EXPORT_DESK
 
 CONNECTIONS = 64
 SECONDS = 5
-ROUNDS = 3
+PERIODIC_TASKS = 3
 SIGNED = 2_000
 OWNED = 500
 SIZE = 10_000
@@ -77,7 +77,7 @@ async def _read(url: str, directory: Path, size: int, figures: Figures) -> None:
     for name, paths in ways.items():
         file = directory / "paths"
         file.write_text("".join(f"{path}\n" for path in paths))
-        rounds = [await _drive("search.lua", url, file) for _ in range(ROUNDS)]
+        rounds = [await _drive("search.lua", url, file) for _ in range(PERIODIC_TASKS)]
         medians[name] = _report(figures, f"GET {name}", rounds)
         figures.notes.append(f"{name}: {medians[name] / medians[BASELINE]:.2f} x {BASELINE}")
 
@@ -89,12 +89,12 @@ async def _write(url: str, directory: Path, database: Database, figures: Figures
     file = directory / "cards"
     file.write_text("".join(f"/api/v1/agent-cards/{row['uuid']} {_body(row['id'] - 1)}\n" for row in owned))
     before = await database.look(lambda tx: tx.fetchval(_VERSIONS))
-    rounds = [await _drive("writes.lua", url, file, token, number) for number in range(ROUNDS)]
+    rounds = [await _drive("writes.lua", url, file, token, number) for number in range(PERIODIC_TASKS)]
     written = await database.look(lambda tx: tx.fetchval(_VERSIONS)) - before
     _report(figures, "PUT a card", rounds)
     acknowledged = sum(driven.answered - driven.refused for driven in rounds)
     # What was under way when wrk stopped may be written without having been acknowledged.
-    figures.books_are_sound &= acknowledged <= written <= acknowledged + CONNECTIONS * ROUNDS
+    figures.books_are_sound &= acknowledged <= written <= acknowledged + CONNECTIONS * PERIODIC_TASKS
     figures.notes.append(f"{written:,} versions were written, {acknowledged:,} acknowledged")
 
 

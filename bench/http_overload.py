@@ -22,7 +22,7 @@ from bench.wrk import is_missing
 PEAK_CONNECTIONS = 64
 CROWD_CONNECTIONS = (2_000, 10_000)
 SECONDS = 8
-ROUNDS = 3
+PERIODIC_TASKS = 3
 ACCOUNTS = 10_000
 NEWCOMERS = 8
 NEWCOMER_PAUSE_SECONDS = 0.05
@@ -67,7 +67,7 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             acknowledged = sum(load.done for load in loads)
             # What was under way when the clients stopped may be written without having been acknowledged.
-            under_way = ROUNDS * (PEAK_CONNECTIONS + sum(CROWD_CONNECTIONS))
+            under_way = PERIODIC_TASKS * (PEAK_CONNECTIONS + sum(CROWD_CONNECTIONS))
             figures.books_are_sound = all(load.rude == load.other == 0 for load in loads) and (
                 await sound_between(runtime, acknowledged, acknowledged + under_way)
             )
@@ -83,7 +83,7 @@ def allow_connections() -> None:
 async def _measure(url: str, callers: Path, figures: Figures, *, seconds: int) -> list[Load]:
     runs: dict[int, list[Load]] = {connections: [] for connections in (PEAK_CONNECTIONS, *CROWD_CONNECTIONS)}
     waited: dict[int, list[float]] = {connections: [] for connections in runs}
-    for number in range(ROUNDS):
+    for number in range(PERIODIC_TASKS):
         for connections, loads in runs.items():
             async with _newcomers(url, waited[connections]):
                 loads.append(await _wrk(url, callers, f"{connections}-{number}", connections, seconds))

@@ -6,7 +6,7 @@ from bench.seed import bench_runtime, seed_agents, temporary_directory
 from bench.wrk import drive, is_missing
 
 SECONDS = 4
-ROUNDS = 3
+PERIODIC_TASKS = 3
 BASELINE = "/livez"
 PATHS = (BASELINE, "/api/v1/agents/me", "/api/v1/teg/balance")
 
@@ -22,7 +22,7 @@ async def run(*, full: bool) -> Figures:
         async with served(directory) as service:
             rates: dict[str, list[float]] = {path: [] for path in PATHS}
             p99s: dict[str, list[float]] = {path: [] for path in PATHS}
-            for _ in range(ROUNDS):
+            for _ in range(PERIODIC_TASKS):
                 for path in PATHS:
                     driven = await drive(
                         "reads.lua", service.url, callers, path, connections=CONNECTIONS, seconds=SECONDS

@@ -20,7 +20,7 @@ from bench.wrk import drive, is_missing
 FLOOD_CONNECTIONS = 1000
 SECONDS = 6
 SECONDS_FULL = 60
-ROUNDS = 3
+PERIODIC_TASKS = 3
 ACCOUNTS = 10_000
 CARDS = 10_000
 P99_RATIO_MAX = 1.5
@@ -43,7 +43,7 @@ async def run(*, full: bool) -> Figures:
             done = await _measure(service.url, callers, searches, figures, SECONDS_FULL if full else SECONDS)
         async with bench_runtime(directory) as runtime:
             figures.books_are_sound = await sound_between(
-                runtime, done, done + CONNECTIONS * (2 * ROUNDS + 1)
+                runtime, done, done + CONNECTIONS * (2 * PERIODIC_TASKS + 1)
             )
     return figures
 
@@ -60,7 +60,7 @@ async def _measure(url: str, callers: Path, searches: Path, figures: Figures, se
     p99s: dict[str, list[float]] = {"alone": [], "beside the flood": []}
     found = []
     await transfers("warm")
-    for number in range(ROUNDS):
+    for number in range(PERIODIC_TASKS):
         alone = await transfers(f"alone{number}")
         flood = asyncio.create_task(
             drive("search.lua", url, searches, connections=FLOOD_CONNECTIONS, seconds=seconds + 2, threads=1)

@@ -25,7 +25,7 @@ CONNECTIONS = 64
 SECONDS = 5
 # Three rounds of these are a million transfers where the route takes 4,000 a second.
 SECONDS_FULL = 85
-ROUNDS = 3
+PERIODIC_TASKS = 3
 PAYERS = 2000
 
 _AGENTS = """
@@ -73,7 +73,7 @@ async def _measure(
     seconds: int,
 ) -> int:
     ours, theirs, p99s, acknowledged, refused = [], [], [], 0, 0
-    for number in range(ROUNDS):
+    for number in range(PERIODIC_TASKS):
         driven = await drive(
             "transfer.lua", url, callers, f"round{number}", connections=CONNECTIONS, seconds=seconds
         )
@@ -92,7 +92,7 @@ async def _measure(
     )
     # What was under way when wrk stopped may be written without having been acknowledged.
     figures.books_are_sound = refused == 0 and await sound_between(
-        runtime, acknowledged, acknowledged + CONNECTIONS * ROUNDS
+        runtime, acknowledged, acknowledged + CONNECTIONS * PERIODIC_TASKS
     )
     return acknowledged
 

@@ -11,7 +11,7 @@ ACCOUNTS = 1000
 TRANSFERS = 200_000
 TRANSFERS_FULL = 5_000_000
 PAGE = 100
-ROUNDS = 9
+PERIODIC_TASKS = 9
 
 
 async def run(*, full: bool) -> Figures:
@@ -24,16 +24,16 @@ async def run(*, full: bool) -> Figures:
         figures.notes.append(f"{2 * transfers:,} events of transfers, {each:,} transactions for each agent")
         for who, did in (("an agent", agents[1]), ("the treasury", "did:hansa:system:treasury")):
             for sort_order in ("asc", "desc"):
-                samples = [await _milliseconds(runtime, did, sort_order) for _ in range(ROUNDS)]
+                samples = [await _milliseconds(runtime, did, sort_order) for _ in range(PERIODIC_TASKS)]
                 figures.add(f"{PAGE} events of {who}, {sort_order}, with the total", "ms", samples)
     return figures
 
 
 async def _milliseconds(runtime: Runtime, did: str, sort_order: participants.SortOrder) -> float:
     frame, readings = runtime.settings.trust_domain, LEDGER_READINGS.of(runtime)
-    wanted = participants.Wanted(did, frame, limit=PAGE, sort_order=sort_order)
+    wanted = participants.ParticipantFilter(did, frame, limit=PAGE, sort_order=sort_order)
     started = time.perf_counter()
-    page = await runtime.database.read(lambda tx: participants.events_taking_part(tx, wanted, readings))
-    await runtime.database.read(lambda tx: participants.count_taking_part(tx, did, frame, readings))
+    page = await runtime.database.read(lambda tx: participants.events_by_participant(tx, wanted, readings))
+    await runtime.database.read(lambda tx: participants.count_by_participant(tx, did, frame, readings))
     assert len(page.events) == PAGE
     return 1000 * (time.perf_counter() - started)

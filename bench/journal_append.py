@@ -12,7 +12,7 @@ from hansa.rooms import journal
 CALLERS = 8
 EVENTS = 100
 SECONDS = 4
-ROUNDS = 3
+PERIODIC_TASKS = 3
 
 
 async def run(*, full: bool) -> Figures:
@@ -21,7 +21,7 @@ async def run(*, full: bool) -> Figures:
         baseline = Pgbench(runtime.database.dsn)
         await baseline.prepare()
         ours, theirs, written = [], [], 0
-        for _ in range(ROUNDS * (4 if full else 1)):
+        for _ in range(PERIODIC_TASKS * (4 if full else 1)):
             events = await _storm(runtime)
             written += events
             ours.append(events / SECONDS)

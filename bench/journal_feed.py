@@ -26,7 +26,7 @@ SUBSCRIBERS = 1000
 NEVER_READING = 100
 EVENTS_PER_SECOND = 200
 SECONDS = 10
-ROUNDS = 3
+PERIODIC_TASKS = 3
 GRACE_SECONDS = 10
 # So that who does not read is behind within the round.
 RECEIVE_BUFFER_BYTES = 64 * 1024
@@ -86,7 +86,7 @@ async def run(*, full: bool) -> Figures:
     ):
         for mute in (0, NEVER_READING):
             medians, p99s, busy = [], [], []
-            for _ in range(ROUNDS):
+            for _ in range(PERIODIC_TASKS):
                 worked = _cpu_seconds(pid)
                 latencies, complete = await _round(url, runtime, mute, seconds)
                 busy.append((_cpu_seconds(pid) - worked) / seconds)

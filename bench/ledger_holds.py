@@ -15,7 +15,7 @@ from hansa.rooms.ledger import orders
 
 CALLERS = 64
 SECONDS, SECONDS_IN_FULL = 4, 30
-ROUNDS = 3
+PERIODIC_TASKS = 3
 AMOUNT = Minor(UNIT // 100)
 
 Kind = Callable[[], Awaitable[None]]
@@ -33,7 +33,7 @@ async def run(*, full: bool) -> Figures:
         latencies: dict[str, list[float]] = {kind: [] for kind in measured}
         logged: dict[str, list[float]] = {kind: [] for kind in measured}
         theirs = []
-        for _ in range(ROUNDS):
+        for _ in range(PERIODIC_TASKS):
             for kind, work in _kinds(runtime, dids).items():
                 before = await wal_bytes(runtime)
                 done, took = await _storm(work, seconds)

@@ -24,7 +24,7 @@ from hansa.rooms.transfers.schemas import TransferOut
 
 CALLERS = 64
 SECONDS = 5
-ROUNDS = 3
+PERIODIC_TASKS = 3
 
 
 async def run(*, full: bool) -> Figures:
@@ -52,7 +52,7 @@ async def _measure(
 ) -> None:
     where = f"{len(dids):,} accounts" + (f", {2 * past_transfers:,} events" if past_transfers else "")
     ours, theirs, p99s, wal, acknowledged = [], [], [], [], past_transfers
-    for _ in range(ROUNDS):
+    for _ in range(PERIODIC_TASKS):
         before = await wal_bytes(runtime)
         done, latencies = await _storm(runtime, dids)
         wal.append((await wal_bytes(runtime) - before) / done)

@@ -13,7 +13,7 @@ from hansa.rooms.ledger import staking
 
 CALLERS = 16
 SECONDS = 5
-ROUNDS = 3
+PERIODIC_TASKS = 3
 
 
 async def run(*, full: bool) -> Figures:
@@ -23,7 +23,7 @@ async def run(*, full: bool) -> Figures:
         baseline = Pgbench(runtime.database.dsn)
         await baseline.prepare()
         ours, theirs = [], []
-        for _ in range(ROUNDS):
+        for _ in range(PERIODIC_TASKS):
             ours.append(await _storm(runtime, dids) / SECONDS)
             theirs.append(await baseline.per_second(SECONDS, clients=CALLERS))
         median_ours = figures.add(f"stake + unstake, {CALLERS} callers, acts", "/s", ours)

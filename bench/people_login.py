@@ -18,7 +18,7 @@ CROWD = 100
 # An account may log in ten times a minute.
 ACCOUNTS = 4_000
 SECONDS = 6
-ROUNDS = 3
+PERIODIC_TASKS = 3
 READ_PAUSE_SECONDS = 0.005
 PASSWORD = "Correct-Horse-7-Battery"
 READ = "/api/v1/agents/me"
@@ -58,7 +58,7 @@ async def _measure(http: httpx2.AsyncClient, token: str, figures: Figures, *, se
     alone, crowded, rates, waits = [], [], [], []
     numbers = itertools.count()
     refused = other = 0
-    for _ in range(ROUNDS):
+    for _ in range(PERIODIC_TASKS):
         alone.append(await _read_for(http, token, seconds / 2))
         logins, stop = Logins(), asyncio.Event()
         async with asyncio.TaskGroup() as crowd:

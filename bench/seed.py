@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import asyncpg
 
-from hansa.doors.startup import open_ground, open_runtime
+from hansa.doors.startup import open_runtime, prepared_database
 from hansa.foundation.plumbing.embedded.binaries import installed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
@@ -54,7 +54,7 @@ FROM numbered n, paid p
 async def bench_runtime(directory: Path) -> AsyncIterator[Runtime]:
     """A registry's runtime on an embedded database in `directory`."""
     settings = read_settings(data_dir=directory, genesis_supply="90000000000", log_level="warning")
-    async with open_ground(settings) as dsn, open_runtime(settings, dsn) as runtime:
+    async with prepared_database(settings) as dsn, open_runtime(settings, dsn) as runtime:
         yield runtime
 
 

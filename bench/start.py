@@ -10,14 +10,14 @@ from pathlib import Path
 from bench.figures import Figures
 from bench.seed import temporary_directory
 
-ROUNDS, MANY_ROUNDS = 5, 20
+PERIODIC_TASKS, MANY_ROUNDS = 5, 20
 COMMAND = Path(sys.executable).with_name("hansa")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 async def run(*, full: bool) -> Figures:
     figures = Figures()
-    rounds = MANY_ROUNDS if full else ROUNDS
+    rounds = MANY_ROUNDS if full else PERIODIC_TASKS
     async with temporary_directory() as directory:
         await _start(directory)
         starts = [await _start(directory) for _ in range(rounds)]

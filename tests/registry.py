@@ -23,7 +23,7 @@ from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.http.app import build_app
 from hansa.doors.listeners import listen
 from hansa.doors.serve import server_of
-from hansa.doors.startup import open_ground, open_runtime
+from hansa.doors.startup import open_runtime, prepared_database
 from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.migrate import migrate
@@ -334,7 +334,7 @@ async def open_registry(dsn: str, directory: Path, **overrides: object) -> Async
     """The application in process; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
     given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
     settings = read_settings(database_url=dsn, data_dir=directory, **given)
-    async with open_ground(settings) as ground, open_runtime(settings, ground) as runtime:
+    async with prepared_database(settings) as ground, open_runtime(settings, ground) as runtime:
         app = build_app(runtime)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:

@@ -120,19 +120,19 @@ class PaymentRequired(Refusal):
 
 
 class Forbidden(Refusal):
-    """The credential is valid and does not give this right."""
+    """The credential is valid but does not have the required permission."""
 
     status_ = 403
 
 
 class NotFound(Refusal):
-    """No such thing, or none that this caller may see."""
+    """The resource does not exist, or this caller may not see it."""
 
     status_ = 404
 
 
 class Conflict(Refusal):
-    """The request conflicts with the present state."""
+    """The request conflicts with the current state."""
 
     status_ = 409
 
@@ -144,7 +144,7 @@ class Gone(Refusal):
 
 
 class Invalid(Refusal):
-    """A member of the request is not of the required form."""
+    """A member of the request does not have the required format."""
 
     status_ = 422
 

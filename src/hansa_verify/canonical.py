@@ -32,7 +32,7 @@ def read_json(text: bytes | str) -> Any:
     except NotCanonical:
         raise
     except (ValueError, RecursionError) as trouble:
-        raise NotCanonical(f"this is no JSON: {trouble}") from None
+        raise NotCanonical(f"not valid JSON: {trouble}") from None
     canonical_json(value)
     return value
 
@@ -47,7 +47,7 @@ def canonical_json(value: Any) -> bytes:
             value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
         ).encode("ascii")
     except (ValueError, TypeError, RecursionError) as trouble:
-        raise NotCanonical(f"this has no canonical form: {trouble}") from None
+        raise NotCanonical(f"no canonical form exists: {trouble}") from None
 
 
 def _require_shallow(text: str) -> None:
@@ -69,12 +69,12 @@ def _require_shallow(text: str) -> None:
 def _object_without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise NotCanonical("the same member stands twice in one object")
+        raise NotCanonical("duplicate member in one object")
     return members
 
 
 def _refuse_constant(name: str) -> Any:
-    raise NotCanonical(f"{name} is no JSON")
+    raise NotCanonical(f"{name} is not valid JSON")
 
 
 def _bounded_int(digits: str) -> int:

@@ -194,7 +194,7 @@ def _read_moment(jwk: Mapping[str, Any], name: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        raise NotAKey(f"{name} is an ISO 8601 time") from None
+        raise NotAKey(f"{name} must be an ISO 8601 time") from None
     if moment.tzinfo is None:
-        raise NotAKey(f"{name} says its offset from UTC")
+        raise NotAKey(f"{name} must have its offset from UTC")
     return moment

@@ -213,7 +213,7 @@ async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(re
     page = (await settled(visit, link.removeprefix(registry.settings.base_url))).page
     assert await page.evaluate("location.hash") == ""
     for password, told in [
-        ("My-PassWord-Is-1-Long", "The password holds a common word."),
+        ("My-PassWord-Is-1-Long", "The password contains a common word."),
         ("Another-Horse-9-Stable", "The new password is set. You can log in with it."),
     ]:
         await page.get_by_label("New password").fill(password)

@@ -273,7 +273,7 @@ async def test_a_revoked_agent_gets_no_new_secret(registry):
     agent = await developer.agent()
     await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
     answer = await registry.post(f"/agents/{agent.did}/rotate-secret", headers=developer.headers)
-    assert code(answer) == (409, "AGENT_REVOKED_FOR_GOOD")
+    assert code(answer) == (409, "AGENT_REVOKED")
 
 
 # Own agents

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hansa.doors.offline_commands import adopt_database, mint
-from hansa.doors.startup import open_ground
+from hansa.doors.startup import prepared_database
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.foundation.values.money import units
@@ -22,7 +22,7 @@ def settings_of(dsn: str, directory: Path, **more: object) -> Settings:
 async def refusal_of(settings: Settings) -> str:
     """What a process with these settings is refused with at start."""
     with pytest.raises(DatabaseOfAnother) as refused:
-        async with open_ground(settings):
+        async with prepared_database(settings):
             pass
     assert "\n" not in refused.value.detail
     return refused.value.detail
@@ -94,7 +94,7 @@ async def test_of_two_registries_that_start_together_on_an_empty_database_one_fo
 
     async def start(name: str) -> str | None:
         try:
-            async with open_ground(settings_of(dsn, tmp_path / name, registry_name=name)):
+            async with prepared_database(settings_of(dsn, tmp_path / name, registry_name=name)):
                 return name
         except DatabaseOfAnother:
             return None

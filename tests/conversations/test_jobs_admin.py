@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hansa.doors.assembly import ASSEMBLY
-from hansa.foundation.plumbing.jobs import JobsWanted, enqueue, list_jobs, retry_job, store
+from hansa.foundation.plumbing.jobs import JobFilter, enqueue, list_jobs, retry_job, store
 from tests.registry import TestDeveloper, TestRegistry
 from tests.running_jobs import jobs_of, working
 
@@ -107,7 +107,7 @@ async def test_the_operator_is_recorded_as_such(registry: TestRegistry, admin: T
     logged = await registry.get("/admin/audit-log", headers=admin.headers)
     (act,) = logged.json()["items"]
     assert (act["developer_id"], act["act"], act["reason"]) == (None, "job.retry", "the mail server is back")
-    found, total = await registry.database.read(lambda tx: list_jobs(tx, JobsWanted(KIND, None, 10, 0)))
+    found, total = await registry.database.read(lambda tx: list_jobs(tx, JobFilter(KIND, None, 10, 0)))
     assert ([job.id for job in found], total) == ([job_id], 1)
 
 

@@ -200,7 +200,7 @@ async def test_a_failure_is_counted_and_waits_twice_as_long_each_time_a_week_at_
     [
         (said(b"<html>", "Content-Type: text/html"), "The body is not valid JSON"),
         (said(b"[]"), "The card is refused"),
-        (said(b'{"name": "x", "name": "y"}'), "same member twice"),
+        (said(b'{"name": "x", "name": "y"}'), "duplicate member"),
         (said(b'{"name": "No more than a name"}'), "The card is refused"),
         (said(b"[" * 100_000), "nested deeper"),
         (said(b"{}", "Location: http://127.0.0.1:1/", status=302), "The host answered 302."),

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.doors.offline_commands import adopt_database
-from hansa.doors.startup import open_ground, require_signing_key
+from hansa.doors.startup import prepared_database, require_signing_key
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
 from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import federation
@@ -162,7 +162,7 @@ async def test_a_registry_whose_sealing_key_is_lost_serves_again_once_it_was_ado
         assert await signs_with(registry) == f"{ID}#1"
     (tmp_path / "keys" / "sealing-key").unlink()
     with pytest.raises(DatabaseOfAnother, match=r"has not its keys \(sealing-key\)"):
-        async with open_ground(settings):
+        async with prepared_database(settings):
             pass
     assert not (tmp_path / "keys" / "sealing-key").exists(), "no key is made for the database of another"
     assert await adopt_database(settings) == ["key sealing-key"]
@@ -182,10 +182,10 @@ async def test_a_database_of_an_older_version_is_adopted_only_by_the_process_who
         )
     elsewhere = settings.model_copy(update={"data_dir": tmp_path / "second"})
     with pytest.raises(federation.KeyDoesNotOpen, match="restore that file, or begin a new key"):
-        async with open_ground(elsewhere):
+        async with prepared_database(elsewhere):
             pass
-    async with open_ground(settings):
+    async with prepared_database(settings):
         pass
     with pytest.raises(DatabaseOfAnother):
-        async with open_ground(elsewhere):
+        async with prepared_database(elsewhere):
             pass

@@ -83,7 +83,7 @@ async def test_a_transfer_to_a_revoked_agent_says_that_it_is_revoked(
     for answer in (sent, await alice.transfer(gone, "1")):
         assert answer.status_code == 403
         assert answer.json()["error"]["code"] == "ACCOUNT_REVOKED"
-        assert answer.json()["detail"] == f"The agent {gone.did} is revoked and receives nothing."
+        assert answer.json()["detail"] == f"The agent {gone.did} is revoked and cannot receive units."
     assert await alice.balance() == "100"
 
 

@@ -183,7 +183,7 @@ async def test_only_the_owner_replaces_the_rights_of_an_agent(registry, owner, p
 
 async def test_the_rights_of_a_revoked_agent_are_not_replaced(registry, owner, payer):
     await run(registry, "UPDATE agents_agent SET status = 'revoked' WHERE did = $1", payer.did)
-    assert code(await put(owner, payer, roles=[])) == (409, "AGENT_REVOKED_FOR_GOOD")
+    assert code(await put(owner, payer, roles=[])) == (409, "AGENT_REVOKED")
 
 
 async def test_rights_replaced_at_the_same_moment_do_not_mix(owner, payer):

@@ -68,7 +68,7 @@ async def test_a_card_is_created_for_an_own_active_agent_that_has_none(registry:
     has_one = await create(developer, card_of("Second"), agent_did=agent.did)
     assert code_of(has_one) == (409, "CARD_EXISTS")
     await lose_card(registry, agent)
-    assert code_of(await create(other, card_of(), agent_did=agent.did)) == (403, "AGENT_NOT_YOURS")
+    assert code_of(await create(other, card_of(), agent_did=agent.did)) == (403, "NOT_THE_OWNER")
     nobody = f"did:hansa:hansa.local:{uuid4()}"
     assert code_of(await create(developer, card_of(), agent_did=nobody)) == (404, "AGENT_NOT_HERE")
     answers = await at_once(

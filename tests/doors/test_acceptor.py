@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hansa.doors.http.acceptor import TAKEN_AT_ONCE_MAX, Placed, Reception
+from hansa.doors.http.acceptor import ACCEPTED_AT_ONCE_MAX, ConnectionAcceptor, Placed
 from hansa.doors.http.per_address import AddressCounts
 
 UNCOUNTED = AddressCounts(1, exempt=["127.0.0.1"])
@@ -34,7 +34,7 @@ def listener() -> Iterator[socket.socket]:
 @pytest.fixture
 def crowd(listener: socket.socket) -> Iterator[list[socket.socket]]:
     """Clients that wait at the door."""
-    clients = [socket.create_connection(listener.getsockname()) for _ in range(TAKEN_AT_ONCE_MAX)]
+    clients = [socket.create_connection(listener.getsockname()) for _ in range(ACCEPTED_AT_ONCE_MAX)]
     yield clients
     for client in clients:
         client.close()
@@ -53,11 +53,11 @@ async def all_in(count: int) -> int:
 async def test_a_crowd_is_in_after_a_few_turns_of_the_loop(
     listener: socket.socket, crowd: list[socket.socket]
 ):
-    reception = Reception(listener, Counted, None, UNCOUNTED)
+    acceptor = ConnectionAcceptor(listener, Counted, None, UNCOUNTED)
     turns = await all_in(len(crowd))
     assert turns <= 40, "the loop's own server takes in one at each turn"
-    reception.close()
-    await reception.wait_closed()
+    acceptor.close()
+    await acceptor.wait_closed()
 
 
 class OutOfFiles(socket.socket):
@@ -77,10 +77,10 @@ async def test_who_comes_while_no_file_can_be_opened_is_taken_in_later(
     listener: socket.socket, crowd: list[socket.socket]
 ):
     with OutOfFiles(listener) as short:
-        reception = Reception(short, Counted, None, UNCOUNTED)
+        acceptor = ConnectionAcceptor(short, Counted, None, UNCOUNTED)
         await all_in(len(crowd))
-        reception.close()
-        await reception.wait_closed()
+        acceptor.close()
+        await acceptor.wait_closed()
 
 
 async def test_who_has_gone_before_being_let_in_troubles_nobody(
@@ -92,20 +92,20 @@ async def test_who_has_gone_before_being_let_in_troubles_nobody(
         client.close()
     troubles: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, trouble: troubles.append(trouble))
-    reception = Reception(listener, Counted, None, UNCOUNTED)
+    acceptor = ConnectionAcceptor(listener, Counted, None, UNCOUNTED)
     with socket.create_connection(listener.getsockname()):
         await all_in(1)
         await asyncio.sleep(0.05)
-    reception.close()
-    await reception.wait_closed()
+    acceptor.close()
+    await acceptor.wait_closed()
     gc.collect()
     assert troubles == []
 
 
 async def test_nobody_is_taken_in_after_the_close(listener: socket.socket):
-    reception = Reception(listener, Counted, None, UNCOUNTED)
-    reception.close()
+    acceptor = ConnectionAcceptor(listener, Counted, None, UNCOUNTED)
+    acceptor.close()
     with socket.create_connection(listener.getsockname()):
         await asyncio.sleep(0.05)
     assert Counted.made == 0
-    await reception.wait_closed()
+    await acceptor.wait_closed()

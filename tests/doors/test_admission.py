@@ -12,7 +12,7 @@ import pytest
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
-from hansa.doors.reference_map import empty_house, entrances
+from hansa.doors.reference_map import empty_app, entrances
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 BALANCE = "/api/v1/teg/balance"
@@ -37,7 +37,7 @@ class Asking:
 
 
 async def test_places_are_given_in_the_order_of_asking():
-    asking = Asking(Admission(places=1, patience_seconds=5))
+    asking = Asking(Admission(places=1, timeout_seconds=5))
     for number in range(20):
         asking.ask(number)
         assert asking.begun == [0]
@@ -48,7 +48,7 @@ async def test_places_are_given_in_the_order_of_asking():
 
 
 async def test_never_more_than_the_places_are_worked_on_at_once():
-    asking = Asking(Admission(places=3, patience_seconds=5))
+    asking = Asking(Admission(places=3, timeout_seconds=5))
     for number in range(10):
         asking.ask(number)
     assert asking.begun == [0, 1, 2]
@@ -58,7 +58,7 @@ async def test_never_more_than_the_places_are_worked_on_at_once():
 
 
 async def test_who_finds_no_place_in_time_is_refused_and_the_others_go_on_waiting():
-    asking = Asking(Admission(places=1, patience_seconds=0.05))
+    asking = Asking(Admission(places=1, timeout_seconds=0.05))
     for number in range(3):
         asking.ask(number)
     await asyncio.sleep(0.03)
@@ -74,7 +74,7 @@ async def test_who_finds_no_place_in_time_is_refused_and_the_others_go_on_waitin
 
 
 async def test_a_client_that_went_away_leaves_its_place_to_the_next():
-    asking = Asking(Admission(places=1, patience_seconds=5))
+    asking = Asking(Admission(places=1, timeout_seconds=5))
     asking.ask(0)
     asking.ask(1, is_there=False)
     asking.ask(2)
@@ -161,7 +161,7 @@ class Line:
 @pytest.fixture
 async def crowded(start_registry: StartRegistry) -> AsyncIterator[Crowded]:
     registry = await start_registry(rate_limit_reads="off")
-    admission = Admission(places=1, patience_seconds=0.1)
+    admission = Admission(places=1, timeout_seconds=0.1)
     BUDGETS.put(registry.runtime, Budgets(registry.app, registry.app.direct, Admissions(admission)))
     agent = await registry.agent()
     async with registry.listening() as place:
@@ -293,7 +293,7 @@ async def test_what_a_client_asked_that_went_away_before_its_turn_is_not_done(cr
 
 
 async def test_a_kind_without_places_keeps_no_other_kind_out(crowded: Crowded):
-    full = Admission(places=0, patience_seconds=0)
+    full = Admission(places=0, timeout_seconds=0)
     app = crowded.registry.app
     for kind, path in (
         ("search", "/api/v1/discover?q=a"),
@@ -312,6 +312,6 @@ async def test_a_kind_without_places_keeps_no_other_kind_out(crowded: Crowded):
 
 
 def test_the_searches_and_what_is_not_counted_are_routes(tmp_path: Path):
-    routes = {(entrance.method, entrance.path) for entrance in entrances(empty_house(tmp_path))}
+    routes = {(entrance.method, entrance.path) for entrance in entrances(empty_app(tmp_path))}
     assert routes >= SEARCHES
     assert {path for _, path in routes} >= UNCOUNTED

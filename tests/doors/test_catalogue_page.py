@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hansa.doors.console.search_parameters import EMPTY, Looking
+from hansa.doors.console.search_parameters import EMPTY, SearchParameters
 from hansa.rooms import catalogue
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.pages_read import ReadPage
@@ -127,10 +127,10 @@ async def test_the_order_is_chosen(market):
 
 @pytest.mark.parametrize("query", STATES)
 def test_a_state_of_the_page_is_an_address_and_the_address_is_the_state(query):
-    looking = Looking.at(query)
+    looking = SearchParameters.at(query)
     read = {name: values[0] for name, values in parse_qs(urlsplit(looking.address).query).items()}
     assert read == query
-    assert Looking.at(read) == looking
+    assert SearchParameters.at(read) == looking
 
 
 async def test_an_address_that_means_nothing_shows_everybody(market):
@@ -139,7 +139,7 @@ async def test_an_address_that_means_nothing_shows_everybody(market):
         {"offset": "1e9", "origins": ",,, ,", "q": "   "},
         {"offset": "9" * 30, "limit": "x", "unknown": "y"},
     ):
-        assert Looking.at(query) == EMPTY
+        assert SearchParameters.at(query) == EMPTY
         assert len(NAMES.findall(await catalogue_of(market, **query))) == 3
     for query in (
         {"q": "x" * 5000},

@@ -146,11 +146,25 @@ async def test_the_password_of_the_first_steps_is_drawn_at_random(registry: Test
 
 async def test_every_refusal_has_a_page_and_stands_in_the_table(registry: TestRegistry):
     table = (await registry.http.get("/docs/problems")).text
-    for refusal in every_refusal():
-        assert f'href="/docs/problems/{refusal.code}"' in table
-        answer = await registry.http.get(f"/docs/problems/{refusal.code}")
+    for code, kinds in every_refusal().items():
+        assert f'href="/docs/problems/{code}"' in table
+        answer = await registry.http.get(f"/docs/problems/{code}")
         assert answer.status_code == 200
-        assert refusal.code in answer.text
+        assert code in answer.text
+        assert all(str(kind.status) in answer.text for kind in kinds), code
+        assert "What to do" in answer.text
+
+
+async def test_the_page_of_a_refusal_names_what_to_do_and_the_routes_that_return_it(registry: TestRegistry):
+    page = (await registry.http.get("/docs/problems/INSUFFICIENT_BALANCE")).text
+    assert "transfer units to the payer first" in page
+    assert "<code>POST /api/v1/teg/transfer</code>" in page
+    assert "GET /api/v1/teg/balance" not in page
+
+
+async def test_a_code_with_two_statuses_names_both_on_its_page(registry: TestRegistry):
+    page = (await registry.http.get("/docs/problems/CAPABILITY_UNKNOWN")).text
+    assert "403 Forbidden, 404 Not Found" in page
 
 
 async def test_a_code_that_is_never_used_has_no_page(registry: TestRegistry):

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from hansa.doors.demo import DemoFailed, Options, run_demo
-from hansa.rooms.catalogue import Wanted, discover
+from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry
@@ -108,7 +108,7 @@ async def test_what_the_demo_made_is_removed_when_asked(start_registry: StartReg
         report = await demo(registry, options=Options(removes=True))
         removed = report["removed"]
         assert len(removed["agents"]) == 4  # type: ignore[index]
-        assert (await discover(SEARCHER.of(registry.runtime), registry.database, Wanted())).total == 0
+        assert (await discover(SEARCHER.of(registry.runtime), registry.database, SearchQuery())).total == 0
         supply = await registry.supply()
         assert (supply["status"], supply["delta"]) == ("OK", "0")
         kept = removed["kept"]["balance"]  # type: ignore[index]

@@ -10,7 +10,7 @@ import pytest
 import hansa
 from hansa.doors.diagnosis import Facts, Finding, check
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
-from hansa.foundation.plumbing.process_files import Presence
+from hansa.foundation.plumbing.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
 
 NOW = datetime.now(UTC).isoformat()
@@ -20,7 +20,7 @@ NOW = datetime.now(UTC).isoformat()
 def sound(tmp_path: Path) -> Facts:
     """The facts of a registry that runs and lacks nothing."""
     tmp_path.chmod(0o711)
-    presence = Presence(1, 1, NOW, "http://127.0.0.1:1", hansa.__version__, 1, "embedded")
+    presence = ServingProcess(1, 1, NOW, "http://127.0.0.1:1", hansa.__version__, 1, "embedded")
     audit = {"status": "OK", "delta": "0", "last_cycle": {"checked_at": NOW}}
     return Facts(
         settings=read_settings(data_dir=tmp_path),

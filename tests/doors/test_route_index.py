@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import Scope
 
 from hansa.doors.http.route_index import CHOSEN
-from hansa.doors.reference_map import empty_house
+from hansa.doors.reference_map import empty_app
 from tests.properties.scale import by_tier, printed_seed
 
 SEGMENTS = [
@@ -36,17 +36,17 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"]
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     directory: Path = tmp_path_factory.mktemp("house")
-    return empty_house(directory)
+    return empty_app(directory)
 
 
 def test_a_request_is_led_where_asking_every_route_in_turn_would_lead_it(app: FastAPI):
     lot = random.Random(printed_seed())
     known = paths_of(app)
     assert len(known) > 150
-    (switchboard,) = app.router.routes
+    (route_index,) = app.router.routes
     for path in [*known, *(spoiled(lot, known) for _ in range(by_tier(2_000, 50_000, 500_000)))]:
         for kind, method in [*(("http", method) for method in METHODS), ("websocket", "")]:
-            match, child_scope = switchboard.matches(scope_of(kind, method, path))
+            match, child_scope = route_index.matches(scope_of(kind, method, path))
             assert (match, child_scope.get(CHOSEN)) == in_turn(app, kind, method, path), (kind, method, path)
 
 

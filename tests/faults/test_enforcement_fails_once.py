@@ -57,10 +57,10 @@ class World:
     async def complete(self, act: str) -> None:
         """Repeat the act until every lever is pulled."""
         for _ in range(TRIES):
-            status, levers = await self.ask(act)
-            if status == 200 and "failed" not in levers:
+            status, effects = await self.ask(act)
+            if status == 200 and "failed" not in effects:
                 return
-        raise AssertionError(f"{act} does not come to its end: {status} {levers}")
+        raise AssertionError(f"{act} does not come to its end: {status} {effects}")
 
     async def parts(self) -> dict[str, Any]:
         return dict(await self.observer.fetchrow(_PARTS, self.agent.did))

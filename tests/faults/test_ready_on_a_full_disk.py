@@ -62,7 +62,7 @@ async def test_a_database_that_takes_no_writes_is_not_ready(registry: TestRegist
     )
     await connection.close()
     answer = await registry.http.get("/readyz")
-    while answer.status_code == 503 and "takes no writes" not in answer.text:
+    while answer.status_code == 503 and "does not accept writes" not in answer.text:
         answer = await registry.http.get("/readyz")
     assert answer.status_code == 503
     assert "retry-after" in answer.headers

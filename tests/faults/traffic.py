@@ -14,13 +14,13 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 from hansa.rooms.ledger.statement import store as statement
-from hansa.rooms.ledger.statement.records import Line, Wanted
+from hansa.rooms.ledger.statement.records import Line, StatementFilter
 from tests.faults.list_append import Entry, History, Reading, Transfer
 
 ROUTE = "/teg/transfer"
 CLIENTS = 64
 LINES_READ = 20
-WANTED = Wanted(limit=LINES_READ, tx_type="transfer")
+WANTED = StatementFilter(limit=LINES_READ, tx_type="transfer")
 SHARE_OF_READINGS = 0.15
 SHARE_OF_REPETITIONS = 0.05
 SHARE_OF_REFUSALS = 0.03

@@ -11,8 +11,8 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from hansa.foundation.plumbing.jobs import drop_job
-from hansa.foundation.plumbing.mail_queue import MAIL, Letter, enqueue_letters_without_job, write_letter
-from hansa.foundation.plumbing.metrics import letters_total
+from hansa.foundation.plumbing.mail_queue import MAIL, OutgoingMail, enqueue_mail, enqueue_mails_without_job
+from hansa.foundation.plumbing.metrics import mails_total
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry, at_once, text_of
 from tests.running_jobs import jobs_of, run_due, time_passes, working
@@ -65,8 +65,8 @@ async def registry(start_registry: StartRegistry, mail_server: MailServer) -> Te
 async def write(
     registry: TestRegistry, text: str = "Hello", good_for: timedelta = timedelta(hours=1)
 ) -> None:
-    letter = Letter("ada@example.org", "A subject", text, good_for)
-    await registry.database.act(lambda tx: write_letter(tx, registry.runtime.seal, letter))
+    letter = OutgoingMail("ada@example.org", "A subject", text, good_for)
+    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, letter))
 
 
 async def waiting(registry: TestRegistry) -> list[int]:
@@ -109,8 +109,8 @@ async def test_a_letter_goes_to_the_mail_server_as_plain_text_and_as_html(regist
 
 async def test_a_letter_of_an_act_that_is_undone_is_not_sent(registry, mail_server):
     async def fail(tx):
-        letter = Letter("ada@example.org", "A subject", "Hello", timedelta(hours=1))
-        await write_letter(tx, registry.runtime.seal, letter)
+        letter = OutgoingMail("ada@example.org", "A subject", "Hello", timedelta(hours=1))
+        await enqueue_mail(tx, registry.runtime.seal, letter)
         raise RuntimeError("undone")
 
     with pytest.raises(RuntimeError, match="undone"):
@@ -150,7 +150,7 @@ async def test_whatever_the_mail_client_raises_is_a_try_that_failed_and_is_count
             raise ValueError("unencodable")
 
     broken = replace(registry.runtime, mail=BrokenMailbox())
-    put_off = letters_total.labels("put off")._value
+    put_off = mails_total.labels("put off")._value
     before = put_off.get()
     await write(registry)
     await run_due(broken, MAIL)
@@ -211,7 +211,7 @@ async def test_a_letter_that_an_older_version_wrote_is_taken_over(registry, mail
         )
     )
     assert (await waiting(registry), await letters_kept(registry)) == ([], 1)
-    await registry.database.act(enqueue_letters_without_job)
+    await registry.database.act(enqueue_mails_without_job)
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
 

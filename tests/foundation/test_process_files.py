@@ -12,16 +12,16 @@ import pytest
 
 from hansa.foundation.plumbing.process_files import (
     FOLDER,
-    Presence,
-    presence_of_this_process,
+    ServingProcess,
+    describe_this_process,
     recorded,
     serving_processes,
     terminate,
 )
 
 
-def this_process() -> Presence:
-    return presence_of_this_process(url="http://127.0.0.1:8000", version="1", workers=1, database="embedded")
+def this_process() -> ServingProcess:
+    return describe_this_process(url="http://127.0.0.1:8000", version="1", workers=1, database="embedded")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def record_of(data_dir: Path, pid: int, boot_ticks: int) -> Path:
     return path
 
 
-def vars_of(presence: Presence) -> dict[str, object]:
+def vars_of(presence: ServingProcess) -> dict[str, object]:
     return {name: getattr(presence, name) for name in presence.__dataclass_fields__}
 
 
@@ -57,8 +57,8 @@ def test_a_process_is_found_while_it_serves_and_not_afterwards(tmp_path: Path):
     assert run_python(script, str(tmp_path)) == "0"
 
 
-def this_process_recorded(data_dir: Path) -> Presence:
-    return Presence(**json.loads((data_dir / FOLDER / f"{os.getpid()}.json").read_text()))
+def this_process_recorded(data_dir: Path) -> ServingProcess:
+    return ServingProcess(**json.loads((data_dir / FOLDER / f"{os.getpid()}.json").read_text()))
 
 
 def run_python(script: str, *arguments: str) -> str:
@@ -88,7 +88,7 @@ async def test_a_process_that_got_the_number_of_a_registry_is_left_alone(
     path = record_of(tmp_path, stranger.pid, 1)
     descriptor = os.open(path, os.O_RDWR)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    recycled = Presence(**json.loads(path.read_text()))
+    recycled = ServingProcess(**json.loads(path.read_text()))
     assert serving_processes(tmp_path) == []
     assert terminate(tmp_path, recycled, seconds=1)
     assert stranger.returncode is None

@@ -258,15 +258,15 @@ def test_files_are_applied_by_layer_and_behind_those_that_they_name():
     [
         (
             [named("ledger/a.sql", "ledger/b.sql")],
-            "ledger/a.sql is to be applied after ledger/b.sql, which does not exist",
+            "ledger/a.sql must be applied after ledger/b.sql, which does not exist",
         ),
         (
             [named("ledger/a.sql", "auditor/a.sql"), named("auditor/a.sql")],
-            "ledger/a.sql is to be applied after auditor/a.sql, which is not of a lower layer",
+            "ledger/a.sql must be applied after auditor/a.sql, which is not in a lower layer",
         ),
         (
             [named("agents/a.sql", "people/a.sql"), named("people/a.sql")],
-            "agents/a.sql is to be applied after people/a.sql, which is not of a lower layer",
+            "agents/a.sql must be applied after people/a.sql, which is not in a lower layer",
         ),
         (
             [named("ledger/a.sql", "ledger/b.sql"), named("ledger/b.sql", "ledger/a.sql")],

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
 from hansa.rooms import federation
 from tests.hostile.well_formed import Stage
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, text_of
@@ -177,10 +177,10 @@ def _expired(registry: TestRegistry, kind: TokenKind, whose: TestDeveloper | Tes
 
 def _forged(registry: TestRegistry, agent: TestAgent) -> str:
     with TemporaryDirectory() as directory:
-        desk = TokenDesk(Keyring(Path(directory)), registry.settings.trust_domain)
+        desk = TokenIssuer(Keyring(Path(directory)), registry.settings.trust_domain)
         return _like(desk, registry, TokenKind.AGENT, agent.token, datetime.now(UTC))
 
 
-def _like(desk: TokenDesk, registry: TestRegistry, kind: TokenKind, token: str, now: datetime) -> str:
+def _like(desk: TokenIssuer, registry: TestRegistry, kind: TokenKind, token: str, now: datetime) -> str:
     claims = registry.runtime.tokens.verify(kind, token)
     return desk.issue(kind, claims.subject, session=claims.session, now=now, lifetime=timedelta(minutes=90))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.doors.reference_map import Entrance, empty_house, entrances
+from hansa.doors.reference_map import Entrance, empty_app, entrances
 from tests.hostile.well_formed import Stage, set_stage, with_some_id
 from tests.registry import TestRegistry
 
@@ -19,7 +19,7 @@ def taking_bodies(tmp_path) -> list[Entrance]:
     """The operations that take a body and need a credential."""
     found = [
         entrance
-        for entrance in entrances(empty_house(tmp_path))
+        for entrance in entrances(empty_app(tmp_path))
         if entrance.context.body_field and not entrance.callers[0].startswith("anyone")
     ]
     assert found

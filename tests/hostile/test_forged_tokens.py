@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
 from hansa.foundation.values.jwk import jwk_of
 from tests.hostile.refusals import fault_of
 from tests.registry import TestRegistry
@@ -194,7 +194,7 @@ async def test_each_kind_of_token_opens_its_own_door_and_no_other(
 async def test_a_token_of_another_registry_is_refused(
     registry: TestRegistry, tokens: dict[TokenKind, str], tmp_path: Path
 ):
-    elsewhere = TokenDesk(Keyring(tmp_path), registry.settings.trust_domain)
+    elsewhere = TokenIssuer(Keyring(tmp_path), registry.settings.trust_domain)
     for kind, good in tokens.items():
         claims = registry.runtime.tokens.verify(kind, good)
         forged = elsewhere.issue(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi import params
 
-from hansa.doors.reference_map import Entrance, empty_house, entrances
+from hansa.doors.reference_map import Entrance, empty_app, entrances
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.refusals import fault_of
 from tests.hostile.rows import rows_of_every_table
@@ -102,7 +102,7 @@ async def credentials(stage: Stage) -> Credentials:
 
 @pytest.fixture
 def taking_bodies(tmp_path) -> list[Entrance]:
-    found = [entrance for entrance in entrances(empty_house(tmp_path)) if entrance.context.body_field]
+    found = [entrance for entrance in entrances(empty_app(tmp_path)) if entrance.context.body_field]
     assert found
     return found
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from fastapi import FastAPI
 
-from hansa.doors.reference_map import empty_house, entrances
+from hansa.doors.reference_map import empty_app, entrances
 from hansa.rooms.agents.capabilities import rules
 from tests.hostile.corpus import HOSTILE, NUL_TEXTS
 from tests.hostile.refusals import fault_of
@@ -34,7 +34,7 @@ async def stage(registry: TestRegistry, monkeypatch: pytest.MonkeyPatch) -> Stag
 
 @pytest.fixture
 def app(tmp_path) -> FastAPI:
-    return empty_house(tmp_path)
+    return empty_app(tmp_path)
 
 
 async def test_no_string_in_a_body_makes_us_fail_and_none_that_is_refused_is_stored(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hansa.doors.http.guard import NAMES_WITH_SLASHES
-from hansa.doors.reference_map import empty_house, entrances
+from hansa.doors.reference_map import empty_app, entrances
 from tests.hostile.refusals import fault_of
 from tests.hostile.well_formed import with_some_id
 from tests.registry import TestRegistry
@@ -51,7 +51,7 @@ async def test_a_path_that_leads_nowhere_is_a_404_in_the_common_envelope(registr
 async def test_a_method_that_a_path_does_not_take_is_a_405_in_the_common_envelope(
     registry: TestRegistry, tmp_path
 ):
-    found = entrances(empty_house(tmp_path))
+    found = entrances(empty_app(tmp_path))
     for path in {with_some_id(entrance.path) for entrance in found}:
         taken = {entrance.method for entrance in found if entrance.context.path_regex.match(path)}
         # A path that is declared as it stands names its own methods, not those of a template that fits it too.
@@ -94,7 +94,7 @@ async def test_a_refusal_names_the_path_but_shows_nothing_of_the_inside(registry
 async def test_an_encoded_slash_is_taken_only_where_a_name_may_hold_one(
     registry: TestRegistry, tmp_path: Path
 ):
-    routes = {entrance.path for entrance in entrances(empty_house(tmp_path))}
+    routes = {entrance.path for entrance in entrances(empty_app(tmp_path))}
     assert {name.decode() for name in NAMES_WITH_SLASHES} == {
         path.partition("{")[0] for path in routes if path.endswith(":path}")
     }

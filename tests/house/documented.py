@@ -13,7 +13,7 @@ from prometheus_client import Counter
 from prometheus_client.metrics import MetricWrapperBase
 
 from hansa.doors.commands.program import app
-from hansa.doors.reference_map import empty_house, entrances
+from hansa.doors.reference_map import empty_app, entrances
 from hansa.foundation.plumbing import metrics
 from hansa.foundation.plumbing.settings import Settings
 
@@ -69,7 +69,7 @@ def metric_names() -> frozenset[str]:
 def routes() -> frozenset[tuple[str, str]]:
     """Method and path of every route; of a socket the method is empty."""
     with TemporaryDirectory() as directory:
-        app = empty_house(Path(directory))
+        app = empty_app(Path(directory))
     sockets = {
         ("", str(one.path)) for one in iter_route_contexts(app.routes) if not getattr(one, "methods", None)
     }

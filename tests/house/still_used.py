@@ -46,6 +46,7 @@ _.frozen_at
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy
 _.meaning
+_.remedies
 _.documentation_url
 _.examples
 _.is_for_search_engines

@@ -11,7 +11,7 @@ import pytest
 
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
-from hansa.doors.reference_map import CALLERS, empty_house, entrances
+from hansa.doors.reference_map import CALLERS, empty_app, entrances
 from hansa.foundation.plumbing.caller import anyone
 
 Document = dict[str, Any]
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
     house: Path = tmp_path_factory.mktemp("house")
-    return empty_house(house).openapi()
+    return empty_app(house).openapi()
 
 
 def operations(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -73,7 +73,7 @@ def test_an_operation_says_which_credential_it_takes(document: Document, tmp_pat
     described = dict(operations(document))
     public = {
         f"{entrance.method} {entrance.context.path_format}"
-        for entrance in entrances(empty_house(tmp_path))
+        for entrance in entrances(empty_app(tmp_path))
         if entrance.callers == (CALLERS[anyone],) and entrance.context.include_in_schema
     }
     assert len(public) > 40

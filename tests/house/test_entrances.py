@@ -7,7 +7,7 @@ import pytest
 from fastapi import Depends, FastAPI
 from pydantic import BaseModel
 
-from hansa.doors.reference_map import CALLERS, Entrance, empty_house, entrances
+from hansa.doors.reference_map import CALLERS, Entrance, empty_app, entrances
 from hansa.foundation.plumbing.caller import (
     CurrentAgent,
     CurrentDeveloper,
@@ -25,7 +25,7 @@ class Answer(BaseModel):
 
 @pytest.fixture
 def house(tmp_path: Path) -> list[Entrance]:
-    return entrances(empty_house(tmp_path))
+    return entrances(empty_app(tmp_path))
 
 
 def undecided(found: list[Entrance]) -> list[str]:
@@ -85,7 +85,7 @@ def test_an_operation_without_a_shape_is_seen():
 
 
 def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Path):
-    app = empty_house(tmp_path)
+    app = empty_app(tmp_path)
     described = app.openapi()["paths"]
     optional = {
         (entrance.path, entrance.method.lower())
@@ -103,7 +103,7 @@ def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Pat
 
 
 def test_a_route_for_services_is_described_with_each_of_its_three_credentials(tmp_path: Path):
-    app = empty_house(tmp_path)
+    app = empty_app(tmp_path)
     described = app.openapi()
     internal = [entrance for entrance in entrances(app) if entrance.callers == (CALLERS[internal_caller],)]
     assert len(internal) == 3

@@ -8,7 +8,7 @@ import pytest
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from hansa.doors.reference_map import empty_house, entrances
+from hansa.doors.reference_map import empty_app, entrances
 from hansa.foundation.values.request_body import RequestBody
 
 TEACHING = "An optional member takes null: derive these from hansa.foundation.values.request_body.RequestBody"
@@ -59,7 +59,7 @@ def bodies(tmp_path_factory: pytest.TempPathFactory) -> set[type[BaseModel]]:
     house: Path = tmp_path_factory.mktemp("house")
     return {
         model
-        for entrance in entrances(empty_house(house))
+        for entrance in entrances(empty_app(house))
         for parameter in entrance.context.dependant.body_params
         for model in models_in(parameter.field_info.annotation)
     }

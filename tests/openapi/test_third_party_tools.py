@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa.doors.reference_map import empty_house
+from hansa.doors.reference_map import empty_app
 from tests.hostile.served import serve
 from tests.openapi.tools import Tools, installed
 from tests.registry import StartRegistry
@@ -22,7 +22,7 @@ def tools() -> Tools:
 def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("description")
     document = directory / "openapi.json"
-    document.write_text(json.dumps(empty_house(directory).openapi()))
+    document.write_text(json.dumps(empty_app(directory).openapi()))
     return document
 
 

@@ -15,7 +15,7 @@ from tests.registry import PASSWORD, card_of
 
 ANSWER_SECONDS = 30
 PAUSE_SECONDS = 0.05
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 SHARE_OF_REPETITIONS = 0.1
 
 
@@ -90,7 +90,7 @@ class Storm:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _patiently(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 try:
                     return await work()

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.backup import BadBackup, new_backup, written
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import BadKey
-from hansa.foundation.plumbing.mail_queue import Letter, write_letter
+from hansa.foundation.plumbing.mail_queue import OutgoingMail, enqueue_mail
 from hansa.foundation.plumbing.migrate import Migrated, migrate
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor
@@ -31,7 +31,7 @@ from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, open_registry
 
 TIER = int(os.environ.get("HANSA_TEST_TIER", "0"))
 SEED = int(os.environ.get("HANSA_TEST_SEED", random.SystemRandom().randrange(2**32)))
-ROUNDS = (1, 3, 20)[TIER]
+PERIODIC_TASKS = (1, 3, 20)[TIER]
 DAMAGES = (30, 300, 3000)[TIER]
 CLIENTS = 8
 SECRET = "Quiet-Harbour-41-Lantern"
@@ -57,7 +57,7 @@ async def test_a_copy_restored_from_a_backup_under_load_has_all_that_was_acknowl
     await storm.gather()
     storm.rage()
     taken = []
-    for number in range(ROUNDS):
+    for number in range(PERIODIC_TASKS):
         had = len(acknowledged(read_history(history.path)))
         await until(lambda had=had: len(acknowledged(read_history(history.path))) >= had + 40, seconds=120)
         before = read_history(history.path)
@@ -147,8 +147,8 @@ async def fill(registry: TestRegistry) -> None:
             answer.json()["id"],
         )
     )
-    letter = Letter("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
-    await registry.database.act(lambda tx: write_letter(tx, registry.runtime.seal, letter))
+    letter = OutgoingMail("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
+    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, letter))
     forgotten = await registry.post("/auth/forgot-password", json={"email": developer.email})
     assert forgotten.status_code in {200, 202}, forgotten.text
     snapshot = await registry.post("/admin/projection-snapshot", headers=administrator.headers)
@@ -184,7 +184,7 @@ async def test_a_copy_restored_by_an_ordinary_role_has_name_keys_and_balances_an
 ):
     settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
     restored = await restore(settings, read_backup(backup), SECRET)
-    assert restored.letters_withheld == 1
+    assert restored.mails_withheld == 1
     assert restored.deliveries_withheld == 1
     assert not await is_superuser(empty_database)
     async with open_registry(empty_database, tmp_path / "copy", **NORTH) as copy:

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing import job_health
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import JobHealth, pause_after
 from hansa.foundation.plumbing.jobs import run_jobs, scheduled, sweep
-from hansa.foundation.plumbing.periodic_tasks import Round, make_rounds
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
 from hansa.rooms.catalogue.search import SEARCHER
@@ -64,7 +64,7 @@ def on_a_schedule(registry: TestRegistry, work: Work) -> Awaitable[None]:
 
 
 def going_round(registry: TestRegistry, work: Work) -> Awaitable[None]:
-    return make_rounds(registry.runtime, [Round(NAME, 0.001, work)])
+    return run_periodic_tasks(registry.runtime, [PeriodicTask(NAME, 0.001, work)])
 
 
 async def readiness(registry: TestRegistry) -> dict[str, Any]:

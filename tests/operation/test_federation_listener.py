@@ -333,7 +333,7 @@ async def test_a_name_that_cannot_stand_in_a_spiffe_id_is_refused(served: Served
     refused = await served.enrol(name, tmp_path)
     assert refused.code != 0
     assert refused.complaints == [
-        "hansa: A service is named by 1 to 63 lower-case letters, digits and hyphens."
+        "hansa: A service name must have 1 to 63 lower-case letters, digits and hyphens."
     ]
     assert files_in(tmp_path) == set()
 
@@ -347,7 +347,7 @@ async def test_enrolling_and_revoking_say_what_is_wrong(served: Served, tmp_path
     unknown = await run("service", "revoke", "nobody", data_dir=data_dir)
     assert (unknown.code, unknown.complaints) == (
         1,
-        ["hansa: No certificate of a service 'nobody' is in force."],
+        ["hansa: No valid certificate of service 'nobody' exists."],
     )
     for command in (["bundle"], ["service", "enrol", "reader", f"--out={tmp_path}"]):
         none = await run(*command, data_dir=data_dir, AGENT_IDENTITY_ISSUER="none")

@@ -30,7 +30,7 @@ async def test_the_operator_lists_retries_and_drops_jobs(database_farm: Database
         assert await jobs("drop", str(job_id)) == (0, f"job {job_id} is dropped\n")
         assert await jobs("list") == (0, "no jobs\n")
         code, refused = await jobs("drop", str(job_id))
-        assert (code, refused) == (1, "hansa: There is no job of that id; it may have ended.\n")
+        assert (code, refused) == (1, "hansa: No job has this id; it may have finished.\n")
         acts = await registry.database.look(
             lambda tx: tx.fetch("SELECT act, subject, reason FROM plumbing_admin_act ORDER BY id")
         )

@@ -266,7 +266,7 @@ async def test_a_second_mint_with_the_same_reference_changes_nothing(serving: Re
     assert first.code == 0
     supply = (await public(serving.url, "supply-invariant"))["net_supply"]
     assert first.output.strip().endswith(f"3 AVT issued, the supply is {supply}")
-    assert "nothing was issued now" in refused_in_one_line(await mint(serving.data_dir, "4", "spring"))
+    assert "nothing was changed" in refused_in_one_line(await mint(serving.data_dir, "4", "spring"))
     assert (await public(serving.url, "supply-invariant"))["net_supply"] == supply
 
 
@@ -311,7 +311,7 @@ async def test_a_burn_that_is_refused_changes_nothing(serving: RegistryProcess):
     assert first.code == 0
     supply = (await public(serving.url, "supply-invariant"))["net_supply"]
     assert first.output.strip().endswith(f"3 AVT destroyed, the supply is {supply}")
-    assert "nothing was destroyed now" in refused_in_one_line(await burn(serving.data_dir, "4", "thaw"))
+    assert "nothing was changed" in refused_in_one_line(await burn(serving.data_dir, "4", "thaw"))
     too_much = await burn(serving.data_dir, "9000000000", "too much")
     assert f"The treasury holds {supply} units" in refused_in_one_line(too_much)
     assert "printable" in refused_in_one_line(await burn(serving.data_dir, "4", " "))
@@ -440,7 +440,7 @@ async def test_the_signing_key_is_rotated_while_the_registry_serves(serving: Reg
     ended = await run("keys", "rotate", f"--key={file}", data_dir=serving.data_dir)
     assert ended.output.startswith(f"the registry signs with {first['kid'].partition('#')[0]}#3 since ")
     again = await run("keys", "rotate", f"--key={file}", data_dir=serving.data_dir)
-    assert "signed before" in refused_in_one_line(again)
+    assert "signed for the registry before" in refused_in_one_line(again)
 
 
 async def test_a_file_that_holds_no_signing_key_is_a_usage_error(tmp_path: Path):

@@ -20,7 +20,7 @@ from tests.operation.storm import Storm
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "several-machines.md"
 SEED = int(os.environ.get("HANSA_TEST_SEED", SystemRandom().randrange(2**32)))
-ROUNDS = (1, 5, 50)[int(os.environ.get("HANSA_TEST_TIER", "0"))]
+PERIODIC_TASKS = (1, 5, 50)[int(os.environ.get("HANSA_TEST_TIER", "0"))]
 CLIENTS = 12
 SECRET = "Quiet-Harbour-41-Lantern"
 MACHINE = {"REGISTRY_NAME": "north", "TRUST_DOMAIN": "north.test", "TRUSTED_PROXIES": "127.0.0.1"}
@@ -93,7 +93,7 @@ async def storm_while_one_dies(url: str, machines: list[RegistryProcess], path: 
     try:
         await storm.gather()
         storm.rage()
-        for number in range(ROUNDS):
+        for number in range(PERIODIC_TASKS):
             victim = machines[number % 2]
             await go_on(path)
             victim.tell(signal.SIGKILL)

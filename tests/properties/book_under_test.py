@@ -92,7 +92,7 @@ class BookUnderTest:
         async def found() -> None:
             await self._auditor.execute(_FORGET)
             await self._registry.database.act(
-                lambda tx: ledger.found_book(tx, self._book, Minor(int(supply * 10**8)))
+                lambda tx: ledger.initialize_ledger(tx, self._book, Minor(int(supply * 10**8)))
             )
 
         self.run(found())

@@ -14,7 +14,7 @@ from hansa.foundation.values.errors import Forbidden, Refused
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.roles import permissions_of
 from hansa.rooms.agents.capabilities.give_up import revoke
-from hansa.rooms.agents.capabilities.issue import ForWhom, attenuate, issue
+from hansa.rooms.agents.capabilities.issue import Recipient, attenuate, issue
 from hansa.rooms.agents.capabilities.rules import Narrowing, Terms, Use, narrowed
 from hansa.rooms.agents.capabilities.use import Presenter, consume
 from tests.properties.scale import by_tier, printed_seed
@@ -80,7 +80,7 @@ class Tree:
 
     async def draw(self, named: UUID, act: Act) -> None:
         asked = Narrowing(None, None, None, None, None, False, None, Minor(act.amount or 1), act.uses)
-        presenter, whom = Presenter(self.did), ForWhom(None, 600)
+        presenter, whom = Presenter(self.did), Recipient(None, 600)
         drawn = await self.registry.database.act(lambda tx: attenuate(tx, named, presenter, asked, whom))
         self.ids.append(drawn.chain.leaf.id)
 
@@ -99,7 +99,7 @@ async def planted(registry: TestRegistry, agent: TestAgent, budget: int) -> Tree
     issuer = Agent(agent.did, 1, roles, permissions_of(roles), is_governed=False)
     terms = Terms(("teg.transfer",), None, None, None, None, False, "AVT", Minor(budget), 12)
     config = registry.settings
-    made = await registry.database.act(lambda tx: issue(tx, issuer, terms, ForWhom(None, 600), config))
+    made = await registry.database.act(lambda tx: issue(tx, issuer, terms, Recipient(None, 600), config))
     return Tree(registry, agent.did, [made.chain.root.id], [])
 
 

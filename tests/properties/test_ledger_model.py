@@ -66,7 +66,7 @@ class LedgerMachine(RuleBasedStateMachine):
     agents = Bundle("agents")
 
     @initialize(target=agents, supply=st.sampled_from(SUPPLIES))
-    def found_book(self, supply: Decimal) -> object:
+    def initialize_ledger(self, supply: Decimal) -> object:
         self.model = Model(supply)
         self.registry.found(supply)
         self.waiting = list(self.registry.agents)

@@ -20,7 +20,7 @@ from hansa.rooms.people import invites
 from hansa.rooms.people.api_keys.make import MadeKey, make_key
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
 from hansa.rooms.people.deletion import carry_out_due
-from hansa.rooms.people.deletion.request import Standing, cancel_deletion
+from hansa.rooms.people.deletion.request import DeletionStatus, cancel_deletion
 from hansa.rooms.people.invites.invite import make_invites, revoke_invite
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
@@ -112,7 +112,7 @@ MET: dict[str, Play] = {
     ),
     "a deletion is cancelled or carried out": (
         lambda s: [s.keep(), s.delete()],
-        lambda told: isinstance(told[0], Standing | Refused) and told[1] is None,
+        lambda told: isinstance(told[0], DeletionStatus | Refused) and told[1] is None,
     ),
 }
 

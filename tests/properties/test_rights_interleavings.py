@@ -16,7 +16,7 @@ from hansa.foundation.values.secrets import fingerprint, new_name
 from hansa.rooms import agents, ledger
 from hansa.rooms.agents.authz.roles import NewAuthz, replace_authz
 from hansa.rooms.agents.capabilities.give_up import revoke
-from hansa.rooms.agents.capabilities.issue import ForWhom, IssuedCapability, attenuate, issue
+from hansa.rooms.agents.capabilities.issue import IssuedCapability, Recipient, attenuate, issue
 from hansa.rooms.agents.capabilities.rules import Narrowing, Terms
 from hansa.rooms.agents.capabilities.use import Presenter
 from hansa.rooms.agents.spending import SpendPolicy, put_policy
@@ -78,7 +78,7 @@ class Scene:
         return lambda tx: decide(tx, self.owner, self.payer, approval, is_approved=is_approved)
 
     def draw(self) -> UseCase:
-        named, presenter, whom = self.capability.chain.leaf.id, Presenter(self.payer), ForWhom(None, 600)
+        named, presenter, whom = self.capability.chain.leaf.id, Presenter(self.payer), Recipient(None, 600)
         return lambda tx: attenuate(tx, named, presenter, NO_NARROWING, whom)
 
     def revoke(self) -> UseCase:
@@ -197,11 +197,11 @@ async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:
             await ledger.open_account(tx, did)
         book = ledger.Book.of(settings)
         await ledger.grant(tx, payee=payer, amount=parse_amount("100"), ref="test grant", book=book)
-        capability = await issue(tx, acting, terms, ForWhom(None, 600), settings)
+        capability = await issue(tx, acting, terms, Recipient(None, 600), settings)
         approval = None
         if meeting.policy:
             await put_policy(tx, payer, meeting.policy)
-            approval = (await agents.ask_approval(tx, payer, spending, "AVT")).id
+            approval = (await agents.request_approval(tx, payer, spending, "AVT")).id
         scene = Scene(settings, payer, payee, approval, capability)
         if meeting.is_approved:
             await scene.decide(is_approved=True)(tx)

@@ -27,10 +27,10 @@ IDENTITY = "hansa.agent_identity"
 
 
 class IdentityEnded(Unauthorized):
-    """The certificate is that of an agent whose workload identity was revoked or given up."""
+    """The certificate belongs to an agent whose workload identity was revoked or disabled."""
 
     code = "IDENTITY_ENDED"
-    sentence = "The workload identity of this certificate was revoked or given up."
+    sentence = "The workload identity of this certificate was revoked or disabled."
 
 
 class AgentConnections:

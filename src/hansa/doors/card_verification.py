@@ -28,7 +28,7 @@ class CannotRead(Exception):
 
 
 @dataclass(frozen=True)
-class CardToJudge:
+class CardToVerify:
     """Where the card and the keys are: an address or a file. Without `keys` they are those of the card's host."""
 
     card: str
@@ -36,7 +36,7 @@ class CardToJudge:
     at: datetime | None
 
 
-def judge_card(asked: CardToJudge) -> Verdict:
+def verify_source(asked: CardToVerify) -> Verdict:
     """The verdict on an exported card. Raises: CannotRead."""
     text = read_source(asked.card)
     place = asked.keys or _keys_beside(asked.card, asked.at)
@@ -47,7 +47,7 @@ def judge_card(asked: CardToJudge) -> Verdict:
     return verify_card(text, keys, at=asked.at)
 
 
-def told(verdict: Verdict) -> dict[str, Any]:
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """The verdict for a program."""
     return {
         "valid": verdict.is_valid,

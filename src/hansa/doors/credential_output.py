@@ -12,7 +12,7 @@ def require_writable(directory: Path) -> None:
     TemporaryFile(dir=directory).close()
 
 
-def hand_over(enrolled: federation.EnrolledService, directory: Path) -> dict[str, Path]:
+def write_credentials(enrolled: federation.EnrolledService, directory: Path) -> dict[str, Path]:
     """Write the files, each whole or not at all; the key is for its owner alone. Raises: OSError."""
     files = {
         "certificate": directory / f"{enrolled.name}.pem",

@@ -13,13 +13,13 @@ from pathlib import Path
 import asyncpg
 
 from hansa import __version__
-from hansa.doors.startup import join_ground, require_own_database
+from hansa.doors.startup import joined_database, require_own_database
 from hansa.foundation.plumbing import backup, key_bundle
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Reader
 from hansa.foundation.plumbing.database import Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.mail_queue import forget_all_letters
+from hansa.foundation.plumbing.mail_queue import delete_all_mails
 from hansa.foundation.plumbing.migrate import knows_schema, migrate, present_schema
 from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
 from hansa.foundation.plumbing.settings import Settings
@@ -33,7 +33,7 @@ class Restored:
     """What a restore brought back, and what it does not send."""
 
     manifest: Manifest
-    letters_withheld: int
+    mails_withheld: int
     deliveries_withheld: int
 
 
@@ -43,7 +43,7 @@ async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Man
     Raises: Refused, BadKey, OSError, and what joining the ground raises.
     """
     keys = None if passphrase is None else key_bundle.keys_of(settings.data_dir)
-    async with join_ground(settings) as dsn:
+    async with joined_database(settings) as dsn:
         await require_own_database(settings, dsn)
         async with backup.connect(dsn) as connection:
             # Before the snapshot: what was acknowledged by then is in it.
@@ -165,7 +165,7 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
 
 
 async def _withhold(tx: Tx) -> tuple[int, int]:
-    letters = await forget_all_letters(tx)
-    await people.leave_forgotten_unanswered(tx)
+    letters = await delete_all_mails(tx)
+    await people.drop_password_requests(tx)
     await journal.pass_over(tx, notifications.OWNER_NOTICES.name)
     return letters, await notifications.withhold_deliveries(tx)

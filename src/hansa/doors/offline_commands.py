@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.doors.startup import (
     bring_up_to_date,
     identity_authority,
-    join_ground,
+    joined_database,
     make_missing_keys,
     open_database,
     require_data_directory,
@@ -97,7 +97,7 @@ async def adopt_database(settings: Settings) -> list[str]:
             subject = federation.registry_id_of(settings.trust_domain, settings.registry_name)
             await record_operator_act(tx, act="registry.adopt", subject=subject, reason=", ".join(changed))
             seal = Seal(Keyring(settings.data_dir))
-            await federation.found_keys(tx, settings, seal)
+            await federation.initialize_keys(tx, settings, seal)
             await federation.replace_sealed_key(tx, settings, seal)
         return changed
 
@@ -150,10 +150,10 @@ async def revoke_service(settings: Settings, name: str, reason: str | None) -> i
         return await database.act(revoke)
 
 
-async def list_jobs(settings: Settings, wanted: jobs.JobsWanted) -> tuple[list[jobs.JobShown], int]:
+async def list_jobs(settings: Settings, criteria: jobs.JobFilter) -> tuple[list[jobs.JobView], int]:
     """A page of background jobs, and how many there are. Raises: what joining the ground raises."""
     async with _database(settings) as database:
-        return await database.read(lambda tx: jobs.list_jobs(tx, wanted))
+        return await database.read(lambda tx: jobs.list_jobs(tx, criteria))
 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
@@ -178,7 +178,7 @@ def _authority(settings: Settings) -> IdentityAuthority:
     require_data_directory(settings)
     authority = identity_authority(settings)
     if authority is None:
-        raise Unavailable("This registry issues no workload identities: AGENT_IDENTITY_ISSUER is none.")
+        raise Unavailable("This registry does not issue workload identities: AGENT_IDENTITY_ISSUER is none.")
     return authority
 
 
@@ -196,7 +196,7 @@ async def _change_supply(
 
 @asynccontextmanager
 async def _database(settings: Settings) -> AsyncIterator[Database]:
-    async with join_ground(settings) as dsn:
+    async with joined_database(settings) as dsn:
         await require_own_database(settings, dsn)
         async with _connected(dsn) as database:
             yield database

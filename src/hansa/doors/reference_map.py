@@ -28,7 +28,7 @@ from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.plumbing.tokens import TokenIssuer
 
 ROOMS = Path(assembly.__file__).parents[1] / "rooms"
 CALLERS = {
@@ -69,7 +69,7 @@ def draw_map(program: Any) -> str:
             *_section("Events", ("event", "about", "emitted by", "folded by"), _event_rows()),
             *_section("Reactors", ("reactor", "reacts to"), _reactor_rows()),
             *_section("Background jobs", ("job", "when"), _job_rows()),
-            *_section("Rounds", ("round", "every"), _round_rows()),
+            *_section("Rounds", ("round", "every"), _periodic_task_rows()),
             "",
         ]
     )
@@ -86,14 +86,14 @@ def entrances(app: FastAPI) -> list[Entrance]:
     return sorted(found, key=lambda entrance: (entrance.path, entrance.method))
 
 
-def empty_house(directory: Path) -> FastAPI:
+def empty_app(directory: Path) -> FastAPI:
     """The application as it is served, over a database that nobody opens; `directory` takes its keys."""
     settings = Settings.model_construct()
     return build_app(
         Runtime(
             settings=settings,
             database=Database("postgresql://nowhere"),
-            tokens=TokenDesk(Keyring(directory), settings.trust_domain),
+            tokens=TokenIssuer(Keyring(directory), settings.trust_domain),
             mail=OutboxMail(directory, settings.mail_from),
             outgoing=Outgoing(),
             internal_key=Keyring(directory).secret("internal-api-key"),
@@ -139,7 +139,7 @@ def _callers(dependant: Dependant) -> Iterator[str]:
 
 def _route_rows() -> Iterator[Sequence[str]]:
     with tempfile.TemporaryDirectory() as directory:
-        for entrance in entrances(empty_house(Path(directory))):
+        for entrance in entrances(empty_app(Path(directory))):
             yield entrance.method, f"`{entrance.path}`", ", ".join(entrance.callers)
 
 
@@ -206,7 +206,7 @@ def _reactor_rows() -> Iterator[Sequence[str]]:
         yield reactor.name, ", ".join(f"`{name}`" for name in reactor.type_names)
 
 
-def _round_rows() -> Iterator[Sequence[str]]:
+def _periodic_task_rows() -> Iterator[Sequence[str]]:
     for turn in assembly.ASSEMBLY.rounds:
         yield turn.name, f"{turn.every_seconds:g} s"
 

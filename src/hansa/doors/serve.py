@@ -20,17 +20,17 @@ import hansa
 from hansa.doors.agent_connections import AgentConnections
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.federation_listener import FederationProtocol, mutual_tls
-from hansa.doors.http.acceptor import Placed, Reception
+from hansa.doors.http.acceptor import ConnectionAcceptor, Placed
 from hansa.doors.http.app import build_app
 from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.http.per_address import ADDRESS_COUNTS
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listeners import Listeners, open_listeners
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
-from hansa.doors.startup import has_administrator, open_ground, open_runtime, require_signing_key
+from hansa.doors.startup import has_administrator, open_runtime, prepared_database, require_signing_key
 from hansa.foundation.plumbing.jobs import run_jobs
-from hansa.foundation.plumbing.periodic_tasks import make_rounds
-from hansa.foundation.plumbing.process_files import Presence, presence_of_this_process, recorded
+from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
+from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, misspelt_settings
@@ -59,11 +59,11 @@ async def serve(settings: Settings, workers: int) -> None:
     listeners = open_listeners(settings)
     settings = settings.model_copy(update={"port": listeners.public.getsockname()[1]})
     try:
-        _cancel_when_told_to_stop()
-        async with open_ground(settings) as dsn:
+        _cancel_on_stop_signal()
+        async with prepared_database(settings) as dsn:
             await require_signing_key(settings, dsn)
             await _log_start(settings, dsn, workers)
-            with recorded(settings.data_dir, _presence(settings, workers)):
+            with recorded(settings.data_dir, _process(settings, workers)):
                 if workers == 1:
                     await serve_here(settings, dsn, listeners, announce=True)
                 else:
@@ -93,9 +93,9 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
         _log.info("no administrator exists; create one", command=command)
 
 
-def _presence(settings: Settings, workers: int) -> Presence:
+def _process(settings: Settings, workers: int) -> ServingProcess:
     database = "embedded" if settings.database_url is None else "external"
-    return presence_of_this_process(
+    return describe_this_process(
         url=address_of(settings), version=hansa.__version__, workers=workers, database=database
     )
 
@@ -103,8 +103,8 @@ def _presence(settings: Settings, workers: int) -> Presence:
 def _allow_connections() -> None:
     """As many open files as this account may have: each connection is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, CONNECTIONS_MAX)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    limit = CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, CONNECTIONS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
 
 
 async def serve_here(
@@ -130,7 +130,7 @@ async def serve_here(
             for server, _ in serving:
                 server.handle_exit(signal.SIGTERM, None)
 
-        _when_told_to_stop(lambda: _log_stop(stop))
+        _on_stop_signal(lambda: _log_stop(stop))
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
         # What stands at the start stays.
         gc.collect()
@@ -199,7 +199,7 @@ class _Server(uvicorn.Server):
         await super().startup([])
         addresses = ADDRESS_COUNTS.of(self.config.loaded_app.state.runtime)
         self.servers = [
-            Reception(one, self._connection, self.config.ssl, addresses)  # type: ignore[misc]
+            ConnectionAcceptor(one, self._connection, self.config.ssl, addresses)  # type: ignore[misc]
             for one in sockets or ()
         ]
         if self._ready_line:
@@ -219,7 +219,7 @@ class _Server(uvicorn.Server):
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Run the jobs meanwhile, and the reactors where they are enabled."""
     tasks = [asyncio.create_task(run_jobs(runtime, ASSEMBLY.jobs))]
-    tasks.append(asyncio.create_task(make_rounds(runtime, ASSEMBLY.rounds)))
+    tasks.append(asyncio.create_task(run_periodic_tasks(runtime, ASSEMBLY.rounds)))
     if runtime.settings.reactor_framework_enabled:
         reacting = journal.run_reactors(runtime.database, ASSEMBLY.reactors, health=runtime.jobs)
         tasks.append(asyncio.create_task(reacting))
@@ -236,22 +236,22 @@ def _log_stop(stop: Callable[[], object]) -> None:
     stop()
 
 
-def _when_told_to_stop(act: Callable[[], object]) -> None:
+def _on_stop_signal(act: Callable[[], object]) -> None:
     for number in STOPPING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, act)
 
 
-def _cancel_when_told_to_stop() -> None:
+def _cancel_on_stop_signal() -> None:
     """Until something is served, a signal cancels the start; what was started already is stopped in order."""
     starting = asyncio.current_task()
     assert starting is not None
 
     def cancel() -> None:
         # Once: a second signal would break off the shutdown of the database.
-        _when_told_to_stop(lambda: None)
+        _on_stop_signal(lambda: None)
         starting.cancel()
 
-    _when_told_to_stop(cancel)
+    _on_stop_signal(cancel)
 
 
 def _when_closed(pipe: int, act: Callable[[], object]) -> None:
@@ -269,7 +269,7 @@ async def _serve_with_workers(
 ) -> None:
     """`shared`: variables that every worker gets."""
     stopping = asyncio.Event()
-    _when_told_to_stop(lambda: _log_stop(stopping.set))
+    _on_stop_signal(lambda: _log_stop(stopping.set))
     # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
     reading, writing = os.pipe()
     try:
@@ -294,9 +294,9 @@ async def _keep_worker(
             pass_fds=[*listeners.descriptors(), parent],
             env={**os.environ, **shared},
         )
-        ended, told = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
-        await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
-        told.cancel()
+        ended, stop_requested = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
+        await asyncio.wait({ended, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
+        stop_requested.cancel()
         if stopping.is_set():
             await _stop_worker(worker)
         else:

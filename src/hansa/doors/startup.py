@@ -30,7 +30,7 @@ from hansa.foundation.plumbing.registry_identity import own_identity, record_ide
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
-from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.plumbing.tokens import TokenIssuer
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import units
 from hansa.rooms import catalogue, federation, journal, ledger, people
@@ -42,7 +42,7 @@ _log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def open_ground(settings: Settings) -> AsyncIterator[str]:
+async def prepared_database(settings: Settings) -> AsyncIterator[str]:
     """A database with the schema and the book of this version; yields its DSN.
 
     Starts the embedded server unless DATABASE_URL names another, and keeps it running.
@@ -91,7 +91,7 @@ async def _embedded_server(settings: Settings) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def join_ground(settings: Settings) -> AsyncIterator[str]:
+async def joined_database(settings: Settings) -> AsyncIterator[str]:
     """The database that the registry uses, whether it serves or rests; yields its DSN.
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
@@ -134,7 +134,7 @@ async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
         except EmbeddedPostgresNotRunning:
             require_cluster(settings.data_dir)
             try:
-                return await stack.enter_async_context(open_ground(settings))
+                return await stack.enter_async_context(prepared_database(settings))
             except DataDirectoryInUse:
                 if monotonic() > deadline:
                     raise
@@ -155,7 +155,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
         yield Runtime(
             settings=settings,
             database=database,
-            tokens=TokenDesk(Keyring(settings.data_dir), settings.trust_domain),
+            tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
             mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
             outgoing=Outgoing(settings.outgoing_allow_hosts),
             internal_key=_internal_key(settings),
@@ -201,7 +201,7 @@ async def bring_up_to_date(dsn: str, variable: str = "") -> Migrated:
 
 def make_missing_keys(settings: Settings) -> None:
     """Every key is there and usable after this. Raises: BadKey, before any process serves."""
-    TokenDesk(Keyring(settings.data_dir), settings.trust_domain)
+    TokenIssuer(Keyring(settings.data_dir), settings.trust_domain)
     _warn_of_a_short_key(_internal_key(settings))
     Seal(Keyring(settings.data_dir))
     identity_authority(settings)
@@ -242,9 +242,9 @@ async def _prepare(dsn: str, settings: Settings) -> None:
 async def _found(tx: Tx, settings: Settings) -> None:
     """The registry's identity, its book and its signing key: all of them in one commit, each once."""
     await record_identity(tx, own_identity(settings))
-    await ledger.found_book(tx, ledger.Book.of(settings), units(int(settings.genesis_supply)))
+    await ledger.initialize_ledger(tx, ledger.Book.of(settings), units(int(settings.genesis_supply)))
     seal = Seal(Keyring(settings.data_dir))
-    await federation.found_keys(tx, settings, seal)
+    await federation.initialize_keys(tx, settings, seal)
     # A database without a recorded identity belongs to the process whose sealing key opens what it holds.
     await federation.require_present_key(tx, seal)
 

@@ -50,7 +50,7 @@ class AsyncAgents:
         )
 
     async def card_template(self) -> dict[str, Any]:
-        """A card to start from."""
+        """A card template."""
         call = Call("GET", "/api/v1/onboard/agent-card-template")
         return await self._transport.answer(call, dict[str, Any], self._owner)
 

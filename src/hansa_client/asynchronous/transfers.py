@@ -93,7 +93,7 @@ class AsyncTransfers:
         return await self._transport.answer(call, Page[StatementLine], self._agent)
 
     async def fees(self) -> FeeConfig:
-        """How the fee of a transfer is computed."""
+        """The formula of the transfer fee."""
         return await self._transport.answer(Call("GET", "/api/v1/teg/fees/config"), FeeConfig)
 
     async def _moved(self, path: str, body: dict[str, Any], shape: type[T], key: str | None) -> T:

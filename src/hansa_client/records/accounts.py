@@ -69,7 +69,7 @@ class NewApiKey(Record, frozen=True):
 
 
 class Message(Record, frozen=True):
-    """What was done, in a sentence."""
+    """The result as a sentence."""
 
     message: str
 

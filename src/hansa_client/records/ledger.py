@@ -70,7 +70,7 @@ class StatementLine(Record, frozen=True):
 
 
 class FeeConfig(Record, frozen=True):
-    """How the fee of a transfer is computed; it is added on top of the amount."""
+    """The formula of the transfer fee, which is added to the amount."""
 
     base_rate_percent: Decimal
     max_rate_percent: Decimal

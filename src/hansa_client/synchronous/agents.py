@@ -51,7 +51,7 @@ class Agents:
         )
 
     def card_template(self) -> dict[str, Any]:
-        """A card to start from."""
+        """A card template."""
         call = Call("GET", "/api/v1/onboard/agent-card-template")
         return self._transport.answer(call, dict[str, Any], self._owner)
 

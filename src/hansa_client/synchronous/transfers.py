@@ -94,7 +94,7 @@ class Transfers:
         return self._transport.answer(call, Page[StatementLine], self._agent)
 
     def fees(self) -> FeeConfig:
-        """How the fee of a transfer is computed."""
+        """The formula of the transfer fee."""
         return self._transport.answer(Call("GET", "/api/v1/teg/fees/config"), FeeConfig)
 
     def _moved(self, path: str, body: dict[str, Any], shape: type[T], key: str | None) -> T:

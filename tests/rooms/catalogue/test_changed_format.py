@@ -7,7 +7,7 @@ import pytest
 
 from hansa.rooms.catalogue.errors import CardInvalid
 from hansa.rooms.catalogue.form import require_card
-from hansa.rooms.catalogue.owning.changed_format import with_changed_half
+from hansa.rooms.catalogue.owning.changed_format import with_changed_format
 from tests.registry import card_of
 
 A, B, C = (f"https://{name}.example.org/a2a" for name in "abc")
@@ -25,7 +25,7 @@ def stored_card(**more: Any) -> dict[str, Any]:
 def written_back(stored: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """What is stored when the card was read and written back with these members; None: left out."""
     document = copy.deepcopy(stored) | changes
-    return require_card(with_changed_half(document, stored))
+    return require_card(with_changed_format(document, stored))
 
 
 CARDS = [
@@ -44,7 +44,7 @@ CARDS = [
 @pytest.mark.parametrize("card", CARDS)
 def test_a_document_that_is_written_again_changes_nothing(card: dict[str, Any]):
     stored = require_card(card)
-    assert require_card(with_changed_half(copy.deepcopy(card), stored)) == stored
+    assert require_card(with_changed_format(copy.deepcopy(card), stored)) == stored
     assert written_back(stored) == stored
 
 
@@ -131,10 +131,10 @@ def test_halves_that_were_written_each_by_itself_both_stand():
 def test_a_document_of_one_half_takes_nothing_from_the_other():
     stored = stored_card(**BEARER, supportsAuthenticatedExtendedCard=True)
     new = card_of(version="2", supportedInterfaces=[interface(B)], capabilities={"extendedAgentCard": True})
-    card = require_card(with_changed_half(new, stored))
+    card = require_card(with_changed_format(new, stored))
     assert card == require_card(new)
     old = {"name": "Old", "description": "An old one.", "url": C, "authSchemes": ["bearer"]}
-    assert require_card(with_changed_half(old, stored)) == require_card(old)
+    assert require_card(with_changed_format(old, stored)) == require_card(old)
 
 
 @pytest.mark.parametrize("form", ["type", "httpAuthSecurityScheme"])
@@ -175,4 +175,4 @@ def test_a_scheme_and_its_requirements_are_changed_in_one_form(form: str):
 def test_members_of_another_kind_are_judged_as_in_any_card(change: dict[str, Any]):
     stored = stored_card(**BEARER)
     written = copy.deepcopy(stored) | change
-    assert with_changed_half(written, stored)["name"] == stored["name"]
+    assert with_changed_format(written, stored)["name"] == stored["name"]

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
-from hansa.rooms.catalogue.signatures import AgentKey, InboundVerdict, SignaturePolicy, judge_inbound
+from hansa.rooms.catalogue.signatures import AgentKey, InboundVerdict, SignaturePolicy, verify_inbound
 from hansa.rooms.catalogue.signatures.a2a_profile import a2a_signature
 from tests.registry import card_of
 
@@ -44,7 +44,7 @@ def stock(card, key, **header):
 
 
 def judged(card, *signatures, keys=KEYS):
-    verdict = judge_inbound({**card, "signatures": list(signatures)}, keys)
+    verdict = verify_inbound({**card, "signatures": list(signatures)}, keys)
     return verdict.outcome if verdict.reason is None else verdict.reason
 
 
@@ -77,7 +77,7 @@ def test_one_good_signature_among_others_is_enough():
 
 
 def test_a_card_without_signatures_is_unsigned():
-    assert judge_inbound(card_of(), KEYS).outcome == "unsigned"
+    assert verify_inbound(card_of(), KEYS).outcome == "unsigned"
     assert judged(card_of()) == "unsigned"
 
 
@@ -123,7 +123,7 @@ def test_a_header_that_cannot_be_judged_has_a_named_reason(reason, header):
     ],
 )
 def test_whatever_stands_in_signatures_is_judged_and_raises_nothing(signatures):
-    verdict = judge_inbound({**card_of(), "signatures": signatures}, KEYS)
+    verdict = verify_inbound({**card_of(), "signatures": signatures}, KEYS)
     assert (verdict.outcome, verdict.reason in {"malformed", "unknown_alg"}) == ("failed", True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.rooms.catalogue import Searcher, SearchNotReady, Wanted, discover
+from hansa.rooms.catalogue import Searcher, SearchNotReady, SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish
@@ -33,8 +33,8 @@ async def open_search(registry: TestRegistry) -> AsyncIterator[Open]:
         await searcher.close()
 
 
-async def names(registry: TestRegistry, searcher: Searcher, **wanted: object) -> list[str]:
-    found = await discover(searcher, registry.database, Wanted(**wanted))  # type: ignore[arg-type]
+async def names(registry: TestRegistry, searcher: Searcher, **search_query: object) -> list[str]:
+    found = await discover(searcher, registry.database, SearchQuery(**search_query))  # type: ignore[arg-type]
     return [card.name for card in found.results]
 
 
@@ -54,7 +54,7 @@ async def test_changes_while_nobody_looked_are_told_after_a_restart(
     await publish(registry, "Added")
     again = await open_search()
     assert set(await names(registry, again)) == {"Left", "Added"}
-    assert (await discover(again, registry.database, Wanted())).total == 2
+    assert (await discover(again, registry.database, SearchQuery())).total == 2
     await change(registry, kept, status="active")
     await again.catch_up()
     assert set(await names(registry, again)) == {"Kept", "Left", "Added"}
@@ -109,11 +109,11 @@ async def test_a_change_that_commits_late_is_told_and_what_committed_before_it_i
     for _ in range(3):
         await searcher.catch_up()
         assert set(await names(registry, searcher)) == {"Late", "New"}
-        assert (await discover(searcher, registry.database, Wanted())).total == 2
+        assert (await discover(searcher, registry.database, SearchQuery())).total == 2
     await transaction.commit()
     await connection.close()
     await searcher.catch_up()
-    assert (await discover(searcher, registry.database, Wanted())).total == 1
+    assert (await discover(searcher, registry.database, SearchQuery())).total == 1
     assert await names(registry, searcher) == ["New"]
 
 
@@ -122,15 +122,15 @@ async def test_each_process_has_an_index_of_its_own(registry: TestRegistry, open
     first, second = await open_search(), await open_search()
     await publish(registry, "Newer")
     await second.catch_up()
-    assert (await discover(first, registry.database, Wanted())).total == 1
-    assert (await discover(second, registry.database, Wanted())).total == 2
+    assert (await discover(first, registry.database, SearchQuery())).total == 1
+    assert (await discover(second, registry.database, SearchQuery())).total == 2
     assert sorted(path.name for path in (registry.settings.data_dir / "other").iterdir()) == ["0", "1"]
 
 
 async def test_nobody_is_answered_before_every_card_was_told(registry: TestRegistry):
     searcher = Searcher(registry.database, registry.settings.data_dir / "unopened", "AVT")
     with pytest.raises(SearchNotReady):
-        await discover(searcher, registry.database, Wanted())
+        await discover(searcher, registry.database, SearchQuery())
     answer = await registry.get("/agent-cards/discover")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "SEARCH_NOT_READY")
     assert answer.headers["Retry-After"] == "1"
@@ -174,7 +174,7 @@ async def test_counts_are_exact_with_more_tags_than_are_told_and_than_are_counte
             tags=[f"only-{number:02}", f"half-{number // 2:02}", "all"],
         )
     searcher = await open_search()
-    tags = (await discover(searcher, registry.database, Wanted())).facets.tags
+    tags = (await discover(searcher, registry.database, SearchQuery())).facets.tags
     assert len(tags) == 30
     assert set(list(tags)[:2]) == {"all", "test"}
     assert list(tags.values()) == [40] * 2 + [2] * 20 + [1] * 8

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from hansa.rooms.catalogue.marks import standing_of
+from hansa.rooms.catalogue.marks import grade_of
 from hansa.rooms.catalogue.payment import is_paid
 from hansa.rooms.catalogue.search.documents import sorted_price
 from hansa.rooms.catalogue.search.explanation import is_near
-from hansa.rooms.catalogue.search.text import asked_for
+from hansa.rooms.catalogue.search.text import parse_query
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from hansa.rooms.catalogue.search.text import asked_for
     ],
 )
 def test_a_query_is_cut_into_words_that_say_something(query: str, words: list[str], runs: list[str]):
-    asked = asked_for(query)
+    asked = parse_query(query)
     assert [word.plain for word in asked.words] == words
     assert list(asked.runs) == runs
 
@@ -76,8 +76,7 @@ def test_the_price_of_a_card_is_a_base_rate_above_zero_or_none(pricing: str | No
 
 def test_marks_are_earned_at_fixed_numbers_of_jobs():
     earned = {
-        jobs: standing_of(jobs).mark
-        for jobs in (0, 1, 4, 5, 14, 15, 39, 40, 79, 80, 149, 150, 249, 250, 10**6)
+        jobs: grade_of(jobs).mark for jobs in (0, 1, 4, 5, 14, 15, 39, 40, 79, 80, 149, 150, 249, 250, 10**6)
     }
     assert list(dict.fromkeys(earned.values())) == [
         None, "Proven", "Established", "Seasoned", "Veteran", "Expert", "Master", "Sovereign"
@@ -88,4 +87,4 @@ def test_marks_are_earned_at_fixed_numbers_of_jobs():
         "Master",
         "Sovereign",
     )
-    assert standing_of(250).next_mark_at is None
+    assert grade_of(250).next_mark_at is None

@@ -84,7 +84,7 @@ async def test_the_genesis_supply_is_issued_once_however_often_the_book_is_found
     registry: TestRegistry,
 ) -> None:
     book = ledger.Book.of(registry.settings)
-    founded = await registry.database.act(lambda tx: ledger.found_book(tx, book, Minor(10)))
+    founded = await registry.database.act(lambda tx: ledger.initialize_ledger(tx, book, Minor(10)))
     assert founded is False
     assert (await registry.supply())["tokens_issued"] == "1000000"
 

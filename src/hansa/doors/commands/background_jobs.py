@@ -9,29 +9,29 @@ from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import print_outcome
 
 if TYPE_CHECKING:
-    from hansa.foundation.plumbing.jobs import JobShown
+    from hansa.foundation.plumbing.jobs import JobView
 
 app = typer.Typer(help="Background work: mail and scheduled jobs.", no_args_is_help=True)
 
 State = Literal["waiting", "running", "dead"]
-JobId = Annotated[int, typer.Argument(help="The id that `hansa jobs list` shows.", min=1)]
-Reason = Annotated[str, typer.Option(help="Why, for the log of administrators' acts.")]
+JobId = Annotated[int, typer.Argument(help="Job id, as listed by `hansa jobs list`.", min=1)]
+Reason = Annotated[str, typer.Option(help="Reason, recorded in the audit log.")]
 
 
 @app.command("list", epilog=examples("hansa jobs list --state dead", "hansa jobs list --kind mail --json"))
 def list_jobs(
-    kind: Annotated[str | None, typer.Option(help="Jobs of this kind alone.")] = None,
-    state: Annotated[State | None, typer.Option(help="Jobs in this state alone.")] = None,
-    limit: Annotated[int, typer.Option(help="How many are listed.", min=1, max=1000)] = 50,
+    kind: Annotated[str | None, typer.Option(help="List only jobs of this kind.")] = None,
+    state: Annotated[State | None, typer.Option(help="List only jobs in this state.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of jobs to list.", min=1, max=1000)] = 50,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """List background jobs, the earliest due first."""
     from hansa.doors import offline_commands
-    from hansa.foundation.plumbing.jobs import JobsWanted
+    from hansa.foundation.plumbing.jobs import JobFilter
 
-    wanted = JobsWanted(kind, state, limit, offset=0)
-    found, total = run_act(offline_commands.list_jobs(settings_from(data_dir=data_dir), wanted))
+    criteria = JobFilter(kind, state, limit, offset=0)
+    found, total = run_act(offline_commands.list_jobs(settings_from(data_dir=data_dir), criteria))
     lines = [_line(job) for job in found]
     if total > len(found):
         lines.append(f"{total - len(found)} more; narrow with --kind and --state, or raise --limit")
@@ -41,7 +41,7 @@ def list_jobs(
 
 @app.command("retry", epilog=examples('hansa jobs retry 42 --reason "the mail server is back"'))
 def retry_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Run a job now, with all its attempts before it again."""
+    """Run a job now, with a new series of attempts."""
     from hansa.doors import offline_commands
 
     require_short(reason)
@@ -59,13 +59,13 @@ def drop_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_js
     print_outcome(f"job {job_id} is dropped", {"id": job_id, "dropped": True}, as_json=as_json)
 
 
-def _line(job: "JobShown") -> str:
+def _line(job: "JobView") -> str:
     error = f": {job.last_error}" if job.last_error else ""
     due_at = job.due_at.isoformat(timespec="seconds")
     return f"{job.id} {job.kind} {job.key}: {job.state}, due {due_at}, {job.attempts} attempts{error}"
 
 
-def _members(job: "JobShown") -> dict[str, object]:
+def _members(job: "JobView") -> dict[str, object]:
     return {
         name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in vars(job).items()
     }

@@ -129,7 +129,7 @@ def database_restore(
         "data_dir": str(settings.data_dir),
         "registry_name": restored.manifest.registry_name,
         **restored.manifest.position.model_dump(),
-        "mails_withheld": restored.letters_withheld,
+        "mails_withheld": restored.mails_withheld,
         "webhook_deliveries_withheld": restored.deliveries_withheld,
     }
     print_outcome(

@@ -13,7 +13,7 @@ schema_app = typer.Typer(help="Generate schemas.", no_args_is_help=True)
 
 
 @app.command("map", rich_help_panel=DEVELOP, epilog=examples("hansa map --write docs/map.md"))
-def house_map(
+def write_map(
     context: typer.Context,
     write: Annotated[
         Path | None,
@@ -41,13 +41,13 @@ def event_schemas(
     from hansa.foundation.events import event_types
     from hansa.foundation.events.schemas import schema_file
 
-    wanted = {f"{kind.__name__}.json": schema_file(kind) for kind in event_types()}
+    expected = {f"{kind.__name__}.json": schema_file(kind) for kind in event_types()}
     try:
         write.mkdir(parents=True, exist_ok=True)
-        for name, schema in wanted.items():
+        for name, schema in expected.items():
             (write / name).write_text(schema)
         for file in write.glob("*.json"):
-            if file.name not in wanted:
+            if file.name not in expected:
                 file.unlink()
     except OSError as trouble:
         fail(f"{write} cannot be written: {trouble.strerror}")

@@ -25,8 +25,8 @@ from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByP
 from hansa_client.commands.verbs import add_verbs
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"{PROGRAM} {__version__}")
         raise typer.Exit
 

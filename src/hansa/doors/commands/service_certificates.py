@@ -24,13 +24,13 @@ def enrol_service(
     from datetime import timedelta
 
     from hansa.doors import offline_commands
-    from hansa.doors.credential_output import hand_over, require_writable
+    from hansa.doors.credential_output import require_writable, write_credentials
 
     settings = settings_from(data_dir=data_dir)
     try:
         require_writable(out)
         enrolled = run_act(offline_commands.enrol_service(settings, name, timedelta(days=days)))
-        files = hand_over(enrolled, out)
+        files = write_credentials(enrolled, out)
     except OSError as trouble:
         fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
     shown = {
@@ -65,7 +65,7 @@ def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command("revoke", epilog=examples('hansa service revoke auditor --reason "machine retired"'))
 def revoke_service(
-    name: Annotated[str, typer.Argument(help="The service.")],
+    name: Annotated[str, typer.Argument(help="Name of the service.")],
     reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,

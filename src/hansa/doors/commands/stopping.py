@@ -28,14 +28,14 @@ def stop(
     found = serving_processes(directory)
     if not found:
         fail(f"no registry is running in {directory}")
-    for presence in found:
+    for process in found:
         try:
-            gone = terminate(directory, presence, seconds=seconds)
+            gone = terminate(directory, process, seconds=seconds)
         except PermissionError:
-            fail(f"process {presence.pid} belongs to another account; stop it from that account or as root")
+            fail(f"process {process.pid} belongs to another account; stop it from that account or as root")
         if not gone:
-            fail(f"process {presence.pid} is still running after {seconds} s; use a longer --wait")
-    pids = [presence.pid for presence in found]
+            fail(f"process {process.pid} is still running after {seconds} s; use a longer --wait")
+    pids = [process.pid for process in found]
     print_outcome(
         "\n".join(f"stopped {one.url} (process {one.pid})" for one in found),
         {"stopped": pids},

@@ -37,12 +37,12 @@ def verify_card(
     from hansa.doors import card_verification
 
     try:
-        asked = card_verification.CardToJudge(source, keys, _moment(at))
-        verdict = card_verification.judge_card(asked)
+        asked = card_verification.CardToVerify(source, keys, _moment(at))
+        verdict = card_verification.verify_source(asked)
     except card_verification.CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
     lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    print_outcome("\n".join([*lines, verdict.code]), card_verification.told(verdict), as_json=as_json)
+    print_outcome("\n".join([*lines, verdict.code]), card_verification.verdict_json(verdict), as_json=as_json)
     sys.exit(0 if verdict.is_valid else FAILED)
 
 

@@ -20,6 +20,6 @@ class Observed(Protocol):
 
 def marks_of(card: Observed, *, is_verified: bool) -> list[str]:
     """The marks of an agent: the grade it earned here, then what was checked or put up."""
-    earned = catalogue.standing_of(card.verified_jobs).mark if card.source_registry is None else None
-    said = {"Verified": is_verified, "With a bond": card.bonded, "Encirclement flare": card.encircled}
-    return [*([earned] if earned else []), *(word for word, is_so in said.items() if is_so)]
+    earned = catalogue.grade_of(card.verified_jobs).mark if card.source_registry is None else None
+    stated = {"Verified": is_verified, "With a bond": card.bonded, "Encirclement flare": card.encircled}
+    return [*([earned] if earned else []), *(word for word, is_so in stated.items() if is_so)]

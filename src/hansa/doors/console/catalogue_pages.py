@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.agent_list import ShownAgent
 from hansa.doors.console.agent_page import AgentPage
 from hansa.doors.console.rendering import page
-from hansa.doors.console.search_parameters import PAGE, Looking, chosen, offered, orders
+from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
@@ -29,25 +29,25 @@ router = APIRouter(
 @router.get("/catalogue")
 async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search, db: Db) -> HTMLResponse:
     """The agents that may be shown, searched and narrowed as the address says."""
-    looking = Looking.at(request.query_params)
+    parameters = SearchParameters.at(request.query_params)
     try:
-        found = await catalogue.discover(searcher, db, looking.wanted())
+        found = await catalogue.discover(searcher, db, parameters.search_query())
     except catalogue.SearchNotReady as trouble:
-        answer = page(request, "not-ready.html", status=trouble.status, address=looking.address)
+        answer = page(request, "not-ready.html", status=trouble.status, address=parameters.address)
         answer.headers["Retry-After"] = "1"
         return answer
-    last = looking.offset + PAGE
+    last = parameters.offset + PAGE
     return page(
         request,
         "catalogue.html",
-        looking=looking,
+        parameters=parameters,
         total=found.total,
         agents=[ShownAgent.of(card) for card in found.results],
-        groups=offered(looking, found.facets),
-        chosen=chosen(looking),
-        orders=orders(looking),
-        earlier=looking.but(offset=max(0, looking.offset - PAGE)) if looking.offset else None,
-        later=looking.but(offset=last) if last < found.total else None,
+        groups=offered(parameters, found.facets),
+        chosen=chosen(parameters),
+        orders=orders(parameters),
+        earlier=parameters.but(offset=max(0, parameters.offset - PAGE)) if parameters.offset else None,
+        later=parameters.but(offset=last) if last < found.total else None,
     )
 
 

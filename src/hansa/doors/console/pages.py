@@ -16,7 +16,7 @@ from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import every_refusal
+from hansa.foundation.plumbing.problem_docs import every_refusal, routes_with
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import format_amount
@@ -64,29 +64,40 @@ async def show_docs(_: Public, request: Request) -> HTMLResponse:
 
 @router.get("/docs/problems")
 async def show_problems(_: Public, request: Request) -> HTMLResponse:
-    """Every refusal of the registry."""
-    return page(request, "problems.html", refusals=[Explained.of(kind) for kind in every_refusal()])
+    """Every error code of the registry."""
+    return page(
+        request, "problems.html", refusals=[Explained.of(kinds) for kinds in every_refusal().values()]
+    )
 
 
 @router.get("/docs/problems/{code}")
 async def show_problem(_: Public, request: Request, code: str) -> HTMLResponse:
-    """What one refusal means."""
-    kind = next((kind for kind in every_refusal() if kind.code == code), None)
-    if kind is None:
+    """What one error code means, what the caller can do, and which routes return it."""
+    kinds = every_refusal().get(code)
+    if kinds is None:
         return page(request, "problem-unknown.html", status=404, code=code)
-    return page(request, "problem.html", refusal=Explained.of(kind))
+    routes = routes_with(request.app.openapi(), code)
+    return page(request, "problem.html", refusal=Explained.of(kinds), routes=routes)
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A refusal as a page tells it."""
+    """An error code as the page shows it; several classes may carry it, each with a status of its own."""
 
     code: str
-    status: int
+    statuses: list[int]
     sentence: str
     meaning: str
+    remedies: list[str]
 
     @classmethod
-    def of(cls, kind: type[Refused]) -> "Explained":
-        """What the class of the refusal says of itself."""
-        return cls(kind.code, kind.status, kind.sentence, inspect.getdoc(kind) or kind.sentence)
+    def of(cls, kinds: list[type[Refused]]) -> "Explained":
+        """Reads the docstring of the most general class, and the statuses and remedies of all of them."""
+        first = kinds[0]
+        return cls(
+            code=first.code,
+            statuses=sorted({kind.status for kind in kinds}),
+            sentence=first.sentence,
+            meaning=inspect.getdoc(first) or first.sentence,
+            remedies=list(dict.fromkeys(kind.remedy for kind in kinds)),
+        )

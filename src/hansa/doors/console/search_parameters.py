@@ -52,7 +52,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Looking:
+class SearchParameters:
     """One state of the catalogue page."""
 
     q: str = ""
@@ -69,7 +69,7 @@ class Looking:
     offset: int = 0
 
     @classmethod
-    def at(cls, query: Mapping[str, str]) -> "Looking":
+    def at(cls, query: Mapping[str, str]) -> "SearchParameters":
         """What an address asks for."""
         named = (name.strip() for name in query.get("origins", "")[:ORIGINS_MAX].split(","))
         pricing, sort = query.get("pricing", ""), query.get("sort", "")
@@ -83,16 +83,16 @@ class Looking:
             **{only: query.get(only, "") == "true" for only in ONLY},
         )
 
-    def wanted(self) -> catalogue.Wanted:
+    def search_query(self) -> catalogue.SearchQuery:
         """The search of this state."""
         members = {field.name: getattr(self, field.name) for field in fields(self)}
         members |= {"pricing": self.pricing or None, "tag": self.tag or None}
-        return catalogue.Wanted(**members, limit=PAGE)
+        return catalogue.SearchQuery(**members, limit=PAGE)
 
     def members(self) -> dict[str, str]:
         """What differs from the empty state, as it stands in an address."""
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: _written(value) for name, value in told.items() if value != getattr(EMPTY, name)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: _written(value) for name, value in values.items() if value != getattr(EMPTY, name)}
 
     @property
     def address(self) -> str:
@@ -109,78 +109,83 @@ class Looking:
         return bool(self.members().keys() - {"sort", "offset"})
 
 
-EMPTY = Looking()
+EMPTY = SearchParameters()
 
 
-def chosen(looking: Looking) -> list[Choice]:
+def chosen(parameters: SearchParameters) -> list[Choice]:
     """What narrows the page now; each leads to the page without it."""
     return [
-        *([Choice(looking.q, looking.but(q=""), is_theirs=True)] if looking.q else []),
+        *([Choice(parameters.q, parameters.but(q=""), is_theirs=True)] if parameters.q else []),
         *(
-            Choice(label, looking.but(**{only: False}))
+            Choice(label, parameters.but(**{only: False}))
             for only, label in ONLY.items()
-            if getattr(looking, only)
+            if getattr(parameters, only)
         ),
-        *([Choice(PRICINGS[looking.pricing], looking.but(pricing=""))] if looking.pricing else []),
-        *(_origin(looking, name) for name in looking.origins),
-        *([Choice(f"#{looking.tag}", looking.but(tag=""), is_theirs=True)] if looking.tag else []),
+        *([Choice(PRICINGS[parameters.pricing], parameters.but(pricing=""))] if parameters.pricing else []),
+        *(_origin(parameters, name) for name in parameters.origins),
+        *([Choice(f"#{parameters.tag}", parameters.but(tag=""), is_theirs=True)] if parameters.tag else []),
     ]
 
 
-def offered(looking: Looking, facets: catalogue.Facets) -> list[tuple[str, list[Choice]]]:
+def offered(parameters: SearchParameters, facets: catalogue.Facets) -> list[tuple[str, list[Choice]]]:
     """What can be chosen, group by group, with how many cards there are of each."""
     toggles = [
-        Choice(label, looking.but(**{only: not getattr(looking, only)}), is_chosen=getattr(looking, only))
+        Choice(
+            label,
+            parameters.but(**{only: not getattr(parameters, only)}),
+            is_chosen=getattr(parameters, only),
+        )
         for only, label in ONLY.items()
     ]
     pricings = [
         Choice(
             label,
-            looking.but(pricing="" if looking.pricing == name else name),
-            is_chosen=looking.pricing == name,
+            parameters.but(pricing="" if parameters.pricing == name else name),
+            is_chosen=parameters.pricing == name,
             count=facets.pricing.get(name, 0),
         )
         for name, label in PRICINGS.items()
     ]
     # What was chosen stays in sight, also where nothing of it is left.
-    origins = [*looking.origins, *(name for name in facets.origins if name not in looking.origins)]
-    tags = [*filter(None, [looking.tag]), *(tag for tag in facets.tags if tag != looking.tag)]
+    origins = [*parameters.origins, *(name for name in facets.origins if name not in parameters.origins)]
+    tags = [*filter(None, [parameters.tag]), *(tag for tag in facets.tags if tag != parameters.tag)]
     groups = [
         ("Show only", toggles),
         ("Price", pricings),
         (
             "Origin",
-            [_origin(looking, name, facets.origins.get(name, 0)) for name in origins[:ORIGINS_OFFERED]],
+            [_origin(parameters, name, facets.origins.get(name, 0)) for name in origins[:ORIGINS_OFFERED]],
         ),
-        ("Tag", [_tag(looking, tag, facets.tags.get(tag, 0)) for tag in tags[:TAGS_OFFERED]]),
+        ("Tag", [_tag(parameters, tag, facets.tags.get(tag, 0)) for tag in tags[:TAGS_OFFERED]]),
     ]
     return [(title, choices) for title, choices in groups if choices]
 
 
-def orders(looking: Looking) -> list[Choice]:
+def orders(parameters: SearchParameters) -> list[Choice]:
     """The orders that the page can be in."""
     return [
-        Choice(label, looking.but(sort=name), is_chosen=looking.sort == name) for name, label in SORTS.items()
+        Choice(label, parameters.but(sort=name), is_chosen=parameters.sort == name)
+        for name, label in SORTS.items()
     ]
 
 
-def _origin(looking: Looking, name: str, count: int | None = None) -> Choice:
-    is_chosen = name in looking.origins
-    others = {*looking.origins} - {name}
+def _origin(parameters: SearchParameters, name: str, count: int | None = None) -> Choice:
+    is_chosen = name in parameters.origins
+    others = {*parameters.origins} - {name}
     is_here = name == catalogue.LOCAL_ORIGIN
     return Choice(
         HERE if is_here else name,
-        looking.but(origins=tuple(sorted(others if is_chosen else others | {name}))),
+        parameters.but(origins=tuple(sorted(others if is_chosen else others | {name}))),
         is_chosen=is_chosen,
         count=count,
         is_theirs=not is_here,
     )
 
 
-def _tag(looking: Looking, tag: str, count: int) -> Choice:
-    is_chosen = tag == looking.tag
+def _tag(parameters: SearchParameters, tag: str, count: int) -> Choice:
+    is_chosen = tag == parameters.tag
     return Choice(
-        tag, looking.but(tag="" if is_chosen else tag), is_chosen=is_chosen, count=count, is_theirs=True
+        tag, parameters.but(tag="" if is_chosen else tag), is_chosen=is_chosen, count=count, is_theirs=True
     )
 
 

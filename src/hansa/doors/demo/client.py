@@ -49,7 +49,7 @@ class DemoAgent:
         return {"Authorization": f"Bearer {self.token}"}
 
 
-class Visitor:
+class DemoClient:
     """Sends requests to one registry over HTTP and requires the status that it expects."""
 
     def __init__(self, http: httpx2.AsyncClient, screen: Screen) -> None:

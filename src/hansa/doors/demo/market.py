@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import uuid4
 
-from hansa.doors.demo.client import OK, DemoAgent, DemoFailed, Visitor
+from hansa.doors.demo.client import OK, DemoAgent, DemoClient, DemoFailed
 
 TRANSFERS = 200
 AT_ONCE = 8
@@ -43,7 +43,7 @@ class Tally:
 
 
 async def trade(
-    visitor: Visitor, agents: list[DemoAgent], tally: Tally, progress: Callable[[], None]
+    client: DemoClient, agents: list[DemoAgent], tally: Tally, progress: Callable[[], None]
 ) -> None:
     """Carry out the transfers, several at once; every tenth request is sent twice and must count once.
 
@@ -57,7 +57,7 @@ async def trade(
 
     async def work() -> None:
         while not orders.empty():
-            await _carry_out(visitor, tally, orders.get_nowait())
+            await _carry_out(client, tally, orders.get_nowait())
             progress()
 
     try:
@@ -69,14 +69,14 @@ async def trade(
         raise failures.exceptions[0] from None
 
 
-async def _carry_out(visitor: Visitor, tally: Tally, order: Order) -> None:
+async def _carry_out(client: DemoClient, tally: Tally, order: Order) -> None:
     headers = {**order.payer.headers, "Idempotency-Key": str(uuid4())}
     body = {
         "receiver_agent_id": order.payee.did,
         "amount": str(order.amount),
         "message": f"demo order {order.number}",
     }
-    answer = await visitor.send("/api/v1/teg/transfer", body, headers)
+    answer = await client.send("/api/v1/teg/transfer", body, headers)
     if answer.status_code == PAYMENT_REQUIRED:
         tally.refused += 1
         return
@@ -84,7 +84,7 @@ async def _carry_out(visitor: Visitor, tally: Tally, order: Order) -> None:
         raise DemoFailed(f"a transfer returned {answer.status_code}: {answer.text[:300]}")
     tally.count(order, Decimal(answer.json()["fee_amount"]))
     if order.number % REPEATED_EVERY == 0:
-        again = await visitor.send("/api/v1/teg/transfer", body, headers)
+        again = await client.send("/api/v1/teg/transfer", body, headers)
         if again.text != answer.text or again.headers.get("Idempotent-Replayed") != "true":
             raise DemoFailed("a repeated transfer did not return the first response")
         tally.repeated += 1

@@ -9,7 +9,7 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 from uuid import uuid4
 
-from hansa.doors.demo.client import OK, DemoAgent, DemoDeveloper, DemoFailed, Visitor
+from hansa.doors.demo.client import OK, DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.screen import Screen
 
 FEE_RATE_MAX = Decimal("0.05")
@@ -19,18 +19,18 @@ TRANSFERS_MAX = 20
 
 
 async def remove(
-    visitor: Visitor, screen: Screen, agents: list[DemoAgent], developers: list[DemoDeveloper]
+    client: DemoClient, screen: Screen, agents: list[DemoAgent], developers: list[DemoDeveloper]
 ) -> dict[str, Any]:
     """Returns what was ended and what remains. Raises: DemoFailed."""
     *ended, kept = agents
     for agent in ended:
-        await _empty(visitor, agent, kept)
-        await visitor.ask("DELETE", f"/api/v1/agents/{agent.did}", headers=agent.owner.headers)
-    await visitor.ask("DELETE", f"/api/v1/agent-cards/{kept.did}", expect=204, headers=kept.owner.headers)
+        await _empty(client, agent, kept)
+        await client.ask("DELETE", f"/api/v1/agents/{agent.did}", headers=agent.owner.headers)
+    await client.ask("DELETE", f"/api/v1/agent-cards/{kept.did}", expect=204, headers=kept.owner.headers)
     leaving = [developer for developer in developers if developer is not kept.owner]
     for developer in leaving:
-        await visitor.ask("POST", "/api/v1/account/request-deletion", headers=developer.headers)
-    balance = await visitor.balance(kept)
+        await client.ask("POST", "/api/v1/account/request-deletion", headers=developer.headers)
+    balance = await client.balance(kept)
     screen.line(f"ended {len(ended)} agents; requested the deletion of {len(leaving)} accounts")
     screen.line(f"{kept.did} stays unlisted: it holds {balance} units, which a client cannot destroy")
     return {
@@ -40,15 +40,15 @@ async def remove(
     }
 
 
-async def _empty(visitor: Visitor, payer: DemoAgent, payee: DemoAgent) -> None:
+async def _empty(client: DemoClient, payer: DemoAgent, payee: DemoAgent) -> None:
     for _ in range(TRANSFERS_MAX):
-        balance = Decimal(await visitor.balance(payer))
+        balance = Decimal(await client.balance(payer))
         if balance == 0:
             return
         without_fee = (balance / (1 + FEE_RATE_MAX)).quantize(UNIT, ROUND_DOWN)
         body = {"receiver_agent_id": payee.did, "amount": f"{without_fee or balance:f}"}
         headers = {**payer.headers, "Idempotency-Key": str(uuid4())}
-        answer = await visitor.send("/api/v1/teg/transfer", body, headers)
+        answer = await client.send("/api/v1/teg/transfer", body, headers)
         if answer.status_code != OK:
             raise DemoFailed(f"a transfer returned {answer.status_code}: {answer.text[:300]}")
     raise DemoFailed(f"{payer.did} still holds units after {TRANSFERS_MAX} transfers")

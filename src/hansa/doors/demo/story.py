@@ -15,7 +15,7 @@ from rich.table import Table
 
 from hansa.doors.card_verification import cause_of
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
-from hansa.doors.demo.client import DemoAgent, DemoDeveloper, DemoFailed, Visitor
+from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
 from hansa.doors.demo.own_registry import own_registry
 from hansa.doors.demo.removal import remove
@@ -61,7 +61,7 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
         await meanwhile.enter_async_context(http)
         try:
-            return await _Demo(Visitor(http, screen), screen, options).run(url)
+            return await _Demo(DemoClient(http, screen), screen, options).run(url)
         except httpx2.UnsupportedProtocol:
             raise DemoFailed(f"URL must start with http:// or https://, got {url!r}") from None
         except httpx2.ConnectError as trouble:
@@ -75,8 +75,8 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
 class _Demo:
     """One run."""
 
-    def __init__(self, visitor: Visitor, screen: Screen, options: Options) -> None:
-        self._visitor = visitor
+    def __init__(self, client: DemoClient, screen: Screen, options: Options) -> None:
+        self._client = client
         self._screen = screen
         self._options = options
         # Keeps names and addresses apart from those of other runs on the same registry.
@@ -92,19 +92,19 @@ class _Demo:
         self._screen.step("find an agent and read its card")
         await self._find(agents[0])
         self._screen.step(f"make {TRANSFERS} transfers")
-        tally = Tally({agent.did: Decimal(await self._visitor.balance(agent)) for agent in agents})
+        tally = Tally({agent.did: Decimal(await self._client.balance(agent)) for agent in agents})
         with self._screen.bar("transfers", TRANSFERS) as advance:
-            await trade(self._visitor, agents, tally, advance)
+            await trade(self._client, agents, tally, advance)
         self._screen.step("check every balance and the supply")
         report = await self._verdict(agents, tally)
         _show(report, config["settlement_currency"], self._screen.console)
         if self._options.removes:
             self._screen.step("remove the demo data")
-            report["removed"] = await remove(self._visitor, self._screen, agents, developers)
+            report["removed"] = await remove(self._client, self._screen, agents, developers)
         return report
 
     async def _read_config(self, url: str) -> dict[str, Any]:
-        config: dict[str, Any] = (await self._visitor.ask("GET", "/api/v1/public/registry-config")).json()
+        config: dict[str, Any] = (await self._client.ask("GET", "/api/v1/public/registry-config")).json()
         self._screen.console.print(
             f"[bold]{config['registry_name']}[/] at {url}, trust domain {config['trust_domain']}, "
             f"unit {config['settlement_currency']}"
@@ -118,7 +118,7 @@ class _Demo:
     async def _confirm(self, url: str) -> None:
         if self._options.confirm is None:
             return
-        others = await agents_of_others(self._visitor)
+        others = await agents_of_others(self._client)
         question = (
             f"{url} has {others} cards that are not from a demo. Create 3 developers and 5 agents in it?"
         )
@@ -128,7 +128,7 @@ class _Demo:
     async def _register(self, name: str) -> DemoDeveloper:
         email = f"{name.lower()}-{self._run}@example.com"
         password = "Demo-" + secrets.token_urlsafe(12) + "-9a!"
-        developer = await self._visitor.join(f"{name} {self._run}", email, password)
+        developer = await self._client.join(f"{name} {self._run}", email, password)
         self._screen.line(f"registered and logged in: {email}")
         return developer
 
@@ -137,7 +137,7 @@ class _Demo:
         agents = []
         for number, card in enumerate(demo_cards(self._run)):
             owner = developers[number % len(developers)]
-            agent = await self._visitor.create_agent(owner, did_method, card)
+            agent = await self._client.create_agent(owner, did_method, card)
             agents.append(agent)
             self._screen.line(f"{agent.name:<20} {agent.did}  (grant: {agent.funding})")
         return agents
@@ -146,13 +146,13 @@ class _Demo:
         """Discover the agent and read its card by each of its four identifiers."""
 
         async def is_found() -> bool:
-            answer = await self._visitor.ask("GET", "/api/v1/discover", params={"query": agent.name})
+            answer = await self._client.ask("GET", "/api/v1/discover", params={"query": agent.name})
             return agent.did in [result["did"] for result in answer.json()["results"]]
 
         await self._settled(is_found, f"{agent.name} is not found by /discover")
-        card = (await self._visitor.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()
+        card = (await self._client.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()
         for path in (card["id"], card["card_id"], f"id/{card['human_readable_id']}"):
-            again = (await self._visitor.ask("GET", f"/api/v1/agent-cards/{path}")).json()
+            again = (await self._client.ask("GET", f"/api/v1/agent-cards/{path}")).json()
             if again["did"] != agent.did:
                 raise DemoFailed(f"/agent-cards/{path} is another agent's card")
         self._screen.line(
@@ -160,18 +160,18 @@ class _Demo:
         )
 
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
-        balances = {agent.did: Decimal(await self._visitor.balance(agent)) for agent in agents}
+        balances = {agent.did: Decimal(await self._client.balance(agent)) for agent in agents}
         if balances != tally.balances:
             raise DemoFailed("the balances do not match the responses to the transfers")
         supply: dict[str, Any] = {}
 
         async def is_sound() -> bool:
-            supply.update((await self._visitor.ask("GET", "/api/v1/public/supply-invariant")).json())
+            supply.update((await self._client.ask("GET", "/api/v1/public/supply-invariant")).json())
             return (supply["status"], supply["delta"]) == ("OK", "0")
 
         async def is_recorded() -> bool:
             path = "/api/v1/public/eventstore-recent"
-            events = (await self._visitor.ask("GET", path, params={"limit": 500})).json()["events"]
+            events = (await self._client.ask("GET", path, params={"limit": 500})).json()["events"]
             return tally.done == 0 or any(event["event_type"] == "LedgerBalanceChanged" for event in events)
 
         await self._settled(is_sound, "the supply invariant is not OK with delta 0")
@@ -197,12 +197,12 @@ class _Demo:
             await self._options.sleep(SETTLE_PAUSE_SECONDS)
 
 
-async def agents_of_others(visitor: Visitor) -> int:
+async def agents_of_others(client: DemoClient) -> int:
     """How many cards of this registry no demo made."""
 
     async def listed(**filters: str) -> int:
         params = {"origins": "local", "limit": "1", **filters}
-        answer = await visitor.ask("GET", "/api/v1/agent-cards/discover", params=params)
+        answer = await client.ask("GET", "/api/v1/agent-cards/discover", params=params)
         total: int = answer.json()["total"]
         return total
 

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.keys import BadKey, Keyring
 from hansa.foundation.plumbing.migrate import newest_schema, present_schema
-from hansa.foundation.plumbing.process_files import Presence, serving_processes
+from hansa.foundation.plumbing.process_files import ServingProcess, serving_processes
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
@@ -64,7 +64,7 @@ class Facts:
 
     settings: Settings
     data_dir: Path
-    processes: Sequence[Presence]
+    processes: Sequence[ServingProcess]
     answers: Answers | None
     database: DatabaseFacts
     newest_schema: str

@@ -16,7 +16,7 @@ from hansa.doors.http.per_address import AddressCounts, Place
 from hansa.foundation.plumbing.metrics import connections_cut_off_total
 
 # So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
-TAKEN_AT_ONCE_MAX = 256
+ACCEPTED_AT_ONCE_MAX = 256
 # Where no more files may be opened, others must be closed first.
 PAUSE_SECONDS = 0.1
 HANDSHAKE_SECONDS = 10
@@ -38,7 +38,7 @@ class Placed(asyncio.Protocol):
     place: Place | None = None
 
 
-class Reception:
+class ConnectionAcceptor:
     """Takes in the connections of one listening socket, as `asyncio.Server` does."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Reception:
         # More at each turn while somebody waits: processes that share the socket share a small crowd, too.
         self._taken_at_once = 1
         listener.setblocking(False)
-        self._take_in_again()
+        self._resume_accepting()
 
     def close(self) -> None:
         """Take in nobody any more; who is in stays."""
@@ -71,11 +71,11 @@ class Reception:
         """Until nobody is on the way in."""
         await asyncio.gather(*self._arriving, return_exceptions=True)
 
-    def _take_in_again(self) -> None:
+    def _resume_accepting(self) -> None:
         if self._is_open:
-            self._loop.add_reader(self._listener, self._take_in)
+            self._loop.add_reader(self._listener, self._accept)
 
-    def _take_in(self) -> None:
+    def _accept(self) -> None:
         for _ in range(self._taken_at_once):
             try:
                 connection, address = self._listener.accept()
@@ -83,9 +83,9 @@ class Reception:
                 self._taken_at_once = 1
                 return
             except OSError as trouble:
-                _log.warning("no connection can be taken in for the moment", why=trouble.strerror)
+                _log.warning("connections cannot be accepted at the moment", why=trouble.strerror)
                 self._loop.remove_reader(self._listener)
-                self._loop.call_later(PAUSE_SECONDS, self._take_in_again)
+                self._loop.call_later(PAUSE_SECONDS, self._resume_accepting)
                 return
             connection.setblocking(False)
             if self._addresses.is_blocked(address[0]):
@@ -95,10 +95,10 @@ class Reception:
             if place is None:
                 self._refuse(connection, address[0], "too_many_of_an_address")
                 continue
-            arriving = self._loop.create_task(self._let_in(connection, place))
+            arriving = self._loop.create_task(self._open(connection, place))
             self._arriving.add(arriving)
             arriving.add_done_callback(self._arriving.discard)
-        self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, TAKEN_AT_ONCE_MAX)
+        self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, ACCEPTED_AT_ONCE_MAX)
 
     def _refuse(self, connection: socket.socket, address: str, reason: str) -> None:
         connections_cut_off_total.labels(reason).inc()
@@ -107,7 +107,7 @@ class Reception:
             if self._context is None:
                 connection.send(TOO_MANY)
 
-    async def _let_in(self, connection: socket.socket, place: Place) -> None:
+    async def _open(self, connection: socket.socket, place: Place) -> None:
         def placed() -> asyncio.Protocol:
             protocol = self._protocol()
             protocol.place = place

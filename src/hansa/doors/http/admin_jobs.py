@@ -32,7 +32,7 @@ class JobsQuery(BaseModel):
 
 
 class JobOut(BaseModel):
-    """A background job, without what it is to send."""
+    """A background job, without its content."""
 
     id: int
     kind: str = Field(examples=["mail"])
@@ -41,21 +41,23 @@ class JobOut(BaseModel):
         examples=["8c3d2f0e5b7a4d1c9e6f0a1b2c3d4e5f"],
     )
     state: jobs.State
-    due_at: datetime = Field(description="When it runs, or runs again after a failed attempt.")
-    attempts: int = Field(description="Failed attempts in a row, and the present one while it runs.")
+    due_at: datetime = Field(description="When it runs next.")
+    attempts: int = Field(description="Failed attempts in a row, including the current one while it runs.")
     last_error: str | None = Field(
         description="Why the last attempt failed.", examples=["SMTPConnectError 421"]
     )
     created_at: datetime
-    lease_until: datetime | None = Field(description="While it runs: when another process takes it over.")
-    dead_at: datetime | None = Field(description="When it was given up.")
+    lease_until: datetime | None = Field(
+        description="While it runs: the end of the lease, after which another process takes the job over."
+    )
+    dead_at: datetime | None = Field(description="When its attempts were exhausted.")
 
 
 class JobsPage(Page[JobOut]):
-    """Background jobs, the earliest due first."""
+    """Background jobs, earliest due first."""
 
     @classmethod
-    def of(cls, found: list[jobs.JobShown], total: int, query: JobsQuery) -> "JobsPage":
+    def of(cls, found: list[jobs.JobView], total: int, query: JobsQuery) -> "JobsPage":
         return cls(
             items=[JobOut(**vars(job)) for job in found],
             pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
@@ -64,9 +66,9 @@ class JobsPage(Page[JobOut]):
 
 @router.get("", responses=problems(Unauthorized, AreaMissing, Invalid))
 async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: Db) -> JobsPage:
-    """Background jobs that wait, run or were given up."""
-    wanted = jobs.JobsWanted(**query.model_dump())
-    found, total = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    """Background jobs that wait, run or are dead."""
+    criteria = jobs.JobFilter(**query.model_dump())
+    found, total = await db.read(lambda tx: jobs.list_jobs(tx, criteria))
     return JobsPage.of(found, total, query)
 
 
@@ -76,7 +78,7 @@ async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: 
     responses=problems(Unauthorized, AreaMissing, jobs.JobUnknown, jobs.JobRunning, Invalid),
 )
 async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
-    """Run a job now, with all its attempts before it again."""
+    """Run a job now, with a new series of attempts."""
     await db.act(lambda tx: jobs.retry_job(tx, job_id, administrator))
 
 
@@ -88,5 +90,5 @@ async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None
     ),
 )
 async def drop_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
-    """Delete a job with what it was to send."""
+    """Delete a job and its content."""
     await db.act(lambda tx: jobs.drop_job(tx, job_id, administrator))

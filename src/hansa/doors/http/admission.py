@@ -14,7 +14,7 @@ from time import monotonic
 from typing import NamedTuple
 
 PLACES = 500
-PATIENCE_SECONDS = 1.5
+TIMEOUT_SECONDS = 1.5
 IN_USE_SECONDS = 1.0
 
 
@@ -32,7 +32,7 @@ class Admission:
     def __init__(
         self,
         places: int = PLACES,
-        patience_seconds: float = PATIENCE_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
         *,
         gives_way_to: "Admission | None" = None,
         places_beside: int | None = None,
@@ -43,7 +43,7 @@ class Admission:
         self._gives_way_to = gives_way_to
         self._taken = 0
         self._taken_at = -IN_USE_SECONDS
-        self._patience_seconds = patience_seconds
+        self._timeout_seconds = timeout_seconds
         self._waiting: deque[Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -60,9 +60,9 @@ class Admission:
         if not self._waiting and self._has_room():
             self._begin(begin)
             return
-        self._waiting.append(Waiting(monotonic() + self._patience_seconds, begin, refuse))
+        self._waiting.append(Waiting(monotonic() + self._timeout_seconds, begin, refuse))
         if self._timer is None:
-            self._look_after(self._patience_seconds)
+            self._look_after(self._timeout_seconds)
 
     def leave(self) -> None:
         """Give a place back; it is the next one's."""

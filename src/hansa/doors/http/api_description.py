@@ -22,28 +22,30 @@ from hansa.foundation.plumbing.problem_docs import (
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 
 COMMON = {
-    "429": "A rate limit is used up; Retry-After says when to come back.",
+    "429": "A rate limit is exceeded; the Retry-After header says when to retry.",
     "503": "The registry cannot answer just now. Retry-After says when to come back, with the same Idempotency-Key.",
 }
 BODY = {
     "413": "The body is too large.",
-    "415": "The body is not of the media type that this route takes.",
-    "422": "The request is not of the required form.",
+    "415": "The route does not support the media type of the body.",
+    "422": "The request does not have the required format.",
 }
-NO_CREDENTIAL = "The credential is missing, unknown, expired, or of another kind than this route takes."
-NARROW_KEY = "The credential does not give the right to do that, or the API key is too narrow for this route."
-HOSTILE_TARGET = "The path or query holds NUL or is not UTF-8, or the path ends with a line feed."
+NO_CREDENTIAL = "The credential is missing, invalid, expired, or of a kind that this route does not accept."
+NARROW_KEY = (
+    "The credential does not have the required permission, or the API key lacks the scope of this route."
+)
+HOSTILE_TARGET = "The path or query contains NUL or is not UTF-8, or the path ends with a line feed."
 
 DESCRIPTION = (
     "Bodies are JSON unless stated otherwise. Amounts are decimal strings in the unit of this registry, times are"
-    " ISO 8601. Every refusal is a problem document (RFC 9457); branch on `error.type`, then on `error.code`."
+    " ISO 8601. Every error is a problem document (RFC 9457); branch on `error.type`, then on `error.code`."
 )
 LICENCE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
 # The document is served by the registry that it describes.
 SERVERS = [{"url": "/", "description": "This registry."}]
 MUTUAL_TLS = {
     "type": "mutualTLS",
-    "description": "The certificate of a service of the operator's own, shown to the federation listener.",
+    "description": "The client certificate of a service of the operator, presented to the federation listener.",
 }
 BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
 
@@ -117,19 +119,19 @@ def _declare_problems(document: dict[str, Any]) -> None:
         model = shape.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(model.pop("$defs", {}))
         schemas[shape.__name__] = model
-    schemas["ProblemError"]["properties"]["code"]["examples"] = [refusal.code for refusal in every_refusal()]
+    schemas["ProblemError"]["properties"]["code"]["examples"] = list(every_refusal())
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
 
 
 def _declare_credentials(operation: dict[str, Any]) -> None:
     """An operation that takes none says so. The framework knows no mutual TLS; it opens what the internal key does."""
-    ways = operation.setdefault("security", [])
-    if {"InternalKey": []} in ways:
-        ways.append({"MutualTLS": []})
-    if ways:
+    schemes = operation.setdefault("security", [])
+    if {"InternalKey": []} in schemes:
+        schemes.append({"MutualTLS": []})
+    if schemes:
         operation["responses"].setdefault("401", problem_response(NO_CREDENTIAL))
-    if any("DeveloperToken" in way for way in ways):
+    if any("DeveloperToken" in scheme for scheme in schemes):
         operation["responses"].setdefault("403", problem_response(NARROW_KEY))
 
 

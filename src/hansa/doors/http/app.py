@@ -19,7 +19,7 @@ from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
-from hansa.doors.http.route_index import Switchboard
+from hansa.doors.http.route_index import RouteIndex
 from hansa.doors.http.status import WRITE_PROBE
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.lazy_routes import routes_below
@@ -34,7 +34,7 @@ class ServiceRoutes:
     """Every route of the service, and what leads a request to its route."""
 
     routes: list[BaseRoute]
-    switchboard: Switchboard
+    route_index: RouteIndex
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
 
 
@@ -56,7 +56,7 @@ def service_routes() -> ServiceRoutes:
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
     direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX)
-    return ServiceRoutes(routes, Switchboard(routes), direct)
+    return ServiceRoutes(routes, RouteIndex(routes), direct)
 
 
 class GuardedApp(FastAPI):
@@ -65,7 +65,7 @@ class GuardedApp(FastAPI):
     def __init__(self, service: ServiceRoutes, **declared: Any) -> None:
         self._service = service
         super().__init__(**declared)
-        self.router.routes[:] = [service.switchboard]
+        self.router.routes[:] = [service.route_index]
         self._guard = RequestGuard(super().__call__, direct=service.direct)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

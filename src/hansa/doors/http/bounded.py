@@ -186,7 +186,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= PIPELINED_MAX:
-            raise malformed("More requests were sent ahead than are kept waiting.")
+            raise malformed("Too many pipelined requests.")
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:

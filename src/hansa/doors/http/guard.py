@@ -103,7 +103,7 @@ def _target_trouble(scope: Scope) -> str | None:
     if b"%" in target:
         decoded = re.sub(rb"%([0-9a-fA-F]{2})", lambda match: bytes([int(match[1], 16)]), target)
         if b"\x00" in decoded:
-            return "The path or query holds a NUL character."
+            return "The path or query contains a NUL character."
         try:
             decoded.decode("utf-8")
         except UnicodeDecodeError:

@@ -34,7 +34,7 @@ TAGS = {
     503: "service_unavailable",
 }
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
-SENTENCES = {404: "There is nothing at this path.", 405: MethodNotAllowed.sentence}
+SENTENCES = {404: "No route matches this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
 
 _log = structlog.get_logger()

@@ -15,7 +15,7 @@ CHOSEN = "hansa.route"
 _Numbered = tuple[int, BaseRoute]
 
 
-class Switchboard(BaseRoute):
+class RouteIndex(BaseRoute):
     """One route for all of them."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:

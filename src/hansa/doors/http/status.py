@@ -24,7 +24,7 @@ api_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[
 
 
 class CardSignatures(BaseModel):
-    """What follows from the signatures of cards that come in (JWS_VERIFY_ENABLED, JWS_ENFORCE, JWS_REQUIRE_SIGNATURE)."""
+    """How signatures of incoming cards are treated (JWS_VERIFY_ENABLED, JWS_ENFORCE, JWS_REQUIRE_SIGNATURE)."""
 
     verify_enabled: bool
     enforce: bool
@@ -32,7 +32,7 @@ class CardSignatures(BaseModel):
 
 
 class Health(BaseModel):
-    """The process serves."""
+    """The process is running."""
 
     status: str
     version: str
@@ -41,7 +41,7 @@ class Health(BaseModel):
 
 
 class JobFailure(BaseModel):
-    """A background job whose last try failed."""
+    """A background job whose last attempt failed."""
 
     name: str
     since: datetime
@@ -50,13 +50,13 @@ class JobFailure(BaseModel):
 
 
 class Readiness(Health):
-    """The process serves; background jobs whose last try failed are listed."""
+    """The process is running; lists background jobs whose last attempt failed."""
 
     failing_jobs: list[JobFailure]
 
 
 class RegistryConfig(BaseModel):
-    """What a client must know before it registers."""
+    """Settings that a client needs before it registers."""
 
     registry_name: str
     trust_domain: str
@@ -88,7 +88,7 @@ async def read_health(_: Public, db: Db, settings: Config) -> Health:
 async def read_readiness(_: Public, write_probe: Probe, settings: Config, jobs: Jobs) -> Readiness:
     """200 while the process can serve and its database can write.
 
-    Names the background jobs of this process that fail; they stop no request, so it stays 200.
+    Lists the failing background jobs of this process; they do not affect requests, so the status stays 200.
     """
     await write_probe.require()
     failing = [JobFailure.model_validate(job, from_attributes=True) for job in jobs.failing()]
@@ -97,7 +97,7 @@ async def read_readiness(_: Public, write_probe: Probe, settings: Config, jobs: 
 
 @root_router.get("/livez")
 async def read_liveness(_: Public, settings: Config) -> Health:
-    """200 while the process answers at all."""
+    """200 while the process responds."""
     return _health(settings)
 
 
@@ -107,7 +107,7 @@ async def read_liveness(_: Public, settings: Config) -> Health:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def read_metrics(_: Public) -> Response:
-    """Prometheus text, added up over all processes that serve."""
+    """Metrics as Prometheus text, summed over all serving processes."""
     return Response(current_metrics(), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -46,7 +46,7 @@ def require_room(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> None:
     if len(headers) >= FIELDS_MAX:
         raise too_large(f"The request has more than {FIELDS_MAX} header fields.")
     if name in SINGLE_FIELDS and any(name == present for present, _ in headers):
-        raise malformed(f"The header field {name.decode()} is given more than once.")
+        raise malformed(f"The header field {name.decode()} occurs more than once.")
 
 
 def require_strict(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:

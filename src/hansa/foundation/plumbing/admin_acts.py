@@ -15,13 +15,13 @@ _RECORD = """
 INSERT INTO plumbing_admin_act (developer_id, credential, act, subject, reason) VALUES ($1, $2, $3, $4, $5)
 """
 
-_WANTED = """
+_FILTERED = """
 FROM plumbing_admin_act WHERE ($1::bigint IS NULL OR developer_id = $1) AND ($2::text IS NULL OR act = $2)
   AND ($3::text IS NULL OR subject = $3)
 """
 
 _LIST = f"""
-SELECT id, developer_id, credential, act, subject, reason, done_at {_WANTED} ORDER BY id DESC LIMIT $4 OFFSET $5
+SELECT id, developer_id, credential, act, subject, reason, done_at {_FILTERED} ORDER BY id DESC LIMIT $4 OFFSET $5
 """
 
 
@@ -39,7 +39,7 @@ class AdminAct:
 
 
 @dataclass(frozen=True)
-class ActsWanted:
+class AdminActFilter:
     """Which acts, newest first; what is None is not asked for."""
 
     developer_id: int | None
@@ -65,9 +65,9 @@ async def record_operator_act(tx: Tx, *, act: str, subject: str, reason: str | N
     await tx.execute(_RECORD, None, "command line", act, subject, reason or None)
 
 
-async def list_admin_acts(tx: Tx, wanted: ActsWanted) -> tuple[list[AdminAct], int]:
+async def list_admin_acts(tx: Tx, criteria: AdminActFilter) -> tuple[list[AdminAct], int]:
     """A page of acts, newest first, and how many there are of these in all."""
-    asked = (wanted.developer_id, wanted.act, wanted.subject)
-    rows = await tx.fetch(_LIST, *asked, wanted.limit, wanted.offset)
-    total: int = await tx.fetchval(f"SELECT count(*) {_WANTED}", *asked)
+    asked = (criteria.developer_id, criteria.act, criteria.subject)
+    rows = await tx.fetch(_LIST, *asked, criteria.limit, criteria.offset)
+    total: int = await tx.fetchval(f"SELECT count(*) {_FILTERED}", *asked)
     return [AdminAct(**row) for row in rows], total

@@ -12,7 +12,7 @@ from fastapi import APIRouter
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobKind
-from hansa.foundation.plumbing.periodic_tasks import Round
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room
 from hansa.foundation.plumbing.runtime import Slots
@@ -56,7 +56,7 @@ class Assembly:
         return tuple(kind for room in self.rooms for kind in room.jobs)
 
     @cached_property
-    def rounds(self) -> tuple[Round, ...]:
+    def rounds(self) -> tuple[PeriodicTask, ...]:
         return tuple(one for room in self.rooms for one in room.rounds)
 
     @cached_property

@@ -18,7 +18,7 @@ from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from hansa.foundation.plumbing.early_authentication import judges_of
+from hansa.foundation.plumbing.early_authentication import early_dependencies_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
 
@@ -33,7 +33,7 @@ _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTAL
 
 
 class BodyInvalid(Invalid):
-    """The body is not acceptable JSON or form data."""
+    """The body is not valid JSON or form data."""
 
     code = "BODY_INVALID"
 
@@ -56,7 +56,7 @@ class GuardedRoute(LazyRoute):
         size_max = getattr(self.endpoint, "body_max_bytes", BODY_MAX_BYTES)
         read_fraction = getattr(self.endpoint, "read_fraction", None)
 
-        judges = judges_of(self.dependant)
+        judges = early_dependencies_of(self.dependant)
 
         async def guarded(request: Request) -> Response:
             if self.body_field is None:
@@ -107,7 +107,7 @@ async def read_within(request: Request, size_max: int) -> bytes:
             chunks.append(chunk)
     except ClientDisconnect:
         # Nobody reads this answer; it keeps the sender's mistake out of our own in logs and metrics.
-        raise BodyInvalid("The body ended before all of it had come.") from None
+        raise BodyInvalid("The body ended before it was complete.") from None
     return b"".join(chunks)
 
 
@@ -145,17 +145,17 @@ def _decoder(read_fraction: Callable[[str], Any]) -> json.JSONDecoder:
 def _require_media_type(request: Request, *, expects_form: bool) -> None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if expects_form and media_type != FORM:
-        raise UnsupportedMediaType(f"This route takes a form body ({FORM}).")
+        raise UnsupportedMediaType(f"This route requires a form body ({FORM}).")
     if not expects_form and not (
         media_type == "application/json"
         or (media_type.startswith("application/") and media_type.endswith("+json"))
     ):
-        raise UnsupportedMediaType("This route takes a JSON body (application/json).")
+        raise UnsupportedMediaType("This route requires a JSON body (application/json).")
 
 
 def _require_clean_form(body: bytes) -> None:
     if b"%00" in body or b"\x00" in body:
-        raise BodyInvalid("The form holds a NUL character.")
+        raise BodyInvalid("The form contains a NUL character.")
     try:
         body.decode("ascii")
     except UnicodeDecodeError:
@@ -179,24 +179,24 @@ def _require_shallow(body: bytes) -> None:
 def _object_without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise BodyInvalid("The body holds the same member twice in one object.")
+        raise BodyInvalid("The body contains a duplicate member in one object.")
     return members
 
 
 def _refuse_constant(name: str) -> Any:
-    raise BodyInvalid(f"The body holds {name}, which is not JSON.")
+    raise BodyInvalid(f"The body contains {name}, which is not JSON.")
 
 
 def _bounded_int(digits: str) -> int:
     if len(digits) > NUMBER_MAX_DIGITS:
-        raise BodyInvalid(f"The body holds a number of more than {NUMBER_MAX_DIGITS} digits.")
+        raise BodyInvalid(f"The body contains a number of more than {NUMBER_MAX_DIGITS} digits.")
     return int(digits)
 
 
 def _bounded_float(text: str) -> float:
     value = float(text)
     if len(text) > NUMBER_MAX_DIGITS or value in {float("inf"), float("-inf")}:
-        raise BodyInvalid("The body holds a number that is out of range.")
+        raise BodyInvalid("The body contains a number that is out of range.")
     return value
 
 
@@ -205,16 +205,16 @@ def _bounded_decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise BodyInvalid("The body holds a number that is out of range.") from None
+        raise BodyInvalid("The body contains a number that is out of range.") from None
 
 
 def _require_storable(value: Any) -> None:
     """Escapes can smuggle in what plain UTF-8 cannot: NUL and lone surrogates."""
     if isinstance(value, str):
         if "\x00" in value:
-            raise BodyInvalid("The body holds a NUL character.")
+            raise BodyInvalid("The body contains a NUL character.")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise BodyInvalid("The body holds half of a surrogate pair.")
+            raise BodyInvalid("The body contains an unpaired surrogate.")
     elif isinstance(value, Mapping):
         for name, member in value.items():
             _require_storable(name)

@@ -26,7 +26,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.early_authentication import judged_once
+from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
@@ -110,33 +110,32 @@ async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | 
 
 
 class PermissionMissing(Forbidden):
-    """The agent holds no role that gives the permission this route needs."""
+    """The agent has no role with the permission that this route requires."""
 
     code = "PERMISSION_MISSING"
-    sentence = "The agent's roles do not give the permission that this route needs."
+    sentence = "The agent's roles do not include the permission that this route requires."
 
 
 class AreaMissing(Forbidden):
-    """The developer does not administer the area that this route belongs to."""
+    """The developer is not an administrator of the area of this route."""
 
     code = "AREA_MISSING"
-    sentence = "This route is for administrators of another area than yours."
+    sentence = "This route requires an administrator of another area."
 
 
 class AdminNeeds2fa(Forbidden):
-    """The registry requires two-factor login (2FA) of administrators, and this account has it off."""
+    """The registry requires two-factor login (2FA) for administrators, and it is off for this account."""
 
     code = "ADMIN_2FA_REQUIRED"
-    sentence = (
-        "This registry requires 2FA of administrators: turn on two-factor login at POST /auth/2fa/setup."
-    )
+    sentence = "This registry requires two-factor login (2FA) for administrators: turn it on at POST /auth/2fa/setup."
+    remedy = "Turn on two-factor login at POST /auth/2fa/setup, then log in again."
 
 
 class ScopeMissing(Forbidden):
-    """The API key is narrower than what this route needs."""
+    """The API key lacks the scope that this route requires."""
 
     code = "SCOPE_MISSING"
-    sentence = "The API key does not have the scope that this route needs."
+    sentence = "The API key does not have the scope that this route requires."
 
 
 class LicenceSuspended(Forbidden):
@@ -144,6 +143,7 @@ class LicenceSuspended(Forbidden):
 
     code = "FEDERATION_LICENCE_SUSPENDED"
     sentence = "This federation licence is suspended."
+    remedy = "Contact the administrators of the registry that issued the licence."
 
 
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
@@ -164,7 +164,7 @@ async def anyone() -> None:
     """The route is public."""
 
 
-@judged_once
+@evaluated_once
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
     return await _developer_of(request)
@@ -176,7 +176,7 @@ async def developer_caller(developer: Annotated[Developer, Depends(any_developer
     return developer
 
 
-@judged_once
+@evaluated_once
 async def any_developer_if_any(
     request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
 ) -> Developer | None:
@@ -195,14 +195,14 @@ async def developer_caller_if_any(
     return developer
 
 
-@judged_once
+@evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
     runtime = runtime_of(request)
     return await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
-@judged_once
+@evaluated_once
 async def developer_or_agent_caller(
     request: Request,
     _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
@@ -212,7 +212,7 @@ async def developer_or_agent_caller(
     return await check_developer_or_agent(runtime_of(request), bearer_token(request))
 
 
-@judged_once
+@evaluated_once
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
 ) -> PasswordSetter:
@@ -221,7 +221,7 @@ async def password_setter_caller(
     return await PASSWORD_SETTER_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
-@judged_once
+@evaluated_once
 async def internal_caller(
     request: Request,
     _: Annotated[Any, Depends(_INTERNAL_SCHEME)],
@@ -236,10 +236,10 @@ async def internal_caller(
     runtime = runtime_of(request)
     if keys := request.headers.getlist(INTERNAL_KEY_HEADER):
         if len(keys) != 1 or not compare_digest(keys[0].encode("latin-1"), runtime.internal_key.encode()):
-            raise Unauthorized(f"This {INTERNAL_KEY_HEADER} is not the registry's.")
+            raise Unauthorized(f"This {INTERNAL_KEY_HEADER} is wrong.")
     elif licences := request.headers.getlist(LICENCE_HEADER):
         if len(licences) != 1:
-            raise Unauthorized(f"One {LICENCE_HEADER} is taken.")
+            raise Unauthorized(f"Exactly one {LICENCE_HEADER} header is accepted.")
         await LICENCE_CHECK.of(runtime)(runtime, licences[0])
     elif certificate := shown_certificate(request):
         await SERVICE_CHECK.of(runtime)(runtime, certificate)
@@ -310,7 +310,7 @@ def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
     With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both.
     """
 
-    @judged_once
+    @evaluated_once
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> Agent:
@@ -334,7 +334,7 @@ def require_permission(
         raise PermissionMissing(context={"permission": permission})
     shadow_refusals_total.labels("roles", PermissionMissing.code).inc()
     _log.warning(
-        "shadow mode: would be refused",
+        "shadow mode: would have been refused",
         control="roles",
         code=PermissionMissing.code,
         permission=permission,

@@ -38,7 +38,7 @@ def shown_certificate(request: Request) -> x509.Certificate | None:
     if not shown:
         return None
     if len(shown) > 1 or len(shown[0]) > FORWARDED_MAX_CHARACTERS:
-        raise Unauthorized("One forwarded client certificate of an ordinary size is taken.")
+        raise Unauthorized("Exactly one forwarded client certificate of ordinary size is accepted.")
     try:
         with warnings.catch_warnings():
             # What the library will refuse one day is refused here already.

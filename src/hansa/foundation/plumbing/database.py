@@ -125,7 +125,7 @@ class Database:
         except OUT_OF_REACH as trouble:
             raise Unavailable(retry_after=1) from trouble
         except asyncpg.DataError as trouble:
-            raise Invalid("A value is not one that the database can hold.") from trouble
+            raise Invalid("A value cannot be stored by the database.") from trouble
 
     async def look(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run one reading statement, a snapshot of its own: one round trip where `read` takes three."""
@@ -135,7 +135,7 @@ class Database:
         except OUT_OF_REACH as trouble:
             raise Unavailable(retry_after=1) from trouble
         except asyncpg.DataError as trouble:
-            raise Invalid("A value is not one that the database can hold.") from trouble
+            raise Invalid("A value cannot be stored by the database.") from trouble
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Tx]:
@@ -190,7 +190,7 @@ async def _until_it_stands(transaction: Callable[[], Awaitable[Result]]) -> Resu
             raise Unavailable(retry_after=1) from trouble
         except asyncpg.DataError as trouble:
             # The guards stop hostile text at the door; what slips past them is still the sender's mistake.
-            raise Invalid("A value is not one that the database can hold.") from trouble
+            raise Invalid("A value cannot be stored by the database.") from trouble
     raise AssertionError("unreachable")
 
 

@@ -20,7 +20,7 @@ PLUMBING = Room(
         sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
         sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
         sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
-        sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_letters_without_job),
+        sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_mails_without_job),
     ),
     offers=(
         DEVELOPER_CHECK,

@@ -12,28 +12,28 @@ from fastapi.dependencies.models import Dependant
 
 from hansa.foundation.plumbing.parameter_binding import Resolver, directly
 
-JUDGED = "hansa.judged"
+EVALUATED = "hansa.judged"
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
-def judged_once(judge: Callable[_Given, Awaitable[_Found]]) -> Callable[_Given, Awaitable[_Found]]:
+def evaluated_once(evaluate: Callable[_Given, Awaitable[_Found]]) -> Callable[_Given, Awaitable[_Found]]:
     """A dependency with a parameter `request`, called once for each request and before its body is read."""
 
-    @wraps(judge)
-    async def judged(*args: _Given.args, **given: _Given.kwargs) -> _Found:
+    @wraps(evaluate)
+    async def evaluated(*args: _Given.args, **given: _Given.kwargs) -> _Found:
         request: Any = given["request"] if "request" in given else args[0]
-        found: dict[Any, _Found] = request.scope.setdefault(JUDGED, {})
-        if judge not in found:
-            found[judge] = await judge(*args, **given)
-        return found[judge]
+        found: dict[Any, _Found] = request.scope.setdefault(EVALUATED, {})
+        if evaluate not in found:
+            found[evaluate] = await evaluate(*args, **given)
+        return found[evaluate]
 
-    judged.judges = True  # type: ignore[attr-defined]
-    return judged
+    evaluated.judges = True  # type: ignore[attr-defined]
+    return evaluated
 
 
-def judges_of(dependant: Dependant) -> list[Resolver]:
+def early_dependencies_of(dependant: Dependant) -> list[Resolver]:
     """How to judge who asks a route, in the order of its dependencies."""
     return [
         directly(dependency.call, remembering=True)

@@ -31,11 +31,12 @@ _TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 
 class PreconditionFailed(Refused):
-    """What is to be changed is not what If-Match names: read it again, then decide."""
+    """The resource does not match If-Match: it was changed after you read it."""
 
     status = 412
     code = "PRECONDITION_FAILED"
-    sentence = "It has changed since you read it: read it again, then decide."
+    sentence = "The resource was changed after you read it: read it again, then repeat the request."
+    remedy = "Read the resource again, apply the change to what it is now, and send the new ETag in If-Match."
 
 
 def tagged(
@@ -51,10 +52,10 @@ def tagged(
     `state` names whatever a write with If-Match could lose: another text for each other state.
     """
     tag = f'"{_hash(body)}"' if state is None else f'"{_hash(state.encode())}{STATE_ENDS}{_hash(body)}"'
-    told = {"Cache-Control": "no-cache", **(headers or {}), "ETag": tag}
+    all_headers = {"Cache-Control": "no-cache", **(headers or {}), "ETag": tag}
     if request.method in {"GET", "HEAD"} and _names(_header(request, "if-none-match"), tag):
-        return Response(status_code=304, headers=told)
-    return Response(body, media_type=media_type, headers=told)
+        return Response(status_code=304, headers=all_headers)
+    return Response(body, media_type=media_type, headers=all_headers)
 
 
 def require_match(if_match: str, state: str) -> None:
@@ -69,7 +70,7 @@ async def _if_match(
     request: Request,
     _: Annotated[
         str | None,
-        Header(alias="If-Match", description="The ETag of what is to be changed, as it was read; optional."),
+        Header(alias="If-Match", description="The ETag of the resource as it was read; optional."),
     ] = None,
 ) -> str | None:
     return _header(request, "if-match")

@@ -26,23 +26,25 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=KEY_PATTERN,
-        description="1 to 255 printable ASCII characters; a repeat within 24 hours returns the first answer.",
+        description="1 to 255 printable ASCII characters; a repeated request within 24 hours returns the first response.",
     ),
 ]
 
 
 class KeyReused(Invalid):
-    """The Idempotency-Key was used for another request body."""
+    """The Idempotency-Key was used with a different request body."""
 
     code = "IDEMPOTENCY_KEY_REUSED"
     sentence = "This Idempotency-Key was already used with a different body."
+    remedy = "Use a new Idempotency-Key for a different request."
 
 
 class KeyInProgress(Invalid):
-    """The first request with this Idempotency-Key is still under way."""
+    """The first request with this Idempotency-Key is still in progress."""
 
     code = "IDEMPOTENCY_KEY_IN_PROGRESS"
     sentence = "The first request with this Idempotency-Key is still in progress."
+    remedy = "Wait for the first request to end, then repeat with the same Idempotency-Key to receive its response."
 
 
 class Repeatable(msgspec.Struct, frozen=True):

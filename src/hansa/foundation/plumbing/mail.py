@@ -33,7 +33,7 @@ class OutboxMail:
     async def send(self, *, to: str, subject: str, text: str) -> None:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._directory / f"{time_ns()}.eml"
-        path.write_bytes(bytes(_letter(self._sender, to, subject, text)))
+        path.write_bytes(bytes(_compose(self._sender, to, subject, text)))
 
 
 class SmtpMail:
@@ -46,7 +46,7 @@ class SmtpMail:
     async def send(self, *, to: str, subject: str, text: str) -> None:
         tls = self._server.scheme == "smtps"
         await aiosmtplib.send(
-            _letter(self._sender, to, subject, text),
+            _compose(self._sender, to, subject, text),
             hostname=self._server.hostname,
             port=self._server.port or (465 if tls else 25),
             username=unquote(self._server.username) if self._server.username else None,
@@ -61,16 +61,16 @@ def mailbox(smtp_url: str | None, sender: str, data_dir: Path) -> Mailbox:
     return SmtpMail(smtp_url, sender) if smtp_url else OutboxMail(data_dir / "outbox", sender)
 
 
-def _letter(sender: str, to: str, subject: str, text: str) -> EmailMessage:
-    letter = EmailMessage()
-    letter["From"], letter["To"], letter["Subject"] = sender, to, subject
-    letter["Date"] = format_datetime(localtime())
-    letter["Message-ID"] = make_msgid(domain=parseaddr(sender)[1].rpartition("@")[2] or None)
+def _compose(sender: str, to: str, subject: str, text: str) -> EmailMessage:
+    composed = EmailMessage()
+    composed["From"], composed["To"], composed["Subject"] = sender, to, subject
+    composed["Date"] = format_datetime(localtime())
+    composed["Message-ID"] = make_msgid(domain=parseaddr(sender)[1].rpartition("@")[2] or None)
     # RFC 3834: nobody's absence note is to answer this.
-    letter["Auto-Submitted"] = "auto-generated"
-    letter.set_content(text)
-    letter.add_alternative(_as_html(text), subtype="html")
-    return letter
+    composed["Auto-Submitted"] = "auto-generated"
+    composed.set_content(text)
+    composed.add_alternative(_as_html(text), subtype="html")
+    return composed
 
 
 def _as_html(text: str) -> str:

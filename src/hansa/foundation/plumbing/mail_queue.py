@@ -16,7 +16,7 @@ import structlog
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import Waiting
 from hansa.foundation.plumbing.jobs import GiveUp, Job, LeasedKind, PutOff, Retries, enqueue
-from hansa.foundation.plumbing.metrics import letters_total
+from hansa.foundation.plumbing.metrics import mails_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 
@@ -40,7 +40,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Letter:
+class OutgoingMail:
     """A mail in plain text; `good_for` is how long it makes sense to deliver it."""
 
     to: str
@@ -56,14 +56,14 @@ class _Mail:
     is_stale: bool
 
 
-async def write_letter(tx: Tx, seal: Seal, letter: Letter) -> None:
+async def enqueue_mail(tx: Tx, seal: Seal, outgoing: OutgoingMail) -> None:
     """Send the mail when `tx` has committed."""
-    content = json.dumps({"subject": letter.subject, "text": letter.text})
+    content = json.dumps({"subject": outgoing.subject, "text": outgoing.text})
     job_id = await enqueue(tx, KIND, uuid4().hex)
-    await tx.execute(_ADD, letter.to, seal.close(content.encode(), PURPOSE), letter.good_for, job_id)
+    await tx.execute(_ADD, outgoing.to, seal.close(content.encode(), PURPOSE), outgoing.good_for, job_id)
 
 
-async def forget_letters(tx: Tx, recipient: str) -> None:
+async def delete_mails_to(tx: Tx, recipient: str) -> None:
     """Delete the mail that waits for this address."""
     await tx.execute(
         "DELETE FROM plumbing_job WHERE id IN (SELECT job_id FROM plumbing_letter WHERE lower(recipient) = lower($1))",
@@ -82,14 +82,14 @@ async def waiting_mail(tx: Tx) -> Waiting:
     return Waiting(**row)
 
 
-async def forget_all_letters(tx: Tx) -> int:
+async def delete_all_mails(tx: Tx) -> int:
     """Delete every e-mail that waits; returns how many there were."""
     deleted = await tx.execute("DELETE FROM plumbing_letter")
     await tx.execute("DELETE FROM plumbing_job WHERE kind = $1", KIND)
     return int(deleted.removeprefix("DELETE "))
 
 
-async def enqueue_letters_without_job(tx: Tx) -> None:
+async def enqueue_mails_without_job(tx: Tx) -> None:
     """Take over the mail that a process of an older version wrote."""
     for row in await tx.fetch(_WITHOUT_JOB):
         job_id = await enqueue(tx, KIND, uuid4().hex)
@@ -114,10 +114,12 @@ async def _send_mail(runtime: Runtime, job: Job) -> None:
         raise GiveUp(str(trouble)) from trouble
     except Exception as trouble:
         # Whatever the mail client raises is an attempt that failed.
-        letters_total.labels("put off").inc()
-        _log.warning("letter not taken", job=job.id, tries=job.attempts, trouble=_told(trouble))
-        raise PutOff(_told(trouble)) from trouble
-    letters_total.labels("sent").inc()
+        mails_total.labels("put off").inc()
+        _log.warning(
+            "e-mail not accepted, will retry", job=job.id, tries=job.attempts, trouble=_error_name(trouble)
+        )
+        raise PutOff(_error_name(trouble)) from trouble
+    mails_total.labels("sent").inc()
 
 
 async def _find(tx: Tx, job_id: int) -> _Mail | None:
@@ -135,11 +137,11 @@ async def _send(runtime: Runtime, mail: _Mail) -> None:
 
 
 def _give_up(job: Job, reason: str) -> None:
-    letters_total.labels("given up").inc()
-    _log.error("letter given up", job=job.id, tries=job.attempts, reason=reason)
+    mails_total.labels("given up").inc()
+    _log.error("e-mail dropped, all attempts failed", job=job.id, tries=job.attempts, reason=reason)
 
 
-def _told(trouble: Exception) -> str:
+def _error_name(trouble: Exception) -> str:
     """What an operator needs to know; what servers say may repeat the address."""
     code = getattr(trouble, "code", None)
     return f"{type(trouble).__name__} {code}" if isinstance(code, int) else type(trouble).__name__

@@ -10,13 +10,13 @@ LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 requests_total = Counter("hansa_http_requests", "Requests answered.", ["method", "route", "status"])
 request_seconds = Histogram(
-    "hansa_http_request_seconds", "Time to answer.", ["method", "route"], buckets=LATENCY_BUCKETS
+    "hansa_http_request_seconds", "Response time in seconds.", ["method", "route"], buckets=LATENCY_BUCKETS
 )
 connections_cut_off_total = Counter(
-    "hansa_connections_cut_off", "Connections that the registry ended or refused, by reason.", ["reason"]
+    "hansa_connections_cut_off", "Connections closed or refused by the registry, by reason.", ["reason"]
 )
 requests_under_way = Gauge(
-    "hansa_http_requests_under_way", "Requests being answered now.", multiprocess_mode="livesum"
+    "hansa_http_requests_under_way", "Requests in progress.", multiprocess_mode="livesum"
 )
 supply_delta = Gauge(
     "hansa_supply_delta_minor",
@@ -25,12 +25,12 @@ supply_delta = Gauge(
 )
 audit_status = Gauge(
     "hansa_audit_status",
-    "1 when the last audit cycle found everything sound, 0 at a breach.",
+    "1 if the last audit cycle found no breach, else 0.",
     multiprocess_mode="mostrecent",
 )
 batch_size = Histogram(
     "hansa_ledger_batch_size",
-    "Transfers gathered into one commit.",
+    "Transfers per batch commit.",
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 500),
 )
 transfers_waiting = Gauge(
@@ -39,58 +39,58 @@ transfers_waiting = Gauge(
 postings_total = Counter("hansa_ledger_transactions", "Ledger transactions written.", ["type"])
 shadow_refusals_total = Counter(
     "hansa_shadow_refusals",
-    "What a control in shadow mode let pass and would refuse if it were enforced.",
+    "Requests that a control in shadow mode would have refused.",
     ["control", "code"],
 )
-feed_sockets = Gauge("hansa_feed_sockets", "Sockets that follow the live feed.", multiprocess_mode="livesum")
+feed_sockets = Gauge("hansa_feed_sockets", "Sockets connected to the live feed.", multiprocess_mode="livesum")
 feed_events_total = Counter("hansa_feed_events", "Events that the live feed sent, counted in each process.")
 feed_messages_total = Counter("hansa_feed_messages", "Messages sent to sockets of the live feed.")
 feed_readers_dropped_total = Counter(
-    "hansa_feed_readers_dropped", "Sockets ended because they read too slowly."
+    "hansa_feed_readers_dropped", "Sockets closed because they read too slowly."
 )
 job_failing = Gauge(
     "hansa_job_failing",
-    "1 while the last try of a background job has failed in any process.",
+    "1 while the last attempt of a background job failed in any process.",
     ["job"],
     multiprocess_mode="livemax",
 )
-job_failures_total = Counter("hansa_job_failures", "Failed tries of background jobs.", ["job"])
-reactions_total = Counter("hansa_reactions", "Events that reactors have reacted to.", ["reactor"])
+job_failures_total = Counter("hansa_job_failures", "Failed attempts of background jobs.", ["job"])
+reactions_total = Counter("hansa_reactions", "Events processed by reactors.", ["reactor"])
 reactions_failed_total = Counter(
-    "hansa_reactions_failed", "Reactions that failed, repetitions included.", ["reactor"]
+    "hansa_reactions_failed", "Failed reactions, including retries.", ["reactor"]
 )
 reactions_set_aside_total = Counter(
-    "hansa_reactions_set_aside", "Events that a reactor gave up on.", ["reactor"]
+    "hansa_reactions_set_aside", "Events that a reactor set aside after its last retry.", ["reactor"]
 )
-outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by how they ended.", ["outcome"])
+outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by outcome.", ["outcome"])
 card_visits_total = Counter(
-    "hansa_card_visits", "Visits to the hosts of agents, by errand and how they ended.", ["errand", "outcome"]
+    "hansa_card_visits", "Pulls and health checks of agents, by kind and outcome.", ["errand", "outcome"]
 )
 passwords_waiting = Gauge(
-    "hansa_passwords_waiting", "Passwords that wait for Argon2 or are in it.", multiprocess_mode="livesum"
+    "hansa_passwords_waiting", "Password hashes queued or running (Argon2).", multiprocess_mode="livesum"
 )
-webhook_tries_total = Counter(
-    "hansa_webhook_tries", "Tries to deliver to a webhook, by whether they were taken.", ["outcome"]
+webhook_tries_total = Counter("hansa_webhook_tries", "Webhook delivery attempts, by outcome.", ["outcome"])
+mails_total = Counter(
+    "hansa_mails", "Attempts to deliver an e-mail to the mail server, by outcome.", ["outcome"]
 )
-letters_total = Counter("hansa_letters", "Letters to the mail server, by what became of a try.", ["outcome"])
 jobs_due = Gauge(
     "hansa_jobs_due",
-    "Jobs that could run now, measured every 15 seconds.",
+    "Due jobs, measured every 15 seconds.",
     ["job"],
     multiprocess_mode="mostrecent",
 )
 jobs_dead = Gauge(
     "hansa_jobs_dead",
-    "Jobs that were given up, measured every 15 seconds.",
+    "Dead jobs, measured every 15 seconds.",
     ["job"],
     multiprocess_mode="mostrecent",
 )
 jobs_oldest_seconds = Gauge(
     "hansa_jobs_oldest_seconds",
-    "How long the oldest due job has waited, measured every 15 seconds.",
+    "Age of the oldest due job in seconds, measured every 15 seconds.",
     ["job"],
     multiprocess_mode="mostrecent",
 )
-jobs_running = Gauge("hansa_jobs_running", "Jobs being run.", ["job"], multiprocess_mode="livesum")
+jobs_running = Gauge("hansa_jobs_running", "Jobs currently running.", ["job"], multiprocess_mode="livesum")
 jobs_failed_total = Counter("hansa_jobs_failed", "Attempts of jobs that failed.", ["job"])
-jobs_fenced_total = Counter("hansa_jobs_fenced", "Results refused because the lease was lost.", ["job"])
+jobs_fenced_total = Counter("hansa_jobs_fenced", "Job results discarded because the lease was lost.", ["job"])

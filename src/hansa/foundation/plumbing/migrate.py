@@ -51,14 +51,14 @@ async def migrate(
 
     Raises: Unavailable when the role may not change the schema, or an SQL file cannot be applied.
     """
-    wanted = schema or newest_schema()
+    required_schema = schema or newest_schema()
     files: Sequence[SqlFile] | None = None
     try:
-        if wanted == newest_schema():
+        if required_schema == newest_schema():
             files = read_sql_files() if sql_files is None else sql_files
-        if await _is_current(dsn, wanted, files):
+        if await _is_current(dsn, required_schema, files):
             return Migrated()
-        return await asyncio.to_thread(_upgrade, dsn, wanted, files)
+        return await asyncio.to_thread(_upgrade, dsn, required_schema, files)
     except Exception as trouble:
         if (refusal := _refusal_of_the_server(trouble)) is None:
             raise

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 
 
 @dataclass(frozen=True)
-class Round:
+class PeriodicTask:
     """Work done every so often in each process; it must be harmless to repeat."""
 
     name: str
@@ -20,18 +20,18 @@ class Round:
     work: Callable[[Runtime], Awaitable[Any]]
 
 
-async def make_rounds(runtime: Runtime, rounds: Sequence[Round]) -> None:
+async def run_periodic_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     """Run until cancelled."""
     async with asyncio.TaskGroup() as group:
-        for turn in rounds:
-            group.create_task(_repeat(runtime, turn))
+        for task in tasks:
+            group.create_task(_repeat(runtime, task))
 
 
-async def _repeat(runtime: Runtime, turn: Round) -> None:
+async def _repeat(runtime: Runtime, task: PeriodicTask) -> None:
     async def once() -> None:
-        await turn.work(runtime)
+        await task.work(runtime)
 
     pause = 0.0
     while True:
-        await asyncio.sleep(max(turn.every_seconds, pause))
-        pause = await runtime.jobs.attempt(turn.name, once)
+        await asyncio.sleep(max(task.every_seconds, pause))
+        pause = await runtime.jobs.attempt(task.name, once)

@@ -22,9 +22,9 @@ class ProblemError(BaseModel):
 
 
 class Problem(BaseModel):
-    """A refusal: RFC 7807 members and the legacy envelope, sent together."""
+    """An error: the members of RFC 7807 and the legacy envelope."""
 
-    type: str = Field(description="A URI that leads to a description of this problem.")
+    type: str = Field(description="A URI with a description of this problem.")
     title: str
     status: int
     detail: str
@@ -58,16 +58,28 @@ def referring_to(response: dict[str, Any], shape: str) -> None:
         problem["schema"] = {"$ref": f"#/components/schemas/{shape}"}
 
 
-def every_refusal() -> list[type[Refused]]:
-    """Every refusal of the code, by code: the published list."""
-    found: dict[str, type[Refused]] = {}
+def every_refusal() -> dict[str, list[type[Refused]]]:
+    """The published list of error codes, sorted; of each the classes that carry it, the most general first."""
+    found: defaultdict[str, list[type[Refused]]] = defaultdict(list)
     waiting = deque(Refused.__subclasses__())
     while waiting:
         kind = waiting.popleft()
-        # The general class comes before those that carry its code.
-        found.setdefault(kind.code, kind)
+        found[kind.code].append(kind)
         waiting.extend(kind.__subclasses__())
-    return [found[code] for code in sorted(found)]
+    return dict(sorted(found.items()))
+
+
+def routes_with(document: dict[str, Any], code: str) -> list[str]:
+    """The operations of an OpenAPI document that declare this code, such as `POST /api/v1/agents`."""
+    return sorted(
+        f"{method.upper()} {path}"
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if isinstance(operation, dict)
+        and any(
+            f"`{code}`" in answer.get("description", "") for answer in operation.get("responses", {}).values()
+        )
+    )
 
 
 def _first_line(refusal: type[Refused]) -> str:

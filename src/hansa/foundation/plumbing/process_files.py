@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Presence:
+class ServingProcess:
     """One serving process: the parent where there are several workers. `boot_ticks` is its start since the boot."""
 
     pid: int
@@ -37,18 +37,18 @@ class Presence:
     database: str
 
 
-def presence_of_this_process(*, url: str, version: str, workers: int, database: str) -> Presence:
+def describe_this_process(*, url: str, version: str, workers: int, database: str) -> ServingProcess:
     """What this process records of itself; `database` is `embedded` or `external`."""
     pid = os.getpid()
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Presence(pid, _boot_ticks(pid), now, url, version, workers, database)
+    return ServingProcess(pid, _boot_ticks(pid), now, url, version, workers, database)
 
 
 @contextmanager
-def recorded(data_dir: Path, presence: Presence) -> Iterator[None]:
+def recorded(data_dir: Path, process: ServingProcess) -> Iterator[None]:
     """Keep the record while the block runs. A disk that does not take it is no reason not to serve."""
     try:
-        path, descriptor = _written(data_dir / FOLDER, presence)
+        path, descriptor = _written(data_dir / FOLDER, process)
     except OSError as trouble:
         _log.warning("this process cannot be found by `hansa status` and `hansa stop`", trouble=str(trouble))
         yield
@@ -61,26 +61,26 @@ def recorded(data_dir: Path, presence: Presence) -> Iterator[None]:
         os.close(descriptor)
 
 
-def serving_processes(data_dir: Path) -> list[Presence]:
+def serving_processes(data_dir: Path) -> list[ServingProcess]:
     """The live processes that serve this data directory from this machine."""
     found = (_live(path) for path in sorted((data_dir / FOLDER).glob("*.json")))
-    return [presence for presence in found if presence is not None]
+    return [process for process in found if process is not None]
 
 
-def terminate(data_dir: Path, presence: Presence, *, seconds: float) -> bool:
+def terminate(data_dir: Path, process: ServingProcess, *, seconds: float) -> bool:
     """Send SIGTERM and wait until the process is gone; False when it is still there after `seconds`.
 
     Raises: PermissionError when the process is another account's.
     """
     if not hasattr(os, "pidfd_open"):
-        return _terminate_by_number(data_dir, presence, seconds)
+        return _terminate_by_number(data_dir, process, seconds)
     try:
-        handle = os.pidfd_open(presence.pid)
+        handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return True
     try:
         # From here on the handle is of one process: either the one recorded, or nothing is sent.
-        if _live(_path(data_dir / FOLDER, presence.pid)) != presence:
+        if _live(_path(data_dir / FOLDER, process.pid)) != process:
             return True
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, signal.SIGTERM)
@@ -95,13 +95,13 @@ def _ended(handle: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
-def _terminate_by_number(data_dir: Path, presence: Presence, seconds: float) -> bool:
+def _terminate_by_number(data_dir: Path, process: ServingProcess, seconds: float) -> bool:
     """Where the system has no handles of processes, a moment passes between the check and the signal."""
-    path = _path(data_dir / FOLDER, presence.pid)
+    path = _path(data_dir / FOLDER, process.pid)
     deadline = monotonic() + seconds
-    if _live(path) == presence:
-        os.kill(presence.pid, signal.SIGTERM)
-    while _live(path) == presence:
+    if _live(path) == process:
+        os.kill(process.pid, signal.SIGTERM)
+    while _live(path) == process:
         if monotonic() > deadline:
             return False
         sleep(POLL_SECONDS)
@@ -112,29 +112,29 @@ def _path(folder: Path, pid: int) -> Path:
     return folder / f"{pid}.json"
 
 
-def _written(folder: Path, presence: Presence) -> tuple[Path, int]:
+def _written(folder: Path, process: ServingProcess) -> tuple[Path, int]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in folder.glob("*.json"):
         if _live(path) is None:
             path.unlink(missing_ok=True)
-    path = _path(folder, presence.pid)
+    path = _path(folder, process.pid)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    os.write(descriptor, json.dumps(asdict(presence)).encode())
+    os.write(descriptor, json.dumps(asdict(process)).encode())
     return path, descriptor
 
 
-def _live(path: Path) -> Presence | None:
+def _live(path: Path) -> ServingProcess | None:
     """What the file says, while its process lives."""
     try:
         with path.open() as file:
             if not _is_locked(file.fileno()):
                 return None
-            presence = Presence(**json.load(file))
+            process = ServingProcess(**json.load(file))
     except (OSError, ValueError, TypeError):
         return None
     # The lock may be held from another container, whose process numbers are not ours.
-    return presence if _boot_ticks(presence.pid) == presence.boot_ticks else None
+    return process if _boot_ticks(process.pid) == process.boot_ticks else None
 
 
 def _is_locked(descriptor: int) -> bool:

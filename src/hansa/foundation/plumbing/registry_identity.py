@@ -38,10 +38,10 @@ _IS_RECORDED = "SELECT to_regclass('plumbing_registry') IS NOT NULL"
 
 
 class DatabaseOfAnother(Unavailable):
-    """The database belongs to another registry than the one of this process."""
+    """The database belongs to a different registry than this process."""
 
     code = "DATABASE_OF_ANOTHER_REGISTRY"
-    sentence = "The database belongs to another registry."
+    sentence = "The database belongs to a different registry."
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ def _require_same(recorded: RegistryIdentity, own: RegistryIdentity) -> None:
         )
 
 
-def _differing(wanted: RegistryIdentity, found: RegistryIdentity) -> Sequence[str]:
+def _differing(expected: RegistryIdentity, found: RegistryIdentity) -> Sequence[str]:
     """Names of keys that are wanted and absent or different."""
     return [
         name
-        for name, fingerprint in wanted.fingerprints.items()
+        for name, fingerprint in expected.fingerprints.items()
         if found.fingerprints.get(name) != fingerprint
     ]
 

@@ -10,7 +10,7 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobKind
-from hansa.foundation.plumbing.periodic_tasks import Round
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.runtime import Filling, Runtime, Slot
 
@@ -32,7 +32,7 @@ class Routes:
 
 @dataclass(frozen=True)
 class Blocker:
-    """Something of an agent that would be lost with it. `amount` is a decimal string."""
+    """Something that an agent holds and that would be lost. `amount` is a decimal string."""
 
     kind: str
     agent_did: str
@@ -71,7 +71,7 @@ class Room:
     routes: tuple[Routes, ...] = ()
     reactors: tuple[Reactor, ...] = ()
     jobs: tuple[JobKind, ...] = ()
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[PeriodicTask, ...] = ()
     """What each process does for itself at intervals."""
     background: tuple[Background, ...] = ()
     """What runs in each serving process from its start to its end."""

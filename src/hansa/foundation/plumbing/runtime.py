@@ -22,7 +22,7 @@ from hansa.foundation.plumbing.mail import Mailbox
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.plumbing.tokens import TokenIssuer
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Runtime:
 
     settings: Settings
     database: Database
-    tokens: TokenDesk
+    tokens: TokenIssuer
     mail: Mailbox
     outgoing: Outgoing
     internal_key: str
@@ -120,7 +120,7 @@ async def _settings_of(request: Request) -> Settings:
     return runtime_of(request).settings
 
 
-async def _tokens_of(request: Request) -> TokenDesk:
+async def _tokens_of(request: Request) -> TokenIssuer:
     return runtime_of(request).tokens
 
 
@@ -130,6 +130,6 @@ async def _seal_of(request: Request) -> Seal:
 
 Db = Annotated[Database, Depends(_database_of)]
 Config = Annotated[Settings, Depends(_settings_of)]
-Tokens = Annotated[TokenDesk, Depends(_tokens_of)]
+Tokens = Annotated[TokenIssuer, Depends(_tokens_of)]
 Jobs = Annotated[JobHealth, Depends(_jobs_of)]
 Sealing = Annotated[Seal, Depends(_seal_of)]

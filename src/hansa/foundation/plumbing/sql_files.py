@@ -105,10 +105,10 @@ def in_order(files: Sequence[SqlFile]) -> list[SqlFile]:
     for file in by_name.values():
         for name in file.after:
             if name not in by_name:
-                raise SqlFileRefused(f"{file.name} is to be applied after {name}, which does not exist")
+                raise SqlFileRefused(f"{file.name} must be applied after {name}, which does not exist")
             if by_name[name].owner != file.owner and _layer(by_name[name]) >= _layer(file):
                 raise SqlFileRefused(
-                    f"{file.name} is to be applied after {name}, which is not of a lower layer"
+                    f"{file.name} must be applied after {name}, which is not in a lower layer"
                 )
     try:
         sorted_names = [
@@ -141,7 +141,7 @@ def apply_sql_files(connection: Connection, files: Sequence[SqlFile]) -> list[st
         except SqlFileRefused as trouble:
             if not tries_left or not isinstance(trouble.__cause__, DeadlockDetected | LockNotAvailable):
                 raise
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _apply(connection: Connection, files: Sequence[SqlFile]) -> list[str]:

@@ -64,7 +64,7 @@ class Claims:
     """Who acts as the subject, where that is somebody else (RFC 8693)."""
 
 
-class TokenDesk:
+class TokenIssuer:
     """Issues and verifies the bearer tokens of one registry."""
 
     def __init__(self, keys: Keyring, issuer: str) -> None:

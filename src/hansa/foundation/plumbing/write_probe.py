@@ -46,6 +46,6 @@ class WriteProbe:
 
 async def _write(tx: Tx) -> None:
     if not await tx.fetchval(_TAKES_WRITES):
-        raise Unavailable("The database takes no writes at the moment.", retry_after=5)
+        raise Unavailable("The database does not accept writes at the moment.", retry_after=5)
     await tx.execute(_SMALL_MEMORY)
     await tx.fetchval(_WRITE_ROWS)

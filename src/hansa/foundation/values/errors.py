@@ -1,7 +1,7 @@
 """A refusal: an expected trouble with a status, a stable code and one sentence.
 
 Rooms raise subclasses; `doors/http/problems.py` alone turns them into problem documents. A subclass that sets no
-`code` of its own carries the general code of its status.
+`code` of its own carries the general code of its status. `remedy` says what the caller can do; the problem pages show it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ class Refused(Exception):
 
     status: ClassVar[int] = 400
     code: ClassVar[str] = "BAD_REQUEST"
-    sentence: ClassVar[str] = "The request cannot be carried out."
+    sentence: ClassVar[str] = "The request is invalid."
+    remedy: ClassVar[str] = "Correct the request as `detail` says, then send it again."
 
     def __init__(
         self,
@@ -41,108 +42,123 @@ class BadRequest(Refused):
 
 
 class Unauthorized(Refused):
-    """The credential is missing, wrong, expired, or of another kind than this route takes."""
+    """The credential is missing, invalid, expired, or of a kind that this route does not accept."""
 
     status = 401
     code = "AUTH_FAILED"
-    sentence = "A valid credential of the right kind is required."
+    sentence = "A valid credential of the required kind is missing."
+    remedy = "Send a valid credential of the kind that the route requires. Log in again, or request a new token, if yours has expired."
 
 
 class Forbidden(Refused):
-    """The credential is valid and does not give this right."""
+    """The credential is valid but does not have the required permission."""
 
     status = 403
     code = "ACCESS_DENIED"
-    sentence = "This credential does not give the right to do that."
+    sentence = "This credential does not have the required permission."
+    remedy = (
+        "Use a credential that has the required permission, or ask its owner or an administrator to grant it."
+    )
 
 
 class NotFound(Refused):
-    """No such thing, or none that this caller may see."""
+    """The resource does not exist, or this caller may not see it."""
 
     status = 404
     code = "RESOURCE_NOT_FOUND"
-    sentence = "There is no such resource."
+    sentence = "Resource not found."
+    remedy = "Check the identifier and the path. Do not retry without a change."
 
 
 class MethodNotAllowed(Refused):
-    """The path exists and does not take that method; Allow names those it takes."""
+    """The path exists but does not support this method; the Allow header lists the supported methods."""
 
     status = 405
     code = "METHOD_NOT_ALLOWED"
-    sentence = "This path does not take that method."
+    sentence = "This path does not support this method."
+    remedy = "Use one of the methods in the Allow header."
 
 
 class Conflict(Refused):
-    """The request collides with what is already there."""
+    """The request conflicts with the current state."""
 
     status = 409
     code = "CONFLICT"
-    sentence = "The request conflicts with the present state."
+    sentence = "The request conflicts with the current state."
+    remedy = "Read the current state of the resource, then decide whether to send the request again."
 
 
 class Invalid(Refused):
-    """A member of the request is not of the required form."""
+    """A member of the request does not have the required format."""
 
     status = 422
     code = "VALIDATION_FAILED"
-    sentence = "The request is not of the required form."
+    sentence = "The request does not have the required format."
+    remedy = "Correct the member that `error.field` and `detail` name, then send the request again."
 
 
 class MemberInvalid(Invalid):
-    """A member or parameter is missing, or not of the type and within the bounds that the route declares."""
+    """A member or parameter is missing, has the wrong type, or is outside its limits."""
 
     code = "VALIDATION_ERROR"
 
 
 class HostRefused(Invalid):
-    """The address is not a public one that the registry would call."""
+    """The address is not a public address, so the registry does not call it."""
 
     code = "INTERNAL_HOST"
-    sentence = "The host is not a public http or https address; it would never be called."
+    sentence = "The host is not a public http or https address; the registry does not call it."
+    remedy = "Use a host name that resolves to a public address."
 
 
 class DeveloperSuspended(Forbidden):
     """The developer is suspended, or the account is closed."""
 
     code = "DEVELOPER_SUSPENDED"
-    sentence = "Your account is suspended or closed: it creates and changes nothing."
+    sentence = "Your account is suspended or closed; it cannot create or change anything."
+    remedy = "Contact the administrators of the registry."
 
 
 class PayloadTooLarge(Refused):
-    """The body is larger than this route takes."""
+    """The body is larger than the limit of this route."""
 
     status = 413
     code = "PAYLOAD_TOO_LARGE"
     sentence = "The body is too large."
+    remedy = "Send a smaller body."
 
 
 class UnsupportedMediaType(Refused):
-    """The body is not of a media type that this route takes."""
+    """The route does not support the media type of the body."""
 
     status = 415
     code = "UNSUPPORTED_MEDIA_TYPE"
-    sentence = "The body is not of a media type that this route takes."
+    sentence = "This route does not support the media type of the body."
+    remedy = "Set the Content-Type that the API description names for the route."
 
 
 class TooManyRequests(Refused):
-    """A rate limit is used up; Retry-After says when to come back."""
+    """A rate limit is exceeded; the Retry-After header says when to retry."""
 
     status = 429
     code = "RATE_LIMIT_EXCEEDED"
-    sentence = "Too many requests; come back later."
+    sentence = "Too many requests; retry after the time in the Retry-After header."
+    remedy = "Wait for the time in the Retry-After header, then send the request again."
 
 
 class Unavailable(Refused):
-    """The registry cannot answer just now. Repeat with the same Idempotency-Key: it settles whether it was done."""
+    """The registry is temporarily unavailable. Retry with the same Idempotency-Key, which prevents a second execution."""
 
     status = 503
     code = "SERVICE_UNAVAILABLE"
-    sentence = "The registry cannot answer just now; try again shortly."
+    sentence = "The registry is temporarily unavailable; retry shortly."
+    remedy = "Retry after the time in the Retry-After header, with the same Idempotency-Key."
 
 
 class Crashed(Refused):
-    """The registry made a mistake. It has been recorded, and the transaction under way was undone."""
+    """Internal server error. It was logged, and the transaction was rolled back."""
 
     status = 500
     code = "INTERNAL_ERROR"
-    sentence = "The registry made a mistake; it has been recorded."
+    sentence = "Internal server error; it was logged."
+    remedy = "Retry with the same Idempotency-Key. If it fails again, report the request id to the operator of the registry."

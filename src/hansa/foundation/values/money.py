@@ -48,7 +48,7 @@ def parse_positive(text: str) -> Minor:
     """As `parse_amount`, and greater than zero."""
     minor = parse_amount(text)
     if minor == 0:
-        raise NotAnAmount("an amount that moves value is greater than zero")
+        raise NotAnAmount("an amount must be greater than zero")
     return minor
 
 

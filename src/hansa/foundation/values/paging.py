@@ -8,7 +8,7 @@ Item = TypeVar("Item")
 
 
 class Pagination(BaseModel):
-    """Where a page stands in its listing."""
+    """The position of a page in its listing."""
 
     total_items: int
     limit: int

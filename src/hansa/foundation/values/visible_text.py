@@ -5,7 +5,7 @@ What cannot be seen is left out: signs that turn the order of letters, joiners b
 
 import unicodedata
 
-MARKS_ON_A_LETTER_MAX = 4
+COMBINING_MARKS_MAX = 4
 NOTHING_TO_SEE = "(nothing that can be seen)"
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
@@ -32,7 +32,7 @@ def seen(text: str) -> str:
         if letter in _FILLERS or (category in _UNSEEN and letter not in _LAID_OUT):
             continue
         marks = marks + 1 if category in _MARKS else 0
-        if marks <= MARKS_ON_A_LETTER_MAX:
+        if marks <= COMBINING_MARKS_MAX:
             kept.append(letter)
     return "".join(kept)
 

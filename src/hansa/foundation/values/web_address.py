@@ -33,8 +33,8 @@ Closed = Literal["not_a_web_address", "internal_host", "odd_port", "plain_http"]
 
 _SENTENCES: dict[Closed, str] = {
     "not_a_web_address": "This is not an http or https address without credentials and fragment.",
-    "internal_host": "The host is not a public http or https address; it would never be called.",
-    "odd_port": "The port belongs to another protocol than http; it would never be called.",
+    "internal_host": "The host is not a public http or https address; the registry does not call it.",
+    "odd_port": "The port belongs to a protocol other than http; the registry does not call it.",
     "plain_http": "Only https is called; plain http never is.",
 }
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"

@@ -31,7 +31,7 @@ from hansa.rooms.agents.spending import (
     OverDayLimit,
     OverPaymentLimit,
     PayeeNotAllowed,
-    ask_approval,
+    request_approval,
 )
 from hansa.rooms.agents.status import (
     lock_owner_and_status,
@@ -66,7 +66,6 @@ __all__ = [
     "Payment",
     "Wallet",
     "active_agent",
-    "ask_approval",
     "clear_payment",
     "find_wallet",
     "hold_budget",
@@ -79,6 +78,7 @@ __all__ = [
     "preview_payment",
     "receive_address",
     "reinstate",
+    "request_approval",
     "restore_mtls",
     "return_budget",
     "revoke",

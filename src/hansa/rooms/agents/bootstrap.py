@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store
-from .owners import IsSuspended, require_good_standing
+from .owners import IsSuspended, require_not_suspended
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ async def issue_bootstrap_token(
     Raises: DeveloperUnverified, DeveloperSuspended.
     """
     rules.require_verified(is_verified=developer.is_verified)
-    await require_good_standing(tx, developer.id, is_suspended)
+    await require_not_suspended(tx, developer.id, is_suspended)
     token = new_hex("bst_")
     expires_at = await store.insert_bootstrap_token(
         tx,

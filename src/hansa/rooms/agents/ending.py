@@ -22,7 +22,7 @@ async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound:
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AccountHoldsUnits, and what `require_unbound` raises.
     """
-    rules.require_owner(await store.find_standing(tx, did), developer.id)
+    rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
     if await store.lock_status(tx, did) == "suspended":
         raise AgentSuspended
     await require_unbound(tx, did)

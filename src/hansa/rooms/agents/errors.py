@@ -7,7 +7,8 @@ class DeveloperUnverified(Forbidden):
     """The developer's e-mail address is not verified yet."""
 
     code = "DEVELOPER_UNVERIFIED"
-    sentence = "Verify your e-mail address before you create agents."
+    sentence = "Your e-mail address is not verified: verify it before you create agents."
+    remedy = "Follow the link in the verification e-mail; log in to receive a new one."
 
 
 class BootstrapTokenRefused(Unauthorized):
@@ -17,14 +18,15 @@ class BootstrapTokenRefused(Unauthorized):
 
 
 class BootstrapTokenUsed(Conflict):
-    """The bootstrap token has created its agent already."""
+    """The bootstrap token was used already; each token creates one agent."""
 
     code = "BOOTSTRAP_TOKEN_USED"
-    sentence = "This bootstrap token has been used; each creates one agent."
+    sentence = "This bootstrap token was used already; request a new one for each agent."
+    remedy = "Request a new bootstrap token for each agent."
 
 
 class DidMethodUnsupported(Invalid):
-    """The registry mints DIDs of another method."""
+    """The registry does not support this DID method."""
 
     code = "DID_METHOD_UNSUPPORTED"
 
@@ -40,30 +42,33 @@ class AgentSuspended(Forbidden):
 
     code = "AGENT_SUSPENDED"
     sentence = "This agent is suspended."
+    remedy = "Contact the administrators of the registry."
 
 
 class AgentRevoked(Forbidden):
-    """The agent is revoked for good."""
+    """The agent is permanently revoked."""
 
     code = "AGENT_REVOKED"
     sentence = "This agent is revoked."
+    remedy = "A revoked agent cannot be used again; create a new agent."
 
 
 class AgentUnknown(NotFound):
-    """No agent of this registry has that DID."""
+    """No agent of this registry has this DID."""
 
-    sentence = "No agent of this registry has that DID."
+    sentence = "No agent of this registry has this DID."
 
 
 class NotTheOwner(Forbidden):
     """The agent belongs to another developer."""
 
     code = "NOT_THE_OWNER"
-    sentence = "Only the developer who owns this agent may do that."
+    sentence = "Only the developer who owns this agent may do this."
 
 
 class AgentRevokedForGood(Conflict):
-    """The agent is revoked: nothing about it changes any more."""
+    """The agent is permanently revoked and cannot be changed."""
 
-    code = "AGENT_REVOKED_FOR_GOOD"
-    sentence = "This agent is revoked for good; it gets no more roles."
+    code = "AGENT_REVOKED"
+    sentence = "This agent is permanently revoked; its roles cannot be changed."
+    remedy = "A revoked agent cannot be used again; create a new agent."

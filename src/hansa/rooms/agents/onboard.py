@@ -13,7 +13,7 @@ from . import rules, store
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
-from .owners import IsSuspended, require_good_standing
+from .owners import IsSuspended, require_not_suspended
 from .rules import FundingStatus
 
 
@@ -42,7 +42,7 @@ async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspend
     """
     token_sha256 = fingerprint(asked.bootstrap_token)
     token = rules.require_usable(await store.find_bootstrap_token(tx, token_sha256))
-    await require_good_standing(tx, token.developer_id, is_suspended)
+    await require_not_suspended(tx, token.developer_id, is_suspended)
     card = await _publish(tx, asked, token.developer_id, settings)
     agent_id = await _register(tx, asked.identity, token.developer_id, card.name, settings)
     if not await store.burn_bootstrap_token(tx, token_sha256):

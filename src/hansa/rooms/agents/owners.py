@@ -13,10 +13,10 @@ IsSuspended: TypeAlias = Callable[[Tx, int], Awaitable[bool]]
 """Whether the developer of that id is suspended; while it says no, nobody suspends them before the transaction ends."""
 
 
-async def require_good_standing(tx: Tx, developer_id: int, is_suspended: IsSuspended) -> None:
+async def require_not_suspended(tx: Tx, developer_id: int, is_suspended: IsSuspended) -> None:
     """Raises: DeveloperSuspended."""
     if await is_suspended(tx, developer_id):
         raise DeveloperSuspended
 
 
-OwnersStanding = Annotated[IsSuspended, Depends(IS_DEVELOPER_SUSPENDED.given)]
+OwnerSuspension = Annotated[IsSuspended, Depends(IS_DEVELOPER_SUSPENDED.given)]

@@ -9,7 +9,7 @@ from fastapi.security import APIKeyHeader
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.early_authentication import judged_once
+from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
@@ -52,7 +52,7 @@ from .errors import (
 from .keys import router as keys_router
 from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
-from .owners import OwnersStanding
+from .owners import OwnerSuspension
 from .schemas import (
     AgentRevokedOut,
     AgentTokenForm,
@@ -62,14 +62,14 @@ from .schemas import (
     CreateAgentIn,
     CreateAgentOut,
     HeartbeatOut,
-    Myself,
+    OwnAgentDetails,
     OwnAgentOut,
     RotateSecretOut,
 )
 from .secret import rotate_secret
 from .sign_in import sign_in
 from .spending import router as spending_router
-from .status import hear, page_of_developer
+from .status import page_of_developer, record_heartbeat
 from .wallets import router as wallets_router
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
@@ -95,7 +95,7 @@ OFFSET_MAX = 2**31 - 1
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
 
-@judged_once
+@evaluated_once
 async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
     """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""
     values = request.headers.getlist("bootstrap-token")
@@ -123,9 +123,9 @@ async def request_bootstrap_token(
     developer: CreatingDeveloper,
     db: Db,
     config: Config,
-    owners_standing: OwnersStanding,
+    owner_suspension: OwnerSuspension,
 ) -> BootstrapOut:
-    """A token that creates one agent, soon."""
+    """Issue a token that creates one agent."""
     lifetime = config.bootstrap_token_lifetime
     issued = await db.act(
         lambda tx: issue_bootstrap_token(
@@ -134,7 +134,7 @@ async def request_bootstrap_token(
             agent_type_hint=body.agent_type_hint,
             requested_by=body.requested_by,
             lifetime_seconds=lifetime,
-            is_suspended=owners_standing,
+            is_suspended=owner_suspension,
         )
     )
     return BootstrapOut(bootstrap_token=issued.token, expires_in=lifetime, expires_at=issued.expires_at)
@@ -164,19 +164,19 @@ async def onboard_agent(
     token: BringsBootstrapToken,
     db: catalogue.CardWrites,
     config: Config,
-    owners_standing: OwnersStanding,
+    owner_suspension: OwnerSuspension,
 ) -> CreateAgentOut:
-    """Create an agent. Its secret and its private key are shown this once."""
+    """Create an agent. Its secret and its private key are shown only once."""
     rules.require_own_method(body.agent_did_method, config.did_method)
     identity = new_identity(config, body.brought_key)
     asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card)
-    onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owners_standing))
+    onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owner_suspension))
     return CreateAgentOut.of(identity, onboarded)
 
 
 @router.get("/onboard/agent-card-template", responses=problems(Unauthorized))
 async def read_card_template(_: ReadingDeveloper) -> dict[str, Any]:
-    """A card to start from."""
+    """A card template."""
     return catalogue.card_template()
 
 
@@ -198,10 +198,10 @@ async def issue_agent_token(
     return AgentTokenOut(access_token=token, expires_in=int(lifetime.total_seconds()))
 
 
-async def read_myself(agent: CurrentKnownAgent, db: Db) -> Myself:
-    """Who the token belongs to; a 200 is proof of identity at this moment."""
+async def read_myself(agent: CurrentKnownAgent, db: Db) -> OwnAgentDetails:
+    """The agent of the token; a 200 proves that the token is valid now."""
     name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
-    return Myself.of(agent, name or agent.name)
+    return OwnAgentDetails.of(agent, name or agent.name)
 
 
 router.add_api_route(
@@ -219,15 +219,15 @@ router.add_api_route(
 async def end_myself(
     agent: CurrentAgent, db: catalogue.CardWrites, require_unbound: Unbound
 ) -> AgentRevokedOut:
-    """End for good: the agent is revoked, its card leaves the listings, its account is closed. It must be empty."""
+    """Revoke the calling agent permanently: its card leaves the listings and its account is closed, which must be empty."""
     await db.act(lambda tx: end_itself(tx, agent.did, require_unbound))
     return AgentRevokedOut(agent_did=agent.did)
 
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
-    """Report that the agent is running. It counts as seen alive: in `liveness` and in the search filter `active_24h`."""
-    heard_at = await db.act(lambda tx: hear(tx, agent.did)) or agent.last_active_at
+    """Report that the agent is running. It counts as a health check, in `liveness` and in the search filter `active_24h`."""
+    heard_at = await db.act(lambda tx: record_heartbeat(tx, agent.did)) or agent.last_active_at
     assert heard_at is not None
     return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)
 
@@ -239,7 +239,7 @@ async def list_own_agents(
     limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_MAX,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
 ) -> Page[OwnAgentOut]:
-    """Own agents in every status, the oldest first."""
+    """Own agents in every status, oldest first."""
     page, total = await db.read(lambda tx: page_of_developer(tx, developer.id, limit=limit, offset=offset))
     return Page(
         items=[OwnAgentOut.of(agent) for agent in page],
@@ -259,7 +259,7 @@ async def end_agent(
     db: catalogue.CardWrites,
     require_unbound: Unbound,
 ) -> AgentRevokedOut:
-    """End an own agent for good, as it would itself; repeated, the answer is the same."""
+    """Revoke an own agent permanently; a repeated request returns the same response."""
     await db.act(lambda tx: end_own_agent(tx, developer, did, require_unbound))
     return AgentRevokedOut(agent_did=did)
 
@@ -271,7 +271,7 @@ async def end_agent(
 async def replace_secret(
     did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
 ) -> RotateSecretOut:
-    """Give an own agent a new client secret, shown this once; the old one and its tokens end."""
+    """Replace the client secret of an own agent; the new one is shown only once, the former one and its tokens end."""
     client_secret = new_client_secret()
     client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret))
     return RotateSecretOut(agent_did=did, client_id=client_id, client_secret=client_secret)

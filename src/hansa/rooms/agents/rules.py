@@ -23,7 +23,7 @@ NO_SECRET = bytes(32)
 
 
 class FundingStatus(StrEnum):
-    """What became of the genesis grant when an agent was created."""
+    """The result of the genesis grant when an agent was created."""
 
     COMPLETED = "completed"
     NOT_FIRST_AGENT = "not_first_agent"
@@ -52,7 +52,7 @@ class Credentials:
 
 
 @dataclass(frozen=True)
-class Standing:
+class OwnerAndRoles:
     """Whose agent it is, and the roles it holds."""
 
     developer_id: int
@@ -82,7 +82,7 @@ def require_own_method(asked: str, own: str) -> None:
     """Raises: DidMethodUnsupported."""
     if asked != own:
         raise DidMethodUnsupported(
-            f"This registry mints did:{own} identifiers only.", field="agent_did_method"
+            f"This registry creates only did:{own} identifiers.", field="agent_did_method"
         )
 
 
@@ -93,7 +93,7 @@ def require_usable(token: BootstrapToken | None) -> BootstrapToken:
     if token.is_used:
         raise BootstrapTokenUsed
     if token.is_expired:
-        raise BootstrapTokenRefused("The bootstrap token has expired; ask for a new one.")
+        raise BootstrapTokenRefused("The bootstrap token has expired; request a new one.")
     return token
 
 
@@ -118,7 +118,7 @@ def require_active(status: str) -> None:
         raise AgentRevoked
 
 
-def require_owner(found: Standing | None, developer_id: int) -> None:
+def require_owner(found: OwnerAndRoles | None, developer_id: int) -> None:
     """Who may change the agent. Raises: AgentUnknown, NotTheOwner."""
     if found is None:
         raise AgentUnknown
@@ -126,7 +126,7 @@ def require_owner(found: Standing | None, developer_id: int) -> None:
         raise NotTheOwner
 
 
-def require_own(found: Standing | None, developer_id: int) -> Standing:
+def require_own(found: OwnerAndRoles | None, developer_id: int) -> OwnerAndRoles:
     """Who may read what is private to the owner: unknown and not yours are told alike. Raises: AgentUnknown."""
     if found is None or found.developer_id != developer_id:
         raise AgentUnknown

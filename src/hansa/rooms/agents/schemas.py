@@ -28,14 +28,14 @@ FormText = Annotated[
 
 
 class BootstrapRequest(BaseModel):
-    """A developer asks for a bootstrap token; an empty object will do."""
+    """A request for a bootstrap token; an empty object is valid."""
 
     agent_type_hint: Hint | None = None
     requested_by: Hint | None = None
 
 
 class BootstrapOut(BaseModel):
-    """A bootstrap token: good for one agent, until it expires."""
+    """A bootstrap token: creates one agent until it expires."""
 
     bootstrap_token: str
     expires_in: int = Field(description="Seconds.")
@@ -43,14 +43,14 @@ class BootstrapOut(BaseModel):
 
 
 class CreateAgentIn(BaseModel):
-    """A new agent, by `agent_host` or `agent_card`; the host is preferred. Name, description and skills belong in the card."""
+    """A new agent, by `agent_host` or `agent_card`; the host takes precedence. Name, description and skills belong in the card."""
 
     agent_did_method: str = Field(max_length=64, description="The registry's own DID method.")
     agent_host: str | None = Field(
         default=None,
         max_length=2048,
-        description="The agent's address; its card is read later from /.well-known/agent-card.json there. With both,"
-        " the host is taken and agent_card ignored. A private host is accepted, but its card is never read.",
+        description="The agent's address; its card is fetched later from /.well-known/agent-card.json there. If both are"
+        " present, agent_card is ignored. A private host is accepted, but its card is never fetched.",
     )
     agent_card: dict[str, Any] | None = Field(default=None, description="The whole card.")
     public_key_jwk: BroughtKey = None
@@ -68,7 +68,7 @@ class CreateAgentIn(BaseModel):
 
 
 class CreateAgentOut(BaseModel):
-    """A new agent. `client_secret` and `private_key_pem` are shown this once."""
+    """A new agent. `client_secret` and `private_key_pem` are shown only once."""
 
     agent_did: str
     client_id: str
@@ -78,9 +78,9 @@ class CreateAgentOut(BaseModel):
     agent_card_id: str
     agent_card_name: str
     requires_well_known_fetch: bool = Field(
-        description="Whether the card is a stub awaiting the agent's own."
+        description="Whether the card is a stub until the agent's own card is fetched."
     )
-    private_key_pem: str | None = Field(description="PKCS#8, Ed25519; null when the request brought a key.")
+    private_key_pem: str | None = Field(description="PKCS#8, Ed25519; null if the request contained a key.")
 
     @classmethod
     def of(cls, identity: NewIdentity, onboarded: Onboarded) -> "CreateAgentOut":
@@ -128,15 +128,15 @@ class AgentTokenForm(BaseModel):
 
 
 class AgentTokenOut(BaseModel):
-    """An agent token; there is no refresh token, ask again with the secret."""
+    """An agent token. There is no refresh token; request a new token with the secret."""
 
     access_token: str
     token_type: Literal["bearer"] = "bearer"  # noqa: S105
     expires_in: int = Field(description="Seconds.")
 
 
-class Myself(BaseModel):
-    """The agent that asks. A 200 proves that the token is good and the agent active at this moment."""
+class OwnAgentDetails(BaseModel):
+    """The calling agent. A 200 proves that the token is valid and the agent is active now."""
 
     did: str
     client_id: str
@@ -145,14 +145,14 @@ class Myself(BaseModel):
     agent_name: str = Field(description="The same as `name`.")
     roles: list[str]
     created_at: datetime
-    last_active_at: datetime | None = Field(description="When it last asked for a token or sent a heartbeat.")
+    last_active_at: datetime | None = Field(description="The time of its last token request or heartbeat.")
     public_key_jwk: PublicKey
     actor: str | None = Field(
-        description="Who acts as the agent by an act-token; null: the agent itself.", examples=["developer:7"]
+        description="The actor of an act token; null: the agent itself.", examples=["developer:7"]
     )
 
     @classmethod
-    def of(cls, agent: KnownAgent, name: str) -> "Myself":
+    def of(cls, agent: KnownAgent, name: str) -> "OwnAgentDetails":
         """What the agent may read about itself; `name` is that of its card."""
         return cls(
             did=agent.did,
@@ -169,15 +169,15 @@ class Myself(BaseModel):
 
 
 class HeartbeatOut(BaseModel):
-    """The heartbeat is heard."""
+    """The heartbeat was recorded."""
 
     did: str
     status: str
-    last_active_at: datetime = Field(description="By the registry's clock; written anew after 10 seconds.")
+    last_active_at: datetime = Field(description="By the registry's clock; updated at most every 10 seconds.")
 
 
 class AgentRevokedOut(BaseModel):
-    """The agent is no more."""
+    """The agent is revoked."""
 
     agent_did: str
     status: Literal["revoked"] = "revoked"
@@ -201,7 +201,7 @@ class OwnAgentOut(BaseModel):
 
 
 class RotateSecretOut(BaseModel):
-    """The agent's new secret, shown this once; the old one and its tokens are worth nothing any more."""
+    """The agent's new secret, shown only once; the former secret and its tokens are invalid."""
 
     agent_did: str
     client_id: str

@@ -15,9 +15,9 @@ async def rotate_secret(tx: Tx, developer: Developer, did: str, client_secret: s
 
     Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood.
     """
-    rules.require_owner(await store.find_standing(tx, did), developer.id)
+    rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
     client_id = await store.replace_secret(tx, did, fingerprint(client_secret))
     if client_id is None:
-        raise AgentRevokedForGood("This agent is revoked for good; it gets no new secret.")
+        raise AgentRevokedForGood("This agent is permanently revoked; its secret cannot be replaced.")
     await journal.append(tx, AgentSecretRotated(did=did))
     return client_id

@@ -93,9 +93,9 @@ async def page_of_developer(
     return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
 
 
-async def hear(tx: Tx, did: str) -> datetime | None:
+async def record_heartbeat(tx: Tx, did: str) -> datetime | None:
     """Note an agent's heartbeat, on its card too; None when one was noted within the last seconds."""
-    heard_at = await store.hear(tx, did)
+    heard_at = await store.record_heartbeat(tx, did)
     await catalogue.note_heartbeat(tx, did)
     return heard_at
 
@@ -109,7 +109,7 @@ async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
 
 async def owner_of(tx: Tx, did: str) -> int | None:
     """The developer who created the agent; None: there is no such agent here."""
-    found = await store.find_standing(tx, did)
+    found = await store.find_owner_and_roles(tx, did)
     return found.developer_id if found else None
 
 

@@ -14,7 +14,7 @@ import msgspec
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .rules import BootstrapToken, Credentials, OwnedAgent, Standing
+from .rules import BootstrapToken, Credentials, OwnedAgent, OwnerAndRoles
 
 # Kept for a day past its end, so that a creation under way never sees its token vanish.
 _FORGET_UNUSED = """
@@ -93,7 +93,7 @@ WHERE did = $1 AND status <> 'revoked' RETURNING client_id
 """
 
 # Written now and then only, so that heartbeats stay cheap however often they come.
-_HEAR = """
+_RECORD_HEARTBEAT = """
 UPDATE agents_agent SET last_active_at = now()
 WHERE did = $1 AND (last_active_at IS NULL OR last_active_at < now() - interval '10 seconds') RETURNING last_active_at
 """
@@ -249,10 +249,10 @@ async def find_secret(tx: Tx, did: str) -> Secret:
     return Secret(**row)
 
 
-async def find_standing(tx: Tx, did: str) -> Standing | None:
+async def find_owner_and_roles(tx: Tx, did: str) -> OwnerAndRoles | None:
     """Whose agent it is and what roles it holds, or None for an unknown DID."""
     row = await tx.fetchrow("SELECT developer_id, roles FROM agents_agent WHERE did = $1", did)
-    return Standing(row["developer_id"], tuple(row["roles"])) if row else None
+    return OwnerAndRoles(row["developer_id"], tuple(row["roles"])) if row else None
 
 
 async def replace_secret(tx: Tx, did: str, client_secret_sha256: bytes) -> str | None:
@@ -261,9 +261,9 @@ async def replace_secret(tx: Tx, did: str, client_secret_sha256: bytes) -> str |
     return client_id
 
 
-async def hear(tx: Tx, did: str) -> datetime | None:
+async def record_heartbeat(tx: Tx, did: str) -> datetime | None:
     """Note that the agent lives, and return when; None when that was noted a moment ago."""
-    heard_at: datetime | None = await tx.fetchval(_HEAR, did)
+    heard_at: datetime | None = await tx.fetchval(_RECORD_HEARTBEAT, did)
     return heard_at
 
 

@@ -37,11 +37,11 @@ class SupplyBadge:
 def draw(badge: SupplyBadge) -> str:
     """The badge as SVG, complete in itself."""
     left, right = _width(badge.label), _width(badge.message)
-    told = escape(f"{badge.label}: {badge.message}")
+    title = escape(f"{badge.label}: {badge.message}")
     fill = "#2e7d32" if badge.status == rules.SOUND else "#c62828"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" role="img" aria-label="{told}">'
-        f"<title>{told}</title>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" role="img" aria-label="{title}">'
+        f"<title>{title}</title>"
         f'<clipPath id="r"><rect width="{left + right}" height="{HEIGHT}" rx="3"/></clipPath>'
         f'<g clip-path="url(#r)"><rect width="{left}" height="{HEIGHT}" fill="#444"/>'
         f'<rect x="{left}" width="{right}" height="{HEIGHT}" fill="{fill}"/></g>'

@@ -24,34 +24,34 @@ class Advance:
     checkpoint: Checkpoint
 
 
-def nothing_kept(seen: journal.Horizon) -> Checkpoint:
+def nothing_kept(horizon: journal.Horizon) -> Checkpoint:
     """Where a fold from zero begins."""
-    return Checkpoint(seen.cluster, journal.ORIGIN, journal.NOTHING_FOLDED, NOTHING_COMPARED)
+    return Checkpoint(horizon.cluster, journal.ORIGIN, journal.NOTHING_FOLDED, NOTHING_COMPARED)
 
 
-async def current_checkpoint(tx: Tx, seen: journal.Horizon) -> Checkpoint:
+async def current_checkpoint(tx: Tx, horizon: journal.Horizon) -> Checkpoint:
     """The checkpoint to go on from; an empty one where there is none for this cluster."""
     kept = await store.read_checkpoint(tx)
-    if kept is None or kept.cluster != seen.cluster or kept.folded_from.position > seen.oldest_open:
-        return nothing_kept(seen)
+    if kept is None or kept.cluster != horizon.cluster or kept.folded_from.position > horizon.oldest_open:
+        return nothing_kept(horizon)
     return kept
 
 
-async def advance(tx: Tx, seen: journal.Horizon, *, from_zero: bool = False) -> Advance:
+async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) -> Advance:
     """Fold what is settled into the checkpoint; `tx` must be one snapshot that may write."""
     assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
-    kept = nothing_kept(seen) if from_zero else await current_checkpoint(tx, seen)
-    fold = await journal.fold_supply(tx, kept.folded_from, seen)
+    kept = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
+    fold = await journal.fold_supply(tx, kept.folded_from, horizon)
     if kept.folded_from == journal.ORIGIN:
         await store.forget_folded(tx)
     pending: list[journal.Move] = []
-    async for moves in journal.fold_moves(tx, kept.folded_from, seen):
+    async for moves in journal.fold_moves(tx, kept.folded_from, horizon):
         await store.fold_in(tx, [move for move in moves if move.settled])
         pending += [move for move in moves if move.pending]
     reached = replace(
         kept,
         folded_from=journal.FoldedFrom(
-            seen.oldest_open, max(kept.folded_from.relics_to_seq, fold.relics_to_seq)
+            horizon.oldest_open, max(kept.folded_from.relics_to_seq, fold.relics_to_seq)
         ),
         terms=kept.terms + fold.settled,
     )

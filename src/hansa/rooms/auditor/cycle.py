@@ -71,10 +71,10 @@ async def audit_on_request(tx: Tx) -> AuditVerdict:
 async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = True) -> AuditVerdict:
     """One cycle: from the checkpoint on, or from the first event. `tx` must be one snapshot that may write."""
     await store.allow_minutes(tx)
-    seen = await journal.horizon(tx)
-    reached = await advance(tx, seen, from_zero=from_zero)
-    supply = await weigh(tx, reached.terms, seen.as_of_seq)
-    checks, findings = await _check(tx, supply, reached, seen)
+    horizon = await journal.horizon(tx)
+    reached = await advance(tx, horizon, from_zero=from_zero)
+    supply = await weigh(tx, reached.terms, horizon.as_of_seq)
+    checks, findings = await _check(tx, supply, reached, horizon)
     status = rules.status_of(checks)
     trouble = {
         "delta": supply.delta,
@@ -88,7 +88,7 @@ async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = Tr
     verdict_id, checked_at = await store.add_verdict(
         tx,
         store.NewVerdict(
-            as_of_seq=seen.as_of_seq,
+            as_of_seq=horizon.as_of_seq,
             from_zero=from_zero,
             status=status,
             terms=reached.terms,
@@ -109,12 +109,12 @@ async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = Tr
 
 
 async def _check(
-    tx: Tx, supply: SupplyVerdict, reached: Advance, seen: journal.Horizon
+    tx: Tx, supply: SupplyVerdict, reached: Advance, horizon: journal.Horizon
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     accounts = await store.account_gaps(tx, reached.pending)
     stakes = await ledger.stake_gaps(tx)
     escrows = await ledger.escrow_gaps(tx)
-    strays = await _compare_transactions(tx, reached, seen)
+    strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
         "per_user": rules.BREACH if accounts else rules.SOUND,
@@ -131,15 +131,15 @@ async def _check(
     return checks, findings
 
 
-async def _compare_transactions(tx: Tx, reached: Advance, seen: journal.Horizon) -> list[int]:
+async def _compare_transactions(tx: Tx, reached: Advance, horizon: journal.Horizon) -> list[int]:
     kept = reached.checkpoint
     strays = await store.strays(tx, kept.compared, kept.folded_from.relics_to_seq)
     if not strays:
         compared = rules.compared_on(
             kept.compared,
             newest_tx=await ledger.newest_transaction(tx),
-            oldest_open=seen.oldest_open,
-            not_begun=seen.not_begun,
+            oldest_open=horizon.oldest_open,
+            not_begun=horizon.not_begun,
         )
         await store.keep_checkpoint(tx, replace(kept, compared=compared))
     return strays

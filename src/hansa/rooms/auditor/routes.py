@@ -28,7 +28,7 @@ BADGE_HEADERS = {"Cache-Control": "public, max-age=30", "Vary": "Accept"}
     dependencies=[Depends(within_read_limit)],
 )
 async def read_supply_invariant(_: Public, db: Db, settings: Config) -> SupplyInvariant:
-    """The supply invariant now, from the log against the balances, beside what the last audit cycle found."""
+    """The current supply invariant, recomputed from the log, with the result of the last audit cycle."""
     watch = await watch_supply(db)
     return SupplyInvariant.of(watch, currency=settings.settlement_currency, frame=settings.trust_domain)
 
@@ -48,7 +48,7 @@ async def read_supply_badge(
     format: Annotated[Literal["svg", "json"] | None, Query()] = None,  # noqa: A002
     accept: Annotated[str, Header()] = "",
 ) -> Response:
-    """The supply invariant as a badge: SVG, or JSON where the client prefers it."""
+    """The supply invariant as a badge: SVG, or JSON if the client prefers it."""
     badge = SupplyBadge.of(await watch_supply(db))
     if (format or _preferred(accept)) == "json":
         return JSONResponse(Badge.of(badge).model_dump(), headers=BADGE_HEADERS)
@@ -63,7 +63,7 @@ async def read_supply_audit(
     db: Db,
     full: Annotated[bool, Query(description="Recompute everything from the first event.")] = False,
 ) -> SupplyAudit:
-    """The supply audit: from the last checkpoint on, or from the first event, every account included."""
+    """The supply audit of every account, from the last checkpoint or from the first event."""
     if full:
         verdict = await db.act(audit_from_zero, one_snapshot=True)
         return SupplyAudit.of(verdict.supply, verdict.status)

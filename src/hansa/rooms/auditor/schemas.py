@@ -12,17 +12,17 @@ from .watch import SupplyWatch
 
 
 class SupplyChecks(BaseModel):
-    """What each check says; null before the first audit cycle."""
+    """The result of each check; null before the first audit cycle."""
 
-    supply: str = Field(description="OK or BREACH, as of now.")
+    supply: str = Field(description="OK or BREACH, at the moment.")
     per_user: str | None = Field(
-        description="OK or BREACH: every balance of every account is the fold of its events, at the last cycle."
+        description="OK or BREACH: every balance equals the value recomputed from the event log, at the last cycle."
     )
     staked_guard: str | None = Field(
-        description="OK, MISMATCH or BREACH: staked balances are what active positions hold, at the last cycle."
+        description="OK, MISMATCH or BREACH: staked balances equal the active positions, at the last cycle."
     )
     escrow: str | None = Field(
-        description="OK or BREACH: escrow of every account is what its open holds hold, at the last cycle.",
+        description="OK or BREACH: the escrow of every account equals its open holds, at the last cycle.",
     )
     transactions: str | None = Field(
         description="OK or BREACH: every ledger transaction has exactly one event, at the last cycle."
@@ -30,7 +30,7 @@ class SupplyChecks(BaseModel):
 
 
 class AuditCycle(BaseModel):
-    """The last audit cycle, which goes through every account."""
+    """The last audit cycle, which checks every account."""
 
     status: str
     delta: str
@@ -39,7 +39,7 @@ class AuditCycle(BaseModel):
 
 
 class SupplyInvariant(BaseModel):
-    """Whether any unit was made or lost. Amounts are decimal strings, as of now."""
+    """Whether units were created or lost. Amounts are decimal strings, current values."""
 
     status: str = Field(description="OK, or BREACH when any check is not OK.")
     delta: str = Field(description="Net supply minus circulating: exactly 0 when OK.")
@@ -85,7 +85,7 @@ class SupplyInvariant(BaseModel):
 
 
 class SupplyAudit(BaseModel):
-    """The supply audit as services of the operator read it. Amounts are decimal strings."""
+    """The supply audit for services of the operator. Amounts are decimal strings."""
 
     tokens_issued: str
     tokens_destroyed: str
@@ -112,7 +112,7 @@ class SupplyAudit(BaseModel):
 
 
 class Badge(BaseModel):
-    """The supply badge for those who draw it themselves."""
+    """The supply badge as data."""
 
     schemaVersion: int  # noqa: N815
     label: str

@@ -54,10 +54,10 @@ async def audit_supply(tx: Tx) -> SupplyVerdict:
 
 async def read_live(tx: Tx) -> LiveReading:
     """As `audit_supply`: the totals of the checkpoint and what the log holds beyond it, against the balances."""
-    seen = await journal.horizon(tx)
-    kept = await current_checkpoint(tx, seen)
-    fold = await journal.fold_supply(tx, kept.folded_from, seen)
-    supply = await weigh(tx, kept.terms + fold.settled + fold.pending, seen.as_of_seq)
+    horizon = await journal.horizon(tx)
+    kept = await current_checkpoint(tx, horizon)
+    fold = await journal.fold_supply(tx, kept.folded_from, horizon)
+    supply = await weigh(tx, kept.terms + fold.settled + fold.pending, horizon.as_of_seq)
     supply_delta.set(supply.delta)
     return LiveReading(supply, fold.transactions, await store.moment(tx))
 

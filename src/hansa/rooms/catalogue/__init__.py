@@ -4,10 +4,10 @@ from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .listing import Filters, list_cards
-from .marks import standing_of
+from .marks import grade_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import LOCK_AGENT
-from .pages import PageWanted
+from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
@@ -20,13 +20,13 @@ from .search import (
     LOCAL_ORIGIN,
     CardWrites,
     Discovery,
+    Explanation,
     Facets,
     FoundCard,
     Search,
     Searcher,
     SearchNotReady,
-    Wanted,
-    Why,
+    SearchQuery,
     discover,
 )
 from .signatures import AGENT_KEYS, AgentKey, is_exported
@@ -46,24 +46,25 @@ __all__ = [
     "CardUnknown",
     "CardWrites",
     "Discovery",
+    "Explanation",
     "Facets",
     "Filters",
     "FoundCard",
     "HumanReadableIdTaken",
     "MirrorResult",
-    "PageWanted",
+    "PageRequest",
     "Replaced",
     "Search",
     "SearchNotReady",
+    "SearchQuery",
     "Searcher",
     "StoredCard",
-    "Wanted",
-    "Why",
     "agent_json_ld",
     "card_of",
     "card_of_agent",
     "card_template",
     "discover",
+    "grade_of",
     "is_exported",
     "is_paid",
     "list_cards",
@@ -79,7 +80,6 @@ __all__ = [
     "reinstate_listings",
     "replace_document",
     "retire_card",
-    "standing_of",
     "stated_price",
     "suspend_card",
     "suspend_listings",

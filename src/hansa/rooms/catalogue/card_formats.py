@@ -41,7 +41,7 @@ def with_interfaces(card: dict[str, Any]) -> dict[str, Any]:
     return {**card, "supportedInterfaces": interfaces}
 
 
-def with_both_halves(card: dict[str, Any]) -> dict[str, Any]:
+def with_both_formats(card: dict[str, Any]) -> dict[str, Any]:
     """A valid card that both kinds of client can call."""
     return _with_old_members(with_both_securities(_with_old_connection(_with_both_flags(card))))
 
@@ -75,7 +75,7 @@ def _with_old_members(card: dict[str, Any]) -> dict[str, Any]:
 def readable_by_both(document: dict[str, Any]) -> dict[str, Any]:
     """A stored document with both halves; one that is stored with them, or is a stub, stays as it is."""
     is_whole = "agentVersion" in document and "authSchemes" in document
-    return document if is_whole or not document.keys() >= CALLABLE else with_both_halves(document)
+    return document if is_whole or not document.keys() >= CALLABLE else with_both_formats(document)
 
 
 def main_interface(interfaces: list[dict[str, Any]]) -> dict[str, Any]:

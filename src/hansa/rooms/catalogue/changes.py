@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.database import Tx
 
 from . import cursor, store
 from .cursor import ChangesCursor
-from .pages import CardsPage, PageWanted, page_of
+from .pages import CardsPage, PageRequest, page_of
 from .records import Card, Tombstone
 from .store import READ_MAX, Conditions
 
@@ -46,47 +46,53 @@ class _Slice:
 
 
 async def list_changes(
-    tx: Tx, followed: Followed, place: ChangesCursor | None, wanted: PageWanted
+    tx: Tx, followed: Followed, place: ChangesCursor | None, page_request: PageRequest
 ) -> CardsPage:
     """Read one page from `place` on, or from the start of the changes since a moment."""
     if place is not None:
-        return await _next_page(tx, followed, place, wanted)
-    assert wanted.updated_since is not None
-    followed = followed.since(wanted.updated_since)
+        return await _next_page(tx, followed, place, page_request)
+    assert page_request.updated_since is not None
+    followed = followed.since(page_request.updated_since)
     total = await store.count_changes(tx, followed.shown)
     # The first round has no end: what older open transactions still change is read again in the next one.
-    begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, wanted.skip)
-    return await _page(tx, followed, begun, wanted, skip=wanted.skip)
+    begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, page_request.skip)
+    return await _page(tx, followed, begun, page_request, skip=page_request.skip)
 
 
-async def _next_page(tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted) -> CardsPage:
+async def _next_page(
+    tx: Tx, followed: Followed, place: ChangesCursor, page_request: PageRequest
+) -> CardsPage:
     if place.is_begun:
-        page = await _page(tx, followed, place, wanted)
+        page = await _page(tx, followed, place, page_request)
         if page.cards or page.tombstones:
             return page
         place = _after_round(place)
     stop = await store.oldest_open_transaction(tx)
     window = ChangesCursor(place.start, stop, 0, 0, stop)
     total = await store.count_changes(tx, store.in_round(followed.shown, window))
-    return await _page(tx, followed, replace(window, total=total), wanted)
+    return await _page(tx, followed, replace(window, total=total), page_request)
 
 
 async def _page(
-    tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted, skip: int = 0
+    tx: Tx, followed: Followed, place: ChangesCursor, page_request: PageRequest, skip: int = 0
 ) -> CardsPage:
-    part = await _cards(tx, followed, place, wanted, skip)
+    part = await _cards(tx, followed, place, page_request, skip)
     stones = await _tombstones(tx, followed, place, part)
     is_cut = len(stones) > TOMBSTONES_MAX
     if is_cut:
         stones = stones[:TOMBSTONES_MAX]
         part = _Slice([card for card in part.cards if _position(card) < _position(stones[-1])], is_last=False)
     if part.is_last:
-        way_on, resume = None, _after_round(place)
+        next_cursor, resume = None, _after_round(place)
     else:
         last = stones[-1] if is_cut else part.cards[-1]
-        way_on = resume = place.after(last.updated_at, last.card_id, len(part.cards))
+        next_cursor = resume = place.after(last.updated_at, last.card_id, len(part.cards))
     page = page_of(
-        followed.shown, part.cards, place.total, place.offset, cursor.encode(way_on) if way_on else None
+        followed.shown,
+        part.cards,
+        place.total,
+        place.offset,
+        cursor.encode(next_cursor) if next_cursor else None,
     )
     return replace(
         page,
@@ -96,13 +102,15 @@ async def _page(
     )
 
 
-async def _cards(tx: Tx, followed: Followed, place: ChangesCursor, wanted: PageWanted, skip: int) -> _Slice:
+async def _cards(
+    tx: Tx, followed: Followed, place: ChangesCursor, page_request: PageRequest, skip: int
+) -> _Slice:
     conditions = store.in_round(followed.shown, place)
     cards = await store.list_by_change(
-        tx, conditions, limit=wanted.limit, skip=skip, with_data=wanted.with_data
+        tx, conditions, limit=page_request.limit, skip=skip, with_data=page_request.with_data
     )
     # A page of large documents ends before its limit.
-    if not cards or (len(cards) < wanted.limit and not wanted.with_data):
+    if not cards or (len(cards) < page_request.limit and not page_request.with_data):
         return _Slice(cards, is_last=True)
     after = store.in_round(followed.shown, place.after(cards[-1].updated_at, cards[-1].card_id, len(cards)))
     return _Slice(cards, is_last=not await store.list_by_change(tx, after, limit=1, skip=0, with_data=False))

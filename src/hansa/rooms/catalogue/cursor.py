@@ -46,10 +46,10 @@ class ChangesCursor:
     def is_begun(self) -> bool:
         return self.at is not None
 
-    def after(self, moment: datetime, card: int, told: int) -> "ChangesCursor":
+    def after(self, moment: datetime, card: int, returned: int) -> "ChangesCursor":
         """The same round, after a page of `told` cards that ends with this card."""
         return ChangesCursor(
-            self.start, self.resume, self.total, self.offset + told, self.stop, microseconds(moment), card
+            self.start, self.resume, self.total, self.offset + returned, self.stop, microseconds(moment), card
         )
 
 

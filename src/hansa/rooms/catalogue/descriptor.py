@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.metrics import card_visits_total
-from hansa.foundation.plumbing.periodic_tasks import Round
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
@@ -20,7 +20,7 @@ from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
 from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
 from .search import router as search_router
-from .signatures import AGENT_KEYS, EXPORT_DESK, ExportDesk
+from .signatures import AGENT_KEYS, EXPORT_DESK, CardExporter
 from .signatures import router as signatures_router
 from .versions.routes import router as versions_router
 
@@ -34,9 +34,9 @@ def _answers(runtime: Runtime) -> Answers:
     return Answers(SEARCHER.of(runtime), runtime.database)
 
 
-def _export_desk(runtime: Runtime) -> ExportDesk:
+def _export_desk(runtime: Runtime) -> CardExporter:
     signatory = federation.Signatory(runtime.database, runtime.seal)
-    return ExportDesk(runtime.database, signatory, runtime.settings)
+    return CardExporter(runtime.database, signatory, runtime.settings)
 
 
 def _following(runtime: Runtime) -> AbstractAsyncContextManager[None]:
@@ -64,8 +64,8 @@ ROOM = Room(
         sweep("catalogue: keep lists quick", 20, keep_lists_quick),
     ),
     rounds=(
-        Round("catalogue: pull agents' own cards", 1, pull_due),
-        Round("catalogue: call agents for a sign of life", 1, probe_due),
+        PeriodicTask("catalogue: pull agents' own cards", 1, pull_due),
+        PeriodicTask("catalogue: call agents for a sign of life", 1, probe_due),
     ),
     background=(_following,),
     settings=frozenset(

@@ -13,22 +13,22 @@ ENFORCEMENT = "/extensions/v1/enforcement"
 
 async def suspend_card(tx: Tx, did: str) -> None:
     """The agent's card leaves listings and discovery, and says `suspended` where it is read by its key."""
-    await store.set_standing(tx, did, "suspended")
+    await store.set_status(tx, did, "suspended")
 
 
 async def reinstate_card(tx: Tx, did: str) -> None:
     """The agent's card stands as it did before its suspension."""
-    await store.set_standing(tx, did, "active")
+    await store.set_status(tx, did, "active")
 
 
 async def suspend_listings(tx: Tx, developer_id: int) -> None:
     """The developer's cards that belong to no agent leave listings and discovery with those of the agents."""
-    await store.set_standing_of_listings(tx, developer_id, "suspended")
+    await store.set_status_of_listings(tx, developer_id, "suspended")
 
 
 async def reinstate_listings(tx: Tx, developer_id: int) -> None:
     """The developer's cards that belong to no agent stand as they did before the suspension."""
-    await store.set_standing_of_listings(tx, developer_id, "active")
+    await store.set_status_of_listings(tx, developer_id, "active")
 
 
 def with_enforcement(card: Card, extension_base: str) -> Card:
@@ -36,10 +36,10 @@ def with_enforcement(card: Card, extension_base: str) -> Card:
     if card.card_data is None or card.status_since is None:
         return card
     written = card.card_data.get("extensions", [])
-    told: dict[str, Any] = {
+    extension: dict[str, Any] = {
         "uri": extension_base + ENFORCEMENT,
         "description": "What the registry has done to this agent, and since which day.",
         "required": False,
         "params": {"status": card.status, "since": card.status_since.isoformat()},
     }
-    return replace(card, card_data={**card.card_data, "extensions": [*written, told]})
+    return replace(card, card_data={**card.card_data, "extensions": [*written, extension]})

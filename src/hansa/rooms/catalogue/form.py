@@ -18,7 +18,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.json_format import ParseError
 
 from . import human_readable_id, limits
-from .card_formats import with_both_halves, with_interfaces
+from .card_formats import with_both_formats, with_interfaces
 from .completion import completed, contradictions
 from .errors import CardInvalid
 from .limits import Trouble
@@ -45,7 +45,7 @@ PLATFORM_MEMBERS = frozenset(
 RECEIVERS_MEMBERS = frozenset({"status", "did", "federation_metadata", "federationMetadata"})
 PLATFORM_EXTENSIONS = frozenset({"enforcement", "reputation-bond", "track-record"})
 CARD_MESSAGE = cast("Descriptor", AgentCard.DESCRIPTOR)
-TROUBLES_TOLD = 50
+TROUBLES_MAX = 50
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _check(
     )
     if troubles:
         return CheckedCard(None, _one_of_each_member(troubles))
-    complete = with_both_halves(card)
+    complete = with_both_formats(card)
     # What is handed out must be readable again, so the derived half is judged as well.
     troubles = tuple(_protocol_troubles(complete))
     return CheckedCard(None, troubles) if troubles else CheckedCard(complete, (), completions)
@@ -141,7 +141,7 @@ def _form_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
 
 def _one_of_each_member(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
     first = {trouble.field: trouble for trouble in reversed(tuple(troubles))}
-    return tuple(reversed(first.values()))[:TROUBLES_TOLD]
+    return tuple(reversed(first.values()))[:TROUBLES_MAX]
 
 
 def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:

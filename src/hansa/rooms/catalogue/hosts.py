@@ -19,14 +19,14 @@ def host_address(host: str, allowed: Collection[str] = ()) -> str:
     address = read_web_address(host.strip())
     if address is None or not is_host(address.host):
         raise HostRefused(
-            "agent_host must be an http or https address without credentials and fragment.",
+            "agent_host must be an http or https address without credentials or fragment.",
             field="agent_host",
         )
     if "?" in address.url:
-        raise HostRefused("agent_host must be an address without a query.", field="agent_host")
+        raise HostRefused("agent_host must not have a query.", field="agent_host")
     if why_closed(address, allowed) == "odd_port":
         raise HostRefused(
-            f"Port {address.port} belongs to another protocol than http; it would never be called.",
+            f"Port {address.port} belongs to a protocol other than http; the registry does not call it.",
             field="agent_host",
         )
     return urlsplit(address.url).geturl().rstrip("/")

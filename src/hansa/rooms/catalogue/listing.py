@@ -10,7 +10,7 @@ from .changes import Followed, list_changes
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
 from .findings import Findings, older_than
-from .pages import CardsPage, PageWanted, page_of
+from .pages import CardsPage, PageRequest, page_of
 from .records import Card
 from .store import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
 
@@ -35,16 +35,16 @@ class Filters:
     may_see_unlisted: bool = False
 
 
-async def list_cards(tx: Tx, filters: Filters, wanted: PageWanted, findings: Findings) -> CardsPage:
+async def list_cards(tx: Tx, filters: Filters, page_request: PageRequest, findings: Findings) -> CardsPage:
     """Read one page; `findings` spares the later pages of a listing of few cards the search.
 
     Raises: OwnerUnknown, UnlistedRefused, CursorInvalid.
     """
     conditions = conditions_of(filters)
-    place = cursor.decode(wanted.next) if wanted.next else None
-    if isinstance(place, ChangesCursor) or (place is None and wanted.updated_since is not None):
-        return await list_changes(tx, Followed(conditions, _hidden(filters)), place, wanted)
-    return await _newest_first(tx, conditions, place, wanted, findings)
+    place = cursor.decode(page_request.next) if page_request.next else None
+    if isinstance(place, ChangesCursor) or (place is None and page_request.updated_since is not None):
+        return await list_changes(tx, Followed(conditions, _hidden(filters)), place, page_request)
+    return await _newest_first(tx, conditions, place, page_request, findings)
 
 
 def conditions_of(filters: Filters) -> Conditions:
@@ -107,22 +107,22 @@ def _hidden(filters: Filters) -> Conditions | None:
 
 
 async def _newest_first(
-    tx: Tx, conditions: Conditions, place: ListingCursor | None, wanted: PageWanted, findings: Findings
+    tx: Tx, conditions: Conditions, place: ListingCursor | None, page_request: PageRequest, findings: Findings
 ) -> CardsPage:
     numbers = await _found(tx, conditions, place, findings)
     if place is not None:
         counted, offset = place.total, place.offset
     else:
         counted = len(numbers) if numbers is not None else await store.count_cards(tx, conditions)
-        offset = wanted.skip
+        offset = page_request.skip
     if numbers is not None and conditions.are_all(len(numbers)):
-        cards = await _of_few(tx, conditions, numbers, place, wanted)
+        cards = await _of_few(tx, conditions, numbers, place, page_request)
     else:
-        cards = await _of_many(tx, conditions, counted, place, wanted)
-    told = offset + len(cards)
-    goes_on = bool(cards) and (told < counted or not conditions.are_all(counted))
-    way_on = cursor.encode(ListingCursor(cards[-1].card_id, counted, told)) if goes_on else None
-    return page_of(conditions, cards, counted, offset, way_on)
+        cards = await _of_many(tx, conditions, counted, place, page_request)
+    returned = offset + len(cards)
+    goes_on = bool(cards) and (returned < counted or not conditions.are_all(counted))
+    next_cursor = cursor.encode(ListingCursor(cards[-1].card_id, counted, returned)) if goes_on else None
+    return page_of(conditions, cards, counted, offset, next_cursor)
 
 
 async def _found(
@@ -140,22 +140,28 @@ async def _found(
 
 
 async def _of_few(
-    tx: Tx, conditions: Conditions, numbers: Sequence[int], place: ListingCursor | None, wanted: PageWanted
+    tx: Tx,
+    conditions: Conditions,
+    numbers: Sequence[int],
+    place: ListingCursor | None,
+    page_request: PageRequest,
 ) -> list[Card]:
     """A page of these cards, or of as many of them as are left where some no longer satisfy the conditions."""
-    to_come = numbers[wanted.skip :] if place is None else older_than(numbers, place.below)
+    to_come = numbers[page_request.skip :] if place is None else older_than(numbers, place.below)
     cards: list[Card] = []
     while to_come and not cards:
-        asked, to_come = to_come[: wanted.limit], to_come[wanted.limit :]
-        cards = await store.list_among(tx, conditions, asked, with_data=wanted.with_data)
+        asked, to_come = to_come[: page_request.limit], to_come[page_request.limit :]
+        cards = await store.list_among(tx, conditions, asked, with_data=page_request.with_data)
     return cards
 
 
 async def _of_many(
-    tx: Tx, conditions: Conditions, counted: int, place: ListingCursor | None, wanted: PageWanted
+    tx: Tx, conditions: Conditions, counted: int, place: ListingCursor | None, page_request: PageRequest
 ) -> list[Card]:
     below = conditions if place is None else conditions.having("c.id < {0}", place.below)
-    skip = wanted.skip if place is None else 0
+    skip = page_request.skip if place is None else 0
     if skip >= counted and conditions.are_all(counted):
         return []
-    return await store.list_newest_first(tx, below, limit=wanted.limit, skip=skip, with_data=wanted.with_data)
+    return await store.list_newest_first(
+        tx, below, limit=page_request.limit, skip=skip, with_data=page_request.with_data
+    )

@@ -14,7 +14,7 @@ GRADES = (
 
 
 @dataclass(frozen=True)
-class Standing:
+class Grade:
     """How many jobs were verified, the grade they earned, and how many the next grade asks for."""
 
     verified_jobs: int
@@ -23,10 +23,10 @@ class Standing:
     next_mark_at: int | None
 
 
-def standing_of(verified_jobs: int) -> Standing:
+def grade_of(verified_jobs: int) -> Grade:
     """What so many verified jobs are worth: grade 0 without a mark, up to 7."""
     grade = sum(verified_jobs >= jobs for jobs, _ in GRADES)
-    return Standing(
+    return Grade(
         verified_jobs=verified_jobs,
         mark=GRADES[grade - 1][1] if grade else None,
         grade=grade,

@@ -8,7 +8,7 @@ from .store import Conditions
 
 
 @dataclass(frozen=True)
-class PageWanted:
+class PageRequest:
     """How much of the listing, from where, and whether with the documents."""
 
     limit: int
@@ -36,9 +36,9 @@ class CardsPage:
 
 
 def page_of(
-    conditions: Conditions, cards: list[Card], counted: int, offset: int, way_on: str | None
+    conditions: Conditions, cards: list[Card], counted: int, offset: int, next_cursor: str | None
 ) -> CardsPage:
     """A page of cards of which `counted` satisfy the conditions, up to the bound to which cards are counted."""
     is_exact = conditions.are_all(counted)
     total = counted if is_exact else max(conditions.counted_max, offset + len(cards))
-    return CardsPage(cards, total, is_exact, offset, way_on)
+    return CardsPage(cards, total, is_exact, offset, next_cursor)

@@ -14,7 +14,7 @@ from .errors import CardRevoked, CardUnknown, HumanReadableIdTaken
 from .form import require_card
 from .rules import findable
 from .versions import store
-from .versions.records import Replaced, Source, StandingDocument
+from .versions.records import Replaced, Source, StoredDocument
 from .versions.rules import changed_keys, successor
 
 
@@ -25,18 +25,18 @@ async def replace_document(tx: Tx, card_id: int, document: Any, *, source: Sourc
     Raises: CardUnknown, CardRevoked, CardInvalid, HumanReadableIdTaken.
     """
     judged = require_card(document)
-    standing = await store.lock_document(tx, card_id)
-    if standing is None:
+    stored = await store.lock_document(tx, card_id)
+    if stored is None:
         raise CardUnknown
-    if standing.status == "revoked":
+    if stored.status == "revoked":
         raise CardRevoked
     pulled_hash = digest(judged) if source == "pull" else None
-    if pulled_hash is not None and pulled_hash == standing.pulled_hash:
+    if pulled_hash is not None and pulled_hash == stored.pulled_hash:
         return None
-    new = successor(standing.card_data, judged)
-    changed = changed_keys(standing.card_data, new)
+    new = successor(stored.card_data, judged)
+    changed = changed_keys(stored.card_data, new)
     if changed:
-        return await _replace(tx, standing, new, changed, source=source, pulled_hash=pulled_hash)
+        return await _replace(tx, stored, new, changed, source=source, pulled_hash=pulled_hash)
     if pulled_hash is not None:
         await store.note_pulled(tx, card_id, pulled_hash)
     return None
@@ -44,18 +44,18 @@ async def replace_document(tx: Tx, card_id: int, document: Any, *, source: Sourc
 
 async def _replace(
     tx: Tx,
-    standing: StandingDocument,
+    stored: StoredDocument,
     new: dict[str, Any],
     changed: tuple[str, ...],
     *,
     source: Source,
     pulled_hash: bytes | None,
 ) -> Replaced:
-    old_hash = digest(standing.card_data)
+    old_hash = digest(stored.card_data)
     name = new["humanReadableId"]
     version = await store.replace(
         tx,
-        standing,
+        stored,
         old_hash=old_hash,
         content=findable(new),
         human_readable_id=name,
@@ -65,9 +65,9 @@ async def _replace(
     if version is None:
         raise HumanReadableIdTaken(context={"human_readable_id": name})
     return Replaced(
-        standing.id,
-        standing.card_id,
-        standing.did,
+        stored.id,
+        stored.card_id,
+        stored.did,
         version,
         changed,
         old_hash.hex(),

@@ -61,7 +61,7 @@ async def read_cards(
     settings: Config,
     findings: ListFindings,
 ) -> CardPageOut:
-    """List cards that may be shown, the newest first."""
+    """List visible cards, newest first."""
     filters = query.filters(
         own_currency=settings.settlement_currency,
         developer_id=developer.id if developer else None,
@@ -76,7 +76,7 @@ async def read_cards(
 async def read_card_by_hri(
     _: Public, request: Request, db: Db, settings: Config, hri: Annotated[str, Query(max_length=256)]
 ) -> Response:
-    """Read the card with that humanReadableId (`org/name`)."""
+    """Read the card with this humanReadableId (`org/name`)."""
     card = await db.look(lambda tx: card_called(tx, hri))
     return _answer(request, card, settings)
 
@@ -85,14 +85,14 @@ async def read_card_by_hri(
 async def read_card_by_human_readable_id(
     _: Public, request: Request, db: Db, settings: Config, human_readable_id: str
 ) -> Response:
-    """Read the card with that humanReadableId; the slash may stand as it is."""
+    """Read the card with this humanReadableId; the slash needs no encoding."""
     card = await db.look(lambda tx: card_called(tx, human_readable_id))
     return _answer(request, card, settings)
 
 
 @router.get("/agent-cards/{card_id}", response_model=CardOut, responses=READ_ONE)
 async def read_card(_: Public, request: Request, db: Db, settings: Config, card_id: str) -> Response:
-    """Read a card by its UUID, the DID of its agent, or its number; a suspended one tells its status."""
+    """Read a card by its UUID, the DID of its agent, or its number; also a suspended one, with its status."""
     card = await db.look(lambda tx: card_of(tx, card_id))
     return _answer(request, card, settings)
 
@@ -116,7 +116,7 @@ async def read_agent_by_did(_: Public, request: Request, db: Db, settings: Confi
 @router.post("/utils/validate-card", responses=problems(BodyInvalid))
 @takes_cards
 async def validate_card(_: Public, body: ValidateCardIn) -> CardVerdict:
-    """Judge a card before it is published. An invalid card is no error here: the answer says what is wrong."""
+    """Validate a card before it is published. An invalid card is not an error here: the response lists what is wrong."""
     return CardVerdict.of(check_card(body.card_data))
 
 

@@ -13,8 +13,8 @@ from hansa.foundation.values.timestamps import ISO_ONLY
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX, Trouble
 from .listing import Filters
-from .marks import standing_of
-from .pages import CardsPage, PageWanted
+from .marks import grade_of
+from .pages import CardsPage, PageRequest
 from .records import Card, Tombstone
 
 LOCAL_ORIGIN = "local"
@@ -36,35 +36,35 @@ class CardListQuery(BaseModel):
     limit: int = Field(default=100, ge=1, le=5000)
     active_only: bool = True
     search: str | None = Field(
-        default=None, max_length=100, description="In name or description, without case."
+        default=None, max_length=100, description="Text in name or description, case-insensitive."
     )
     tags: list[Annotated[str, Field(min_length=1, max_length=TAG_MAX)]] = Field(
-        default=[], max_length=20, description="A card must have all of them, itself or in its skills."
+        default=[], max_length=20, description="Tags that a card or its skills must all have."
     )
     has_tee: bool | None = Field(default=None, description="Whether TEE details are declared.")
     tee_type: str | None = Field(default=None, max_length=50)
-    owned_only: bool = Field(default=False, description="Own cards; needs a developer credential.")
+    owned_only: bool = Field(default=False, description="Only own cards; requires a developer credential.")
     include_federated: bool = False
     include_card_data: bool = False
     bearing_encirclement: bool = False
-    foreign_only: bool = Field(default=False, description="Cards of another settlement currency.")
+    foreign_only: bool = Field(default=False, description="Also cards of another settlement currency.")
     updated_since: Annotated[datetime, ISO_ONLY, AfterValidator(_in_utc)] | None = Field(
         default=None,
-        description="Changed at or after it, the least recently changed first; without zone: UTC.",
+        description="Changed at or after this time, oldest change first; without a zone: UTC.",
     )
     natives_only: bool = Field(
-        default=False, description="Only this registry's own; overrules include_federated."
+        default=False, description="Only cards of this registry; overrides include_federated."
     )
-    include_unlisted: bool = Field(default=False, description="Only for administrators, of any area.")
+    include_unlisted: bool = Field(default=False, description="Only for administrators of any area.")
     next: str | None = Field(
         default=None,
         max_length=CURSOR_MAX,
-        description="The `next` of the page before; with updated_since no change is lost that way.",
+        description="The `next` of the previous page.",
     )
     resume: str | None = Field(
         default=None,
         max_length=CURSOR_MAX,
-        description="The `resume` of an earlier reading of changes: the changes since then. `next` takes it as well.",
+        description="The `resume` of an earlier list of changes: the changes since then. `next` accepts it as well.",
     )
 
     def filters(self, *, own_currency: str, developer_id: int | None, may_see_unlisted: bool) -> Filters:
@@ -86,10 +86,10 @@ class CardListQuery(BaseModel):
             may_see_unlisted=may_see_unlisted,
         )
 
-    def page(self) -> PageWanted:
+    def page(self) -> PageRequest:
         """Which page of them."""
         place = self.next or self.resume
-        return PageWanted(self.limit, self.skip, self.updated_since, place, self.include_card_data)
+        return PageRequest(self.limit, self.skip, self.updated_since, place, self.include_card_data)
 
 
 class Listing(BaseModel):
@@ -99,7 +99,7 @@ class Listing(BaseModel):
 
 
 class CardOut(BaseModel):
-    """An agent card with its standing in this registry."""
+    """An agent card with its status in this registry."""
 
     id: UUID
     card_id: int
@@ -137,7 +137,7 @@ class CardOut(BaseModel):
 
 
 class TombstoneOut(BaseModel):
-    """A card that has left the public listings in the last 30 days. Nothing of its text is told.
+    """A card that left the public listings in the last 30 days, without its text.
 
     With `deleted_at` it is gone for good; without, hide it, and keep what leads to the agent by its DID. A card that
     comes back is an item again.
@@ -154,23 +154,23 @@ class TombstoneOut(BaseModel):
     @classmethod
     def of(cls, stone: Tombstone) -> "TombstoneOut":
         """The tombstone as it is answered."""
-        told = {name: getattr(stone, name) for name in cls.model_fields if name != "listing"}
-        return cls(**told, listing=Listing(unlisted=stone.unlisted))
+        copied = {name: getattr(stone, name) for name in cls.model_fields if name != "listing"}
+        return cls(**copied, listing=Listing(unlisted=stone.unlisted))
 
 
 class CardPageOut(Page[CardOut]):
-    """A page of cards; `next` leads to the page after it, and is null on the last one.
+    """A page of cards; `next` is the cursor of the next page, null on the last page.
 
-    A reading of changes (`updated_since`) has tombstones in addition to its items; limit and total count items only.
+    A list of changes (`updated_since`) also contains tombstones; limit and total count items only.
     """
 
     next: str | None
     resume: str | None = Field(
-        description="In a reading of changes: continues from here, also after the last page and at any later time."
+        description="In a list of changes: continues after this page at any later time, also after the last page."
     )
     total_is_exact: bool = Field(
-        description="False where there are more than `total_items`: cards that must be looked at one by one are"
-        " counted up to 30,000, and up to 10,000 in a search and in a reading of changes."
+        description="False if there are more than `total_items`: cards that must be checked one by one are"
+        " counted up to 30,000, and up to 10,000 in a search and in a list of changes."
     )
     tombstones: list[TombstoneOut] | None
 
@@ -189,34 +189,32 @@ class CardPageOut(Page[CardOut]):
 
 
 class Liveness(BaseModel):
-    """Whether the agent answered when it was last called."""
+    """Whether the agent answered the last health check."""
 
-    state: str = Field(
-        description="`unknown` until the agent has been called, then `alive` or `unreachable`."
-    )
+    state: str = Field(description="`unknown` before the first health check, then `alive` or `unreachable`.")
     checked_at: datetime | None
 
 
 class Reputation(BaseModel):
-    """What an agent of this registry has earned by work that was verified."""
+    """The grade of an agent of this registry by its verified jobs."""
 
     verified_jobs: int
     mark: str | None = Field(description="The grade earned, from `Proven` (1 job) to `Sovereign` (250).")
-    next_mark_at: int | None = Field(description="The jobs that the next grade asks for.")
+    next_mark_at: int | None = Field(description="The number of jobs of the next grade.")
 
     @classmethod
     def of(cls, verified_jobs: int, did: str | None, source_registry: str | None) -> "Reputation | None":
         """The reputation of an agent; mirrored cards and cards without an agent have none here."""
         if did is None or source_registry is not None:
             return None
-        standing = standing_of(verified_jobs)
+        standing = grade_of(verified_jobs)
         return cls.model_construct(
             verified_jobs=verified_jobs, mark=standing.mark, next_mark_at=standing.next_mark_at
         )
 
 
 class AgentOut(CardOut):
-    """An agent, local or mirrored: its card and where it is at home."""
+    """An agent, local or mirrored, with its card and its home registry."""
 
     origin: str = Field(description="`local`, or the name of the registry that the card is mirrored from.")
     is_federated: bool
@@ -231,13 +229,13 @@ class AgentOut(CardOut):
 
 
 class ValidateCardIn(BaseModel):
-    """A card to be judged; anything may be sent."""
+    """A card to validate; any JSON value is accepted."""
 
     card_data: Any = Field(description="The agent card, A2A 1.0 or 0.3.")
 
 
 class CardTrouble(BaseModel):
-    """What is wrong with one member, or how it was completed."""
+    """The error of one member, or how it was completed."""
 
     field: str = Field(description="The JSON path of the member, such as `$.skills[0].tags`.")
     message: str
@@ -249,13 +247,13 @@ class CardTrouble(BaseModel):
 
 
 class CardVerdict(BaseModel):
-    """Whether the card could be stored, and how it would be."""
+    """Whether the card can be stored, and the card as it would be stored."""
 
     is_valid: bool
     detail: str
     errors: list[CardTrouble]
     completed: list[CardTrouble] = Field(
-        description="What the card lacks of A2A 1.0 and was completed with; empty for a card that is not valid."
+        description="Members of A2A 1.0 that the card lacks and their default values; empty if the card is invalid."
     )
     validated_card_data: dict[str, Any] | None
 

@@ -61,13 +61,13 @@ UPDATE catalogue_card SET status = 'revoked', status_since = (now() AT TIME ZONE
 WHERE developer_id = $1 AND did IS NULL AND source_registry IS NULL AND status <> 'revoked'
 """
 
-_SET_STANDING_OF_LISTINGS = """
+_SET_STATUS_OF_LISTINGS = """
 UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
 WHERE developer_id = $1 AND did IS NULL AND source_registry IS NULL AND status NOT IN ('revoked', $2)
 """
 
-_SET_STANDING = """
+_SET_STATUS = """
 UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
@@ -182,14 +182,14 @@ async def retire_listings(tx: Tx, developer_id: int) -> None:
     await tx.execute(_RETIRE_LISTINGS, developer_id)
 
 
-async def set_standing_of_listings(tx: Tx, developer_id: int, status: str) -> None:
+async def set_status_of_listings(tx: Tx, developer_id: int, status: str) -> None:
     """Write the status of a developer's cards that belong to no agent, unless they are revoked."""
-    await tx.execute(_SET_STANDING_OF_LISTINGS, developer_id, status)
+    await tx.execute(_SET_STATUS_OF_LISTINGS, developer_id, status)
 
 
-async def set_standing(tx: Tx, did: str, status: str) -> None:
+async def set_status(tx: Tx, did: str, status: str) -> None:
     """Write the status of an own agent's card, unless it is revoked."""
-    await tx.execute(_SET_STANDING, did, status)
+    await tx.execute(_SET_STATUS, did, status)
 
 
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:

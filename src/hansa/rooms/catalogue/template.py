@@ -1,4 +1,4 @@
-"""A card to start from."""
+"""A card template."""
 
 from typing import Any
 

@@ -22,15 +22,15 @@ async def suspend_developer(
     opened = await store.open_developer_suspension(tx, developer_id, reason=reason, by=administrator.id)
     await catalogue.suspend_listings(tx, developer_id)
     dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
-    told = await suspend_each(tx, dids, administrator, ground="developer", reason=reason, soft=False)
+    outcome = await suspend_each(tx, dids, administrator, ground="developer", reason=reason, soft=False)
     if opened:
-        stopped = sum(row.registry == "suspended" for row in told.values())
+        stopped = sum(row.registry == "suspended" for row in outcome.values())
         day = (await store.today(tx)).isoformat()
         await journal.append(tx, DeveloperSuspended(developer_id=developer_id, agents=stopped, date=day))
     await record_admin_act(
         tx, administrator, act="developer.suspend", subject=str(developer_id), reason=reason
     )
-    return [told[did] for did in dids]
+    return [outcome[did] for did in dids]
 
 
 async def reinstate_developer(
@@ -42,15 +42,15 @@ async def reinstate_developer(
     lifted = await store.lift_developer_suspension(tx, developer_id, by=administrator.id)
     await catalogue.reinstate_listings(tx, developer_id)
     dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
-    told = await reinstate_each(tx, dids, administrator, soft=False)
+    outcome = await reinstate_each(tx, dids, administrator, soft=False)
     if lifted:
-        returned = sum(row.registry == "reinstated" for row in told.values())
+        returned = sum(row.registry == "reinstated" for row in outcome.values())
         day = (await store.today(tx)).isoformat()
         await journal.append(tx, DeveloperReinstated(developer_id=developer_id, agents=returned, date=day))
     await record_admin_act(
         tx, administrator, act="developer.reinstate", subject=str(developer_id), reason=reason
     )
-    return [told[did] for did in dids]
+    return [outcome[did] for did in dids]
 
 
 async def is_suspended_or_closed(tx: Tx, developer_id: int) -> bool:

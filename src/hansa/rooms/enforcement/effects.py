@@ -10,9 +10,17 @@ import structlog
 from hansa.foundation.plumbing.database import OUT_OF_REACH, RETRIED, Tx
 from hansa.rooms import agents, catalogue, ledger
 
-from .rules import AccountGiven, AccountTaken, End, IdentityGiven, IdentityTaken, Return, Stop
+from .rules import (
+    AccountReinstatement,
+    AccountSuspension,
+    End,
+    IdentityRestoration,
+    IdentityRevocation,
+    Return,
+    Stop,
+)
 
-Told = TypeVar("Told")
+Outcome = TypeVar("Outcome")
 
 FAILED: Final = "failed"
 # A lock that does not come free, a statement that takes too long: these are the lever's own trouble.
@@ -21,85 +29,85 @@ _ITS_OWN = (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError)
 _log = structlog.get_logger()
 
 
-async def stop(tx: Tx, did: str) -> Stop:
+async def suspend(tx: Tx, did: str) -> Stop:
     """Suspend the agent and its card."""
 
-    async def pull() -> Stop:
-        told = await agents.suspend(tx, did)
-        if told == "suspended":
+    async def apply() -> Stop:
+        outcome = await agents.suspend(tx, did)
+        if outcome == "suspended":
             await catalogue.suspend_card(tx, did)
-        return "already_suspended" if told == "already" else told
+        return "already_suspended" if outcome == "already" else outcome
 
-    return await _pulled(tx, pull, did)
+    return await _applied(tx, apply, did)
 
 
-async def let_act(tx: Tx, did: str) -> Return:
+async def reinstate(tx: Tx, did: str) -> Return:
     """Reinstate the agent and its card."""
 
-    async def pull() -> Return:
-        told = await agents.reinstate(tx, did)
-        if told == "reinstated":
+    async def apply() -> Return:
+        outcome = await agents.reinstate(tx, did)
+        if outcome == "reinstated":
             await catalogue.reinstate_card(tx, did)
-        return "already_active" if told == "already" else told
+        return "already_active" if outcome == "already" else outcome
 
-    return await _pulled(tx, pull, did)
+    return await _applied(tx, apply, did)
 
 
 async def end(tx: Tx, did: str) -> End:
     """Revoke the agent and its card for good."""
 
-    async def pull() -> End:
-        told = await agents.revoke(tx, did, by="administrator")
-        return "already_revoked" if told == "already" else told
+    async def apply() -> End:
+        outcome = await agents.revoke(tx, did, by="administrator")
+        return "already_revoked" if outcome == "already" else outcome
 
-    return await _pulled(tx, pull, did)
+    return await _applied(tx, apply, did)
 
 
-async def take_identity(tx: Tx, did: str) -> IdentityTaken:
+async def revoke_identity(tx: Tx, did: str) -> IdentityRevocation:
     """Take the agent's workload identity away."""
 
-    async def pull() -> IdentityTaken:
+    async def apply() -> IdentityRevocation:
         return await agents.revoke_mtls(tx, did)
 
-    return await _pulled(tx, pull, did)
+    return await _applied(tx, apply, did)
 
 
-async def give_identity(tx: Tx, did: str) -> IdentityGiven:
+async def restore_identity(tx: Tx, did: str) -> IdentityRestoration:
     """Enrol the agent again, if it was."""
 
-    async def pull() -> IdentityGiven:
+    async def apply() -> IdentityRestoration:
         return "restored" if await agents.restore_mtls(tx, did) == "enrolled" else "not_enrolled"
 
-    return await _pulled(tx, pull, did)
+    return await _applied(tx, apply, did)
 
 
-async def take_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, AccountTaken]:
+async def suspend_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, AccountSuspension]:
     """Suspend the ledger accounts, all of them at once where that goes."""
-    done, failed = await _pulled_together(tx, ledger.suspend_accounts, dids)
-    taken: dict[str, AccountTaken] = dict.fromkeys(done, "suspended")
+    done, failed = await _applied_together(tx, ledger.suspend_accounts, dids)
+    taken: dict[str, AccountSuspension] = dict.fromkeys(done, "suspended")
     return taken | dict.fromkeys(failed, FAILED)
 
 
-async def give_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, AccountGiven]:
+async def reinstate_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, AccountReinstatement]:
     """Reinstate the ledger accounts, all of them at once where that goes."""
-    done, failed = await _pulled_together(tx, ledger.reinstate_accounts, dids)
-    given: dict[str, AccountGiven] = dict.fromkeys(done, "reinstated")
+    done, failed = await _applied_together(tx, ledger.reinstate_accounts, dids)
+    given: dict[str, AccountReinstatement] = dict.fromkeys(done, "reinstated")
     return given | dict.fromkeys(failed, FAILED)
 
 
-async def _pulled_together(
-    tx: Tx, pull: Callable[[Tx, Sequence[str]], Awaitable[set[str]]], dids: Sequence[str]
+async def _applied_together(
+    tx: Tx, apply: Callable[[Tx, Sequence[str]], Awaitable[set[str]]], dids: Sequence[str]
 ) -> tuple[set[str], set[str]]:
     """Who it was done to, and with whom it failed."""
     if not dids:
         return set(), set()
-    together = await _pulled(tx, lambda: pull(tx, dids), f"{len(dids)} together")
+    together = await _applied(tx, lambda: apply(tx, dids), f"{len(dids)} together")
     if together != FAILED:
         return together, set()
     done: set[str] = set()
     failed: set[str] = set()
     for did in dids:
-        alone = await _pulled(tx, partial(pull, tx, [did]), did)
+        alone = await _applied(tx, partial(apply, tx, [did]), did)
         if alone == FAILED:
             failed.add(did)
         else:
@@ -107,12 +115,14 @@ async def _pulled_together(
     return done, failed
 
 
-async def _pulled(tx: Tx, pull: Callable[[], Awaitable[Told]], whose: str) -> Told | Literal["failed"]:
+async def _applied(
+    tx: Tx, apply: Callable[[], Awaitable[Outcome]], subject: str
+) -> Outcome | Literal["failed"]:
     # What goes wrong with the savepoint itself goes wrong with the whole act.
     savepoint = tx.transaction()
     await savepoint.start()
     try:
-        told = await pull()
+        outcome = await apply()
     except _ITS_OWN as trouble:
         reason: Exception = trouble
     except (*RETRIED, *OUT_OF_REACH):
@@ -121,7 +131,7 @@ async def _pulled(tx: Tx, pull: Callable[[], Awaitable[Told]], whose: str) -> To
         reason = trouble
     else:
         await savepoint.commit()
-        return told
+        return outcome
     await savepoint.rollback()
-    _log.error("a lever of enforcement failed", agent=whose, exc_info=reason)
+    _log.error("enforcement effect failed", agent=subject, exc_info=reason)
     return FAILED

@@ -4,6 +4,6 @@ from hansa.foundation.values.errors import NotFound
 
 
 class DeveloperUnknown(NotFound):
-    """There is no developer of that id."""
+    """No developer has this id."""
 
-    sentence = "There is no developer of that id."
+    sentence = "No developer has this id."

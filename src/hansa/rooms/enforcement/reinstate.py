@@ -20,10 +20,10 @@ async def reinstate_agents(
     A soft reinstatement leaves withheld what is withheld, until a hard one.
     """
     known = await agents.statuses_of(tx, dids)
-    told = await reinstate_each(tx, list(known), administrator, soft=soft)
-    for did in told:
+    outcome = await reinstate_each(tx, list(known), administrator, soft=soft)
+    for did in outcome:
         await record_admin_act(tx, administrator, act="agent.reinstate", subject=did, reason=reason)
-    return [told.get(did, Restored(did, "not_found", "skipped", "skipped")) for did in dids]
+    return [outcome.get(did, Restored(did, "not_found", "skipped", "skipped")) for did in dids]
 
 
 async def reinstate_each(
@@ -31,29 +31,31 @@ async def reinstate_each(
 ) -> dict[str, Restored]:
     """Lift whatever stands against these agents."""
     is_withheld = await store.lock(tx, dids)
-    status = {did: await effects.let_act(tx, did) for did in sorted(is_withheld)}
-    lifted = [did for did, told in status.items() if told not in {"revoked", effects.FAILED}]
+    status = {did: await effects.reinstate(tx, did) for did in sorted(is_withheld)}
+    lifted = [did for did, outcome in status.items() if outcome not in {"revoked", effects.FAILED}]
     await store.lift_suspensions(tx, lifted, by=administrator.id)
-    due = [] if soft else [did for did, told in status.items() if is_withheld[did] and told != "revoked"]
-    identity = {did: await effects.give_identity(tx, did) for did in due}
-    account = await effects.give_accounts(tx, due)
-    given_back = [
+    due = (
+        [] if soft else [did for did, outcome in status.items() if is_withheld[did] and outcome != "revoked"]
+    )
+    identity = {did: await effects.restore_identity(tx, did) for did in due}
+    account = await effects.reinstate_accounts(tx, due)
+    restored_dids = [
         did for did in due if identity[did] != effects.FAILED and account.get(did) != effects.FAILED
     ]
-    await store.withhold_no_more(tx, given_back)
-    await _tell(tx, status, given_back, soft=soft)
+    await store.withhold_no_more(tx, restored_dids)
+    await _record(tx, status, restored_dids, soft=soft)
     return {
         did: Restored(did, status[did], identity.get(did, "skipped"), account.get(did, "skipped"))
         for did in status
     }
 
 
-async def _tell(tx: Tx, status: Mapping[str, Return], given_back: Sequence[str], *, soft: bool) -> None:
+async def _record(tx: Tx, status: Mapping[str, Return], restored_dids: Sequence[str], *, soft: bool) -> None:
     day = (await store.today(tx)).isoformat()
-    told = [
+    outcome = [
         AgentReinstated(did=did, soft=soft, date=day)
         for did, became in status.items()
-        if became == "reinstated" or (became == "already_active" and did in given_back)
+        if became == "reinstated" or (became == "already_active" and did in restored_dids)
     ]
-    if told:
-        await journal.append(tx, *told)
+    if outcome:
+        await journal.append(tx, *outcome)

@@ -18,9 +18,9 @@ async def revoke_agents(tx: Tx, dids: Sequence[str], administrator: Developer, *
     status = await agents.statuses_of(tx, list(known))
     ending = sorted(did for did in status if status[did] == "suspended")
     await store.withhold(tx, ending)
-    identity = {did: await effects.take_identity(tx, did) for did in ending}
+    identity = {did: await effects.revoke_identity(tx, did) for did in ending}
     ended = {did: await effects.end(tx, did) for did in ending}
-    account = await effects.take_accounts(tx, ending)
+    account = await effects.suspend_accounts(tx, ending)
     for did in ending:
         await record_admin_act(tx, administrator, act="agent.revoke", subject=did, reason=reason)
     return [

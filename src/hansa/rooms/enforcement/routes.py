@@ -42,7 +42,7 @@ DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 async def suspend_some_agents(
     body: SuspendAgentsIn, administrator: Administrator, db: CardWrites
 ) -> StoppedAgentsOut:
-    """Suspend agents. What cannot be done to one of them is told in its row and hinders nothing else."""
+    """Suspend agents. A failure for one agent is reported in its row and does not affect the others."""
     rows = await db.act(
         lambda tx: suspend_agents(
             tx, body.agent_dids, administrator, reason=body.reason, soft=body.soft_suspend
@@ -55,7 +55,7 @@ async def suspend_some_agents(
 async def reinstate_some_agents(
     body: ReinstateAgentsIn, administrator: Administrator, db: CardWrites
 ) -> RestoredAgentsOut:
-    """Reinstate agents, whatever they were suspended for."""
+    """Reinstate agents; all their suspensions end."""
     rows = await db.act(
         lambda tx: reinstate_agents(
             tx, body.agent_dids, administrator, reason=body.reason, soft=body.soft_reinstate
@@ -68,7 +68,7 @@ async def reinstate_some_agents(
 async def revoke_some_agents(
     body: RevokeAgentsIn, administrator: Administrator, db: CardWrites
 ) -> EndedAgentsOut:
-    """End suspended agents for good."""
+    """Revoke suspended agents permanently."""
     rows = await db.act(lambda tx: revoke_agents(tx, body.agent_dids, administrator, reason=body.reason))
     return EndedAgentsOut.of(rows)
 
@@ -84,7 +84,7 @@ async def read_agents_of_developer(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> OwnedAgentsOut:
-    """What a developer owns, and what stands against it."""
+    """The agents of a developer and their open suspensions."""
     owned = await db.read(lambda tx: agents_by_developer(tx, developer_id, limit=limit, offset=offset))
     return OwnedAgentsOut.of(owned, limit=limit, offset=offset)
 
@@ -96,7 +96,7 @@ async def read_agents_of_developer(
 async def suspend_one_developer(
     developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: CardWrites
 ) -> StoppedDeveloperOut:
-    """Suspend a developer and, hard, every agent of theirs."""
+    """Suspend a developer and all agents of the developer."""
     rows = await db.act(lambda tx: suspend_developer(tx, developer_id, administrator, reason=body.reason))
     return StoppedDeveloperOut.under(developer_id, rows)
 
@@ -111,7 +111,7 @@ async def reinstate_one_developer(
     db: CardWrites,
     body: ReinstateDeveloperIn | None = None,
 ) -> RestoredDeveloperOut:
-    """Lift a developer's suspension and whatever stands against the agents."""
+    """End a developer's suspension and those of the agents."""
     reason = body.reason if body else None
     rows = await db.act(lambda tx: reinstate_developer(tx, developer_id, administrator, reason=reason))
     return RestoredDeveloperOut.under(developer_id, rows)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-Ground: TypeAlias = Literal["agent", "developer"]
+Basis: TypeAlias = Literal["agent", "developer"]
 
 Stop: TypeAlias = Literal["suspended", "already_suspended", "revoked", "not_found", "failed"]
 Return: TypeAlias = Literal["reinstated", "already_active", "revoked", "not_found", "failed"]
 End: TypeAlias = Literal["revoked", "already_revoked", "not_suspended", "not_found", "failed"]
-IdentityTaken: TypeAlias = Literal["revoked", "not_enrolled", "skipped", "failed"]
-IdentityGiven: TypeAlias = Literal["restored", "not_enrolled", "skipped", "failed"]
-AccountTaken: TypeAlias = Literal["suspended", "skipped", "failed"]
-AccountGiven: TypeAlias = Literal["reinstated", "skipped", "failed"]
+IdentityRevocation: TypeAlias = Literal["revoked", "not_enrolled", "skipped", "failed"]
+IdentityRestoration: TypeAlias = Literal["restored", "not_enrolled", "skipped", "failed"]
+AccountSuspension: TypeAlias = Literal["suspended", "skipped", "failed"]
+AccountReinstatement: TypeAlias = Literal["reinstated", "skipped", "failed"]
 
 
 @dataclass(frozen=True)
@@ -26,35 +26,35 @@ class Stopped:
 
     agent_did: str
     registry: Stop
-    mtls: IdentityTaken
-    teg: AccountTaken
+    mtls: IdentityRevocation
+    teg: AccountSuspension
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What was given back to one agent."""
+    """The result of the reinstatement for one agent."""
 
     agent_did: str
     registry: Return
-    mtls: IdentityGiven
-    teg: AccountGiven
+    mtls: IdentityRestoration
+    teg: AccountReinstatement
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of one agent that was to be revoked."""
+    """The result of the revocation for one agent."""
 
     agent_did: str
     registry: End
-    mtls: IdentityTaken
-    teg: AccountTaken
+    mtls: IdentityRevocation
+    teg: AccountSuspension
 
 
 @dataclass(frozen=True)
 class Suspension:
     """A suspension of an agent that stands."""
 
-    ground: Ground
+    ground: Basis
     soft: bool
     reason: str
     suspended_by: int

@@ -18,27 +18,27 @@ REASON_MAX = 2000
 BIGINT_MAX = 2**63 - 1
 
 
-def _told(reason: str) -> str:
+def _stated(reason: str) -> str:
     if not reason.strip():
-        raise ValueError("must say something")
+        raise ValueError("must contain visible text")
     return reason.strip()
 
 
-Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_told)]
+Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_stated)]
 Dids = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=512)]],
-    Field(min_length=1, max_length=AGENTS_MAX, description="One said twice counts once."),
+    Field(min_length=1, max_length=AGENTS_MAX, description="Duplicates count once."),
     AfterValidator(lambda dids: list(dict.fromkeys(dids))),
 ]
 
 
 class SuspendAgentsIn(RequestBody):
-    """Which agents to suspend, and why."""
+    """The agents to suspend, and the reason."""
 
     agent_dids: Dids
-    reason: Reason = Field(description="Kept here and shown to administrators only.")
+    reason: Reason = Field(description="Stored at this registry and shown only to administrators.")
     soft_suspend: StrictBool = Field(
-        default=False, description="Leave workload identity and ledger account alone."
+        default=False, description="Do not change workload identity and ledger account."
     )
 
 
@@ -48,12 +48,12 @@ class ReinstateAgentsIn(RequestBody):
     agent_dids: Dids
     reason: Annotated[str, Field(max_length=REASON_MAX)] | None = None
     soft_reinstate: StrictBool = Field(
-        default=False, description="Leave workload identity and ledger account as they are."
+        default=False, description="Do not change workload identity and ledger account."
     )
 
 
 class RevokeAgentsIn(BaseModel):
-    """Which suspended agents to end for good, and why."""
+    """The suspended agents to revoke permanently, and the reason."""
 
     agent_dids: Dids
     reason: Reason
@@ -62,7 +62,7 @@ class RevokeAgentsIn(BaseModel):
 class SuspendDeveloperIn(BaseModel):
     """Why a developer is suspended."""
 
-    reason: Reason = Field(description="Kept here and shown to administrators only.")
+    reason: Reason = Field(description="Stored at this registry and shown only to administrators.")
 
 
 class ReinstateDeveloperIn(BaseModel):
@@ -72,34 +72,34 @@ class ReinstateDeveloperIn(BaseModel):
 
 
 class StoppedOut(BaseModel):
-    """What became of one agent."""
+    """The result for one agent."""
 
     agent_did: str
     registry: rules.Stop
-    mtls: rules.IdentityTaken
-    teg: rules.AccountTaken
+    mtls: rules.IdentityRevocation
+    teg: rules.AccountSuspension
 
 
 class RestoredOut(BaseModel):
-    """What was given back to one agent."""
+    """The result of the reinstatement for one agent."""
 
     agent_did: str
     registry: rules.Return
-    mtls: rules.IdentityGiven
-    teg: rules.AccountGiven
+    mtls: rules.IdentityRestoration
+    teg: rules.AccountReinstatement
 
 
 class EndedOut(BaseModel):
-    """What became of one agent that was to be revoked."""
+    """The result of the revocation for one agent."""
 
     agent_did: str
     registry: rules.End
-    mtls: rules.IdentityTaken
-    teg: rules.AccountTaken
+    mtls: rules.IdentityRevocation
+    teg: rules.AccountSuspension
 
 
 class StoppedAgentsOut(BaseModel):
-    """One row for each agent, in the order asked for."""
+    """One row for each agent, in the order of the request."""
 
     results: list[StoppedOut]
 
@@ -109,7 +109,7 @@ class StoppedAgentsOut(BaseModel):
 
 
 class RestoredAgentsOut(BaseModel):
-    """One row for each agent, in the order asked for."""
+    """One row for each agent, in the order of the request."""
 
     results: list[RestoredOut]
 
@@ -119,7 +119,7 @@ class RestoredAgentsOut(BaseModel):
 
 
 class EndedAgentsOut(BaseModel):
-    """One row for each agent, in the order asked for."""
+    """One row for each agent, in the order of the request."""
 
     results: list[EndedOut]
 
@@ -155,7 +155,7 @@ class RestoredDeveloperOut(RestoredAgentsOut):
 
 
 class DeveloperSuspensionOut(BaseModel):
-    """What stands against a developer."""
+    """The suspension of a developer."""
 
     reason: str
     suspended_by: int = Field(description="The administrator's id.")
@@ -167,9 +167,9 @@ class DeveloperSuspensionOut(BaseModel):
 
 
 class SuspensionOut(BaseModel):
-    """What stands against an agent."""
+    """An open suspension of an agent."""
 
-    ground: rules.Ground = Field(description="Whether the agent was named itself, or its developer.")
+    ground: rules.Basis = Field(description="Whether the suspension names the agent or its developer.")
     soft: bool
     reason: str
     suspended_by: int = Field(description="The administrator's id.")

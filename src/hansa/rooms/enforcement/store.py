@@ -11,13 +11,13 @@ from datetime import date, datetime
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import DeveloperSuspension, Ground, HardSuspension, Suspension
+from .rules import Basis, DeveloperSuspension, HardSuspension, Suspension
 
 _MAKE_ROWS = "INSERT INTO enforcement_agent (did) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
 
 _LOCK = "SELECT did, withheld_since FROM enforcement_agent WHERE did = ANY($1) ORDER BY did FOR UPDATE"
 
-_STANDING = """
+_OF_AGENTS = """
 SELECT did, ground, soft, reason, suspended_by, suspended_at FROM enforcement_suspension
 WHERE did = ANY($1) AND lifted_at IS NULL ORDER BY id
 """
@@ -83,13 +83,13 @@ async def lock(tx: Tx, dids: Collection[str]) -> dict[str, bool]:
 async def suspensions_of(tx: Tx, dids: Sequence[str]) -> dict[str, list[Suspension]]:
     """The suspensions that stand, by DID."""
     found: defaultdict[str, list[Suspension]] = defaultdict(list)
-    for row in await tx.fetch(_STANDING, list(dids)):
+    for row in await tx.fetch(_OF_AGENTS, list(dids)):
         found[row["did"]].append(Suspension(**{name: row[name] for name in Suspension.__match_args__}))
     return found
 
 
 async def open_suspensions(
-    tx: Tx, dids: Sequence[str], *, ground: Ground, soft: bool, reason: str, by: int
+    tx: Tx, dids: Sequence[str], *, ground: Basis, soft: bool, reason: str, by: int
 ) -> None:
     """Let a suspension stand against each of the locked agents."""
     await tx.execute(_OPEN, list(dids), ground, soft, reason, by)

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal
 
 from . import effects, store
-from .rules import Ground, Stopped
+from .rules import Basis, Stopped
 
 STOPPED = ("suspended", "already_suspended")
 
@@ -19,32 +19,34 @@ async def suspend_agents(
 ) -> list[Stopped]:
     """Suspend the agents; one answer for each DID. A hard suspension makes a soft one hard, and never the reverse."""
     known = await agents.statuses_of(tx, dids)
-    told = await suspend_each(tx, list(known), administrator, ground="agent", reason=reason, soft=soft)
-    for did in told:
+    outcome = await suspend_each(tx, list(known), administrator, ground="agent", reason=reason, soft=soft)
+    for did in outcome:
         await record_admin_act(tx, administrator, act="agent.suspend", subject=did, reason=reason)
-    return [told.get(did, Stopped(did, "not_found", "skipped", "skipped")) for did in dids]
+    return [outcome.get(did, Stopped(did, "not_found", "skipped", "skipped")) for did in dids]
 
 
 async def suspend_each(
-    tx: Tx, dids: Sequence[str], administrator: Developer, *, ground: Ground, reason: str, soft: bool
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, ground: Basis, reason: str, soft: bool
 ) -> dict[str, Stopped]:
     """Suspend these agents on one ground. Every lever is pulled again that was pulled before: one may have failed."""
     await store.lock(tx, dids)
-    status = {did: await effects.stop(tx, did) for did in sorted(dids)}
-    stopped = [did for did, told in status.items() if told in STOPPED]
+    status = {did: await effects.suspend(tx, did) for did in sorted(dids)}
+    stopped = [did for did, outcome in status.items() if outcome in STOPPED]
     await store.open_suspensions(tx, stopped, ground=ground, soft=soft, reason=reason, by=administrator.id)
-    reached = [] if soft else [did for did, told in status.items() if told in (*STOPPED, effects.FAILED)]
+    reached = (
+        [] if soft else [did for did, outcome in status.items() if outcome in (*STOPPED, effects.FAILED)]
+    )
     newly_withheld = await store.withhold(tx, reached)
-    identity = {did: await effects.take_identity(tx, did) for did in reached}
-    account = await effects.take_accounts(tx, reached)
+    identity = {did: await effects.revoke_identity(tx, did) for did in reached}
+    account = await effects.suspend_accounts(tx, reached)
     day = (await store.today(tx)).isoformat()
-    told = [
+    outcome = [
         AgentSuspended(did=did, soft=soft, date=day)
         for did in stopped
         if status[did] == "suspended" or did in newly_withheld
     ]
-    if told:
-        await journal.append(tx, *told)
+    if outcome:
+        await journal.append(tx, *outcome)
     return {
         did: Stopped(did, status[did], identity.get(did, "skipped"), account.get(did, "skipped"))
         for did in status

@@ -28,7 +28,7 @@ from hansa.rooms.journal.ledger_readings import (
 )
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.reactors import pass_over, read_reactors, run_reactors, settle_reactors
-from hansa.rooms.journal.reading import EventsPage, SortOrder, Wanted, list_events
+from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events
 from hansa.rooms.journal.schemas import EventsPageOut
 from hansa.rooms.journal.store import (
     add_months,
@@ -49,6 +49,7 @@ __all__ = [
     "AccountKey",
     "CursorInvalid",
     "EmissionUndecided",
+    "EventFilter",
     "EventsPage",
     "EventsPageOut",
     "FoldedFrom",
@@ -61,7 +62,6 @@ __all__ = [
     "StoredEvent",
     "SupplyFold",
     "SupplyTerms",
-    "Wanted",
     "add_months",
     "append",
     "fold_moves",

@@ -32,7 +32,7 @@ async def append(tx: Tx, *events: Event) -> None:
     recorded = await store.insert_events(tx, offered)
     if recorded < len(offered) and (undecided := await store.undecided_types(tx, offered)):
         raise EmissionUndecided(
-            f"No emission policy says whether {', '.join(undecided)} may be recorded.",
+            f"No emission policy covers {', '.join(undecided)}.",
             context={"event_types": undecided},
         )
 

@@ -4,14 +4,15 @@ from hansa.foundation.values.errors import Invalid, Unavailable
 
 
 class EmissionUndecided(Unavailable):
-    """No emission policy speaks of an event of this act, and the registry does not act unrecorded."""
+    """No emission policy covers an event of this request, and the registry fails closed."""
 
     code = "EMISSION_UNDECIDED"
-    sentence = "No emission policy says whether the events of this act may be recorded."
+    sentence = "No emission policy covers the events of this request; an administrator must add one."
 
 
 class CursorInvalid(Invalid):
-    """The cursor is none that this route handed out."""
+    """The cursor was not issued by this route."""
 
     code = "CURSOR_INVALID"
-    sentence = "`next` is none that this route handed out."
+    sentence = "Invalid cursor: use the `next` value of a response of this route."
+    remedy = "Start again without `next`, or send the `next` of a former response unchanged."

@@ -23,7 +23,7 @@ SKIPPED_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ParticipantFilter:
     """Which events of a DID; a cursor takes the place of the offset."""
 
     did: str
@@ -48,19 +48,21 @@ class _Reached:
         return seal(self.filed_xid, self.filed_seq, self.position, self.moved_seq)
 
 
-async def events_taking_part(tx: Tx, wanted: Wanted, ledger: LedgerReadings) -> EventsPage:
+async def events_by_participant(
+    tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings
+) -> EventsPage:
     """One page. Raises: CursorInvalid."""
-    if wanted.cursor is not None:
-        return await _next_page(tx, wanted, ledger)
-    to_skip, cursor = wanted.offset, None
+    if event_filter.cursor is not None:
+        return await _next_page(tx, event_filter, ledger)
+    to_skip, cursor = event_filter.offset, None
     while to_skip > 0:
-        skipped = replace(wanted, limit=min(to_skip, SKIPPED_AT_ONCE), offset=0, cursor=cursor)
+        skipped = replace(event_filter, limit=min(to_skip, SKIPPED_AT_ONCE), offset=0, cursor=cursor)
         page = await _next_page(tx, skipped, ledger)
         to_skip -= len(page.events)
         cursor = page.position
         if page.next is None:
             break
-    return await _next_page(tx, replace(wanted, cursor=cursor), ledger)
+    return await _next_page(tx, replace(event_filter, cursor=cursor), ledger)
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,17 @@ class PlacedPage:
     is_last: bool
 
 
-async def placed_events(tx: Tx, wanted: Wanted, ledger: LedgerReadings) -> PlacedPage:
+async def placed_events(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> PlacedPage:
     """One page forward, with a cursor for each event. Raises: CursorInvalid."""
-    start, placed = await _read(tx, wanted, ledger)
+    start, placed = await _read(tx, event_filter, ledger)
     events = [PlacedEvent(event, reached.cursor) for event, reached in placed]
     position = events[-1].position if events else start.cursor
-    return PlacedPage(events, position, is_last=len(events) < wanted.limit)
+    return PlacedPage(events, position, is_last=len(events) < event_filter.limit)
 
 
 async def end_of_events(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> str:
     """The cursor of what follows everything that is visible now."""
-    newest = Wanted(did, frame, limit=1, sort_order="desc")
+    newest = ParticipantFilter(did, frame, limit=1, sort_order="desc")
     beyond = _Reached(BIGGEST, BIGGEST, BIGGEST, BIGGEST)
     moved = await _moved(tx, newest, beyond, ledger, newest_first=True)
     position, sequence = (moved[0][0], moved[0][1].sequence) if moved else (0, 0)
@@ -98,7 +100,7 @@ async def end_of_events(tx: Tx, did: str, frame: str, ledger: LedgerReadings) ->
     return _Reached(oldest_open, 0, position, sequence).cursor
 
 
-async def count_taking_part(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
+async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
     """How many events there are in all.
 
     What each transaction leaves is known unless emission policies were changed; then they are counted one by one.
@@ -115,40 +117,46 @@ async def count_taking_part(tx: Tx, did: str, frame: str, ledger: LedgerReadings
     return filed + moved
 
 
-async def _next_page(tx: Tx, wanted: Wanted, ledger: LedgerReadings) -> EventsPage:
-    start, placed = await _read(tx, wanted, ledger)
+async def _next_page(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> EventsPage:
+    start, placed = await _read(tx, event_filter, ledger)
     position = (placed[-1][1] if placed else start).cursor
     events = [event for event, _ in placed]
-    return EventsPage(events, position, position if len(events) == wanted.limit else None)
+    return EventsPage(events, position, position if len(events) == event_filter.limit else None)
 
 
 async def _read(
-    tx: Tx, wanted: Wanted, ledger: LedgerReadings
+    tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings
 ) -> tuple[_Reached, list[tuple[StoredEvent, _Reached]]]:
     """Where the page begins, and its events with how far both streams are read after each."""
-    newest_first = wanted.sort_order == "desc"
-    start = _Reached(*(unseal(wanted.cursor, 4) if wanted.cursor else [BIGGEST if newest_first else 0] * 4))
-    filed = await store.filed_under(
-        tx, wanted.did, (start.filed_xid, start.filed_seq), wanted.limit, newest_first=newest_first
+    newest_first = event_filter.sort_order == "desc"
+    start = _Reached(
+        *(unseal(event_filter.cursor, 4) if event_filter.cursor else [BIGGEST if newest_first else 0] * 4)
     )
-    moved = await _moved(tx, wanted, start, ledger, newest_first=newest_first)
-    return start, _merged(filed, moved, start, wanted.limit, newest_first=newest_first)
+    filed = await store.filed_under(
+        tx,
+        event_filter.did,
+        (start.filed_xid, start.filed_seq),
+        event_filter.limit,
+        newest_first=newest_first,
+    )
+    moved = await _moved(tx, event_filter, start, ledger, newest_first=newest_first)
+    return start, _merged(filed, moved, start, event_filter.limit, newest_first=newest_first)
 
 
 async def _moved(
-    tx: Tx, wanted: Wanted, start: _Reached, ledger: LedgerReadings, *, newest_first: bool
+    tx: Tx, event_filter: ParticipantFilter, start: _Reached, ledger: LedgerReadings, *, newest_first: bool
 ) -> list[tuple[int, StoredEvent]]:
     # The transaction that the cursor stands in may have events left.
     beside = min(start.position + 1, BIGGEST) if newest_first else start.position - 1
     keys = await ledger.keys_of_account(
-        tx, wanted.did, wanted.frame, beside, wanted.limit + 1, newest_first=newest_first
+        tx, event_filter.did, event_filter.frame, beside, event_filter.limit + 1, newest_first=newest_first
     )
     return await store.of_keys(
         tx,
-        wanted.did,
+        event_filter.did,
         [(one.position, one.key) for one in keys],
         beyond_seq=start.moved_seq,
-        limit=wanted.limit,
+        limit=event_filter.limit,
         newest_first=newest_first,
     )
 

@@ -30,7 +30,7 @@ class EventsPage:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventFilter:
     """Which events of the log; a cursor takes the place of the offset."""
 
     limit: int
@@ -40,15 +40,19 @@ class Wanted:
     cursor: str | None = None
 
 
-async def list_events(tx: Tx, wanted: Wanted) -> tuple[EventsPage, int]:
+async def list_events(tx: Tx, event_filter: EventFilter) -> tuple[EventsPage, int]:
     """One page of the log, and how many events there are of that type. Raises: CursorInvalid."""
-    forward = wanted.sort_order == "asc"
+    forward = event_filter.sort_order == "asc"
     start = [0, 0] if forward else [BIGGEST, BIGGEST]
-    xid, seq = unseal(wanted.cursor, 2) if wanted.cursor else start
+    xid, seq = unseal(event_filter.cursor, 2) if event_filter.cursor else start
     read = reading_store.events_after if forward else reading_store.events_before
     events = await read(
-        tx, (xid, seq), event_type=wanted.event_type, limit=wanted.limit, offset=wanted.offset
+        tx,
+        (xid, seq),
+        event_type=event_filter.event_type,
+        limit=event_filter.limit,
+        offset=event_filter.offset,
     )
     position = seal(events[-1].xid, events[-1].sequence) if events else seal(xid, seq)
-    page = EventsPage(events, position, position if len(events) == wanted.limit else None)
-    return page, await count_events(tx, wanted.event_type)
+    page = EventsPage(events, position, position if len(events) == event_filter.limit else None)
+    return page, await count_events(tx, event_filter.event_type)

@@ -17,7 +17,13 @@ from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
 from .ledger_readings import OfLedger
-from .participants import PlacedPage, count_taking_part, end_of_events, events_taking_part, placed_events
+from .participants import (
+    PlacedPage,
+    count_by_participant,
+    end_of_events,
+    events_by_participant,
+    placed_events,
+)
 from .projection import router as projection_router
 from .reactors import router as reactors_router
 from .reading import EventsPage, list_events
@@ -66,7 +72,7 @@ async def read_recent_events(
     dependencies=[Depends(within_read_limit)],
 )
 async def read_event_stats(_: Public, counts: Counts, settings: Config) -> EventStats:
-    """How many events of each type the journal holds, and where it begins and ends."""
+    """The number of events per type in the journal, and its first and last position."""
     return EventStats.of(await counts.now(), scope=settings.trust_domain)
 
 
@@ -79,23 +85,23 @@ async def read_own_events(
     query: Annotated[OwnEventsQuery, Query()],
 ) -> OwnEventsPage:
     """The events in which the agent takes part, from a position on; to follow them live, see /ws/events."""
-    wanted = query.wanted(agent.did, settings.trust_domain)
+    event_filter = query.event_filter(agent.did, settings.trust_domain)
 
     async def reading(tx: Tx) -> PlacedPage:
         if query.next is None and query.start == "end":
-            end = await end_of_events(tx, agent.did, wanted.frame, ledger)
+            end = await end_of_events(tx, agent.did, event_filter.frame, ledger)
             return PlacedPage([], end, is_last=True)
-        return await placed_events(tx, wanted, ledger)
+        return await placed_events(tx, event_filter, ledger)
 
     return OwnEventsPage.of(await db.read(reading), agent.did)
 
 
 @router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
 async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
-    """The log, in its order or against it; forward up to the oldest open transaction."""
-    wanted = query.wanted()
-    page, total = await db.read(lambda tx: list_events(tx, wanted))
-    return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)
+    """The event log, ascending or descending; ascending up to the oldest open transaction."""
+    event_filter = query.event_filter()
+    page, total = await db.read(lambda tx: list_events(tx, event_filter))
+    return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)
 
 
 @router.get("/events/aggregate/{did}", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
@@ -107,12 +113,12 @@ async def read_events_of(
     did: Annotated[str, Path(max_length=512)],
     query: Annotated[AggregateQuery, Query()],
 ) -> EventsPageOut:
-    """Every event in which a DID takes part: those about it, and the transactions of its account."""
-    wanted = query.wanted(did, settings.trust_domain)
+    """Every event of a DID: those about it, and the transactions of its account."""
+    event_filter = query.event_filter(did, settings.trust_domain)
 
     async def reading(tx: Tx) -> tuple[EventsPage, int]:
-        page = await events_taking_part(tx, wanted, ledger)
-        return page, await count_taking_part(tx, did, wanted.frame, ledger)
+        page = await events_by_participant(tx, event_filter, ledger)
+        return page, await count_by_participant(tx, did, event_filter.frame, ledger)
 
     page, total = await db.read(reading)
-    return EventsPageOut.of(page, total, limit=wanted.limit, offset=wanted.offset)
+    return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)

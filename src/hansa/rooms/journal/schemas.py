@@ -11,7 +11,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from . import participants
 from .audience import seen_by
 from .counting import Counts
-from .reading import EventsPage, SortOrder, Wanted
+from .reading import EventFilter, EventsPage, SortOrder
 
 
 class EventsQuery(BaseModel):
@@ -21,11 +21,11 @@ class EventsQuery(BaseModel):
     offset: int = Field(default=0, ge=0, le=1_000_000)
     event_type: str | None = Field(default=None, pattern=r"^[A-Z][A-Za-z0-9]{1,79}$")
     sort_order: SortOrder = "asc"
-    next: str | None = Field(default=None, max_length=64, description="From the page before.")
+    next: str | None = Field(default=None, max_length=64, description="The cursor of the previous page.")
 
-    def wanted(self) -> Wanted:
+    def event_filter(self) -> EventFilter:
         """The page that this query asks for."""
-        return Wanted(
+        return EventFilter(
             limit=self.limit,
             offset=self.offset,
             event_type=self.event_type,
@@ -40,11 +40,11 @@ class AggregateQuery(BaseModel):
     limit: int = Field(default=100, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=1_000_000)
     sort_order: SortOrder = "asc"
-    next: str | None = Field(default=None, max_length=64, description="From the page before.")
+    next: str | None = Field(default=None, max_length=64, description="The cursor of the previous page.")
 
-    def wanted(self, did: str, frame: str) -> participants.Wanted:
+    def event_filter(self, did: str, frame: str) -> participants.ParticipantFilter:
         """The page that this query asks for."""
-        return participants.Wanted(
+        return participants.ParticipantFilter(
             did=did,
             frame=frame,
             limit=self.limit,
@@ -60,7 +60,7 @@ class EventRecord(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
-    sequence: int = Field(description="Position in the journal; rises, not without gaps.")
+    sequence: int = Field(description="Position in the journal; increasing, with gaps.")
     event_type: str
     aggregate_id: str
     aggregate_type: str
@@ -84,9 +84,9 @@ class OwnEventsQuery(BaseModel):
         description="Without `next`: the whole history, or only the position of what happens from now on.",
     )
 
-    def wanted(self, did: str, frame: str) -> participants.Wanted:
+    def event_filter(self, did: str, frame: str) -> participants.ParticipantFilter:
         """The page that this query asks for."""
-        return participants.Wanted(did=did, frame=frame, limit=self.limit, cursor=self.next)
+        return participants.ParticipantFilter(did=did, frame=frame, limit=self.limit, cursor=self.next)
 
 
 class OwnEvent(EventRecord):
@@ -120,12 +120,8 @@ class OwnEventsPage(BaseModel):
 class EventsPageOut(Page[EventRecord]):
     """A page of the log."""
 
-    next: str | None = Field(
-        description="Hand it back as `next` for the following page; null on the last one."
-    )
-    position: str = Field(
-        description="Where this page ends: hand it back as `next` later, for what came since."
-    )
+    next: str | None = Field(description="Send it as `next` for the following page; null on the last one.")
+    position: str = Field(description="The end of this page: send it as `next` later to read newer events.")
 
     @classmethod
     def of(cls, page: EventsPage, total: int, *, limit: int, offset: int) -> "EventsPageOut":
@@ -138,7 +134,7 @@ class EventsPageOut(Page[EventRecord]):
 
 
 class EventStats(BaseModel):
-    """How large the log is; exact as of one moment."""
+    """The size of the log, exact at one point in time."""
 
     total_events: int
     events_by_type: dict[str, int]
@@ -146,7 +142,7 @@ class EventStats(BaseModel):
     first_timestamp: datetime | None
     last_sequence: int | None
     last_timestamp: datetime | None
-    scope: str = Field(description="The frame whose events these are.")
+    scope: str = Field(description="The frame of the events.")
     as_of: datetime
 
     @classmethod
@@ -168,8 +164,8 @@ class RecentEvents(BaseModel):
 
     events: list[EventRecord]
     count: int
-    ring_depth: int = Field(description="How many events this reading could show at the most.")
-    scope: str = Field(description="The frame whose events these are.")
+    ring_depth: int = Field(description="The maximum number of events in this response.")
+    scope: str = Field(description="The frame of the events.")
     is_seed: bool = Field(
-        description="Whether the ring was filled from the store; false once it follows live events."
+        description="Whether the events come from the store; false if they come from the live feed."
     )

@@ -40,7 +40,7 @@ from hansa.rooms.ledger.holds import (
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
-from hansa.rooms.ledger.issue import found_book, grant, issue, mint
+from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import PaymentOrder, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, fee_of, preview, transfer, transfer_all
@@ -93,10 +93,10 @@ __all__ = [
     "expire_hold",
     "extend_hold",
     "fee_of",
-    "found_book",
     "free_overdue_holds",
     "freeze_hold",
     "grant",
+    "initialize_ledger",
     "issue",
     "mint",
     "newest_transaction",

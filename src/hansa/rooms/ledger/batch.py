@@ -143,7 +143,7 @@ class GroupCommit:
 
     async def _settled(self, ticket: Ticket) -> Told:
         if len(self._waiting) >= WAITING_MAX:
-            raise Unavailable("Too many transfers are waiting; try again shortly.", retry_after=1)
+            raise Unavailable("Too many transfers are waiting; retry shortly.", retry_after=1)
         if ticket.scope:
             if ticket.scope in self._scopes:
                 raise KeyInProgress

@@ -114,7 +114,7 @@ async def decide(
             raise
         undecided = str(trouble.detail).split(",")
         raise journal.EmissionUndecided(
-            f"No emission policy says whether {', '.join(undecided)} may be recorded.",
+            f"No emission policy covers {', '.join(undecided)}.",
             context={"event_types": undecided},
         ) from None
 

@@ -11,13 +11,14 @@ class InsufficientBalance(Refused):
     status: ClassVar[int] = 402
     code = "INSUFFICIENT_BALANCE"
     sentence = "The balance does not cover the amount and its fee."
+    remedy = "Reduce the amount, or transfer units to the payer first."
 
 
 class AccountUnknown(NotFound):
-    """No account of this registry has that DID."""
+    """No account of this registry has this DID."""
 
     code = "ACCOUNT_UNKNOWN"
-    sentence = "No account of this registry has that DID."
+    sentence = "No account of this registry has this DID."
 
 
 class AccountSuspended(Forbidden):
@@ -28,10 +29,10 @@ class AccountSuspended(Forbidden):
 
 
 class SystemAccountRefused(Forbidden):
-    """The registry's own accounts take no part in ordinary transfers."""
+    """System accounts of the registry cannot be the sender or receiver of a transfer."""
 
     code = "SYSTEM_ACCOUNT"
-    sentence = "The registry's own accounts take no part in ordinary transfers."
+    sentence = "System accounts of the registry cannot be the sender or receiver of a transfer."
 
 
 class SelfTransfer(BadRequest):
@@ -42,24 +43,24 @@ class SelfTransfer(BadRequest):
 
 
 class HoldUnknown(NotFound):
-    """There is no such hold."""
+    """No hold has this id."""
 
     code = "HOLD_UNKNOWN"
-    sentence = "There is no such hold."
+    sentence = "No hold has this id."
 
 
 class HoldEnded(Conflict):
-    """Every unit of the hold was captured or freed before."""
+    """The hold has ended: all its units were captured or released."""
 
     code = "HOLD_ENDED"
-    sentence = "The hold has ended: nothing of it is left."
+    sentence = "The hold has ended: all its units were captured or released."
 
 
 class HoldExpired(Conflict):
     """The hold expired before it was captured."""
 
     code = "HOLD_EXPIRED"
-    sentence = "The hold has expired and cannot be captured any more."
+    sentence = "The hold has expired and can no longer be captured."
 
 
 class HoldNotDue(Conflict):
@@ -70,45 +71,45 @@ class HoldNotDue(Conflict):
 
 
 class HoldExceeded(Conflict):
-    """More is captured than the hold still has."""
+    """The amount exceeds what is left of the hold."""
 
     code = "HOLD_EXCEEDED"
 
 
 class TransitLimitReached(Conflict):
-    """What this registry may owe another, or be owed, would pass its limit."""
+    """The transfer would exceed the limit for units in transit to or from the other registry."""
 
     code = "TRANSIT_LIMIT_REACHED"
-    sentence = "The limit for units on their way to or from that registry would be passed."
+    sentence = "The limit for units in transit to or from that registry would be exceeded."
 
 
 class MintTooLarge(Invalid):
-    """More units than one issue may bring into being."""
+    """The amount exceeds the maximum of one issue."""
 
     code = "MINT_TOO_LARGE"
 
 
 class ReferenceInvalid(Invalid):
-    """The reference of what is issued or destroyed is empty, too long or not printable."""
+    """The reference is empty, too long or not printable."""
 
     code = "REFERENCE_INVALID"
 
 
 class ReferenceUsed(Conflict):
-    """Units were issued under this reference before, or destroyed where that was asked."""
+    """The reference was already used to issue or destroy units."""
 
     code = "REFERENCE_USED"
-    sentence = "This reference was used before; nothing was done now."
+    sentence = "This reference was used before; nothing was changed."
 
 
 class SupplyExhausted(Conflict):
-    """The whole supply would pass its limit."""
+    """The total supply would exceed its limit."""
 
     code = "SUPPLY_EXHAUSTED"
 
 
 class TreasuryInsufficient(Conflict):
-    """The treasury does not hold what would be destroyed."""
+    """The treasury does not hold enough units."""
 
     code = "TREASURY_INSUFFICIENT"
 

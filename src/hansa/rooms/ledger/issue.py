@@ -17,7 +17,7 @@ from .treasury import SupplyChange, lock_treasury, require_unused
 GENESIS_REF = "genesis"
 
 
-async def found_book(tx: Tx, book: Book, supply: Minor) -> bool:
+async def initialize_ledger(tx: Tx, book: Book, supply: Minor) -> bool:
     """Open the registry's own accounts and issue the genesis supply, once in the life of the database.
 
     Returns whether it was issued now. Several processes may call it at once: they take turns at the treasury.

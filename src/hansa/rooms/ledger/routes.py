@@ -24,7 +24,7 @@ include(router, staking_router, statement_router)
 async def read_balance(
     agent: CurrentAgent, db: Db, settings: Config, as_of: AsOf = None
 ) -> BalanceThenOut | BalanceOut:
-    """The asking agent's balance, now or as of a moment of the past."""
+    """The calling agent's balance, now or at a past time."""
     if as_of is None:
         balance = await db.look(lambda tx: balance_of(tx, agent.did))
         return BalanceOut(agent_id=balance.did, balance=format_amount(balance.liquid))

@@ -92,7 +92,7 @@ def require_mintable(amount: Minor, amount_max: Minor) -> None:
 def require_reference(ref: str) -> None:
     """Raises: ReferenceInvalid."""
     if not ref.strip() or len(ref) > REFERENCE_MAX_CHARACTERS or not ref.isprintable():
-        raise ReferenceInvalid(f"A reference has 1 to {REFERENCE_MAX_CHARACTERS} printable characters.")
+        raise ReferenceInvalid(f"A reference must have 1 to {REFERENCE_MAX_CHARACTERS} printable characters.")
 
 
 def require_within_supply(supply: Minor, amount: Minor) -> None:
@@ -100,7 +100,7 @@ def require_within_supply(supply: Minor, amount: Minor) -> None:
     if supply + amount > units(SUPPLY_MAX_UNITS):
         raise SupplyExhausted(
             f"The supply is {format_amount(supply)} of at most {SUPPLY_MAX_UNITS} units:"
-            f" {format_amount(amount)} more would pass it."
+            f" {format_amount(amount)} more would exceed it."
         )
 
 

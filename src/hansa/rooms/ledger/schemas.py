@@ -4,13 +4,13 @@ from pydantic import BaseModel, Field
 
 
 class BalanceOut(BaseModel):
-    """What an agent holds and may spend."""
+    """The balances of an agent."""
 
     agent_id: str
     balance: str = Field(description="Decimal string in the registry's unit.", examples=["89.95"])
 
 
 class BalanceThenOut(BalanceOut):
-    """What an agent could spend at a moment of the past."""
+    """The balance of an agent at a past time."""
 
-    as_of: str = Field(description="The moment, as it was asked for.")
+    as_of: str = Field(description="The time as requested.")

@@ -33,4 +33,4 @@ async def require_unused(tx: Tx, act: store.SupplyAct, ref: str) -> None:
     """Judged under the treasury's lock. Raises: ReferenceUsed."""
     if await store.is_reference_used(tx, act, ref):
         done = {"issue": "issued", "destroy": "destroyed"}[act]
-        raise ReferenceUsed(f"Units were {done} under this reference before; nothing was {done} now.")
+        raise ReferenceUsed(f"Units were {done} under this reference before; nothing was changed.")

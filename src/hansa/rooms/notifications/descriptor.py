@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.metrics import webhook_tries_total
-from hansa.foundation.plumbing.periodic_tasks import Round
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import AccountEnd, Room, Routes
 
 from .owner_notices import OWNER_NOTICES
@@ -13,7 +13,7 @@ ROOM = Room(
     routes=(Routes(800, router),),
     reactors=(OWNER_NOTICES,),
     jobs=(sweep("webhooks: forget old deliveries", 3600, forget_old_deliveries),),
-    rounds=(Round("webhooks: send", 1, send_due),),
+    rounds=(PeriodicTask("webhooks: send", 1, send_due),),
     settings=frozenset({"outgoing_allow_hosts"}),
     metrics=(webhook_tries_total,),
     account_end=AccountEnd(erase=erase_webhooks),

@@ -4,7 +4,7 @@ from .administrators import admit_administrator, create_administrator, has_admin
 from .deletion import is_account_closed
 from .descriptor import ROOM
 from .mails import NOTICE_DAYS, notify
-from .recovery import leave_forgotten_unanswered
+from .recovery import drop_password_requests
 from .recovery.store import lock_developer
 from .store import names_of
 
@@ -13,9 +13,9 @@ __all__ = [
     "ROOM",
     "admit_administrator",
     "create_administrator",
+    "drop_password_requests",
     "has_administrator",
     "is_account_closed",
-    "leave_forgotten_unanswered",
     "lock_developer",
     "names_of",
     "notify",

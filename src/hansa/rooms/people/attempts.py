@@ -11,7 +11,7 @@ from .errors import WrongPassword
 PER_ACCOUNT = Limit("login-account", 10)
 
 
-async def admit_guess(database: Database, email: str) -> None:
+async def admit_attempt(database: Database, email: str) -> None:
     """Count one try of the account of that address, known or not. Raises: TooManyRequests."""
     await admit(database, PER_ACCOUNT, account_key(email))
 
@@ -21,7 +21,7 @@ async def prove_password(database: Database, developer: Developer, password: str
 
     Raises: WrongPassword, TooManyRequests, TooManyPasswords.
     """
-    await admit_guess(database, developer.email)
+    await admit_attempt(database, developer.email)
     password_hash = await database.read(lambda tx: store.password_hash_of(tx, developer.id))
     if not await passwords.matches(password, password_hash):
         raise WrongPassword

@@ -12,21 +12,21 @@ from hansa.foundation.values.errors import (
 
 
 class TermsNotAccepted(Invalid):
-    """The registry requires consent to its terms, and it was not given."""
+    """The registry requires acceptance of its terms."""
 
     code = "TOS_NOT_ACCEPTED"
-    sentence = "tos_accepted must be true: this registry requires consent to its terms."
+    sentence = "tos_accepted must be true: this registry requires acceptance of its terms."
 
 
 class InviteCodeMissing(Invalid):
-    """The registry takes registrations by invitation only, and no code was sent."""
+    """Registration is by invitation only, and no invitation code was sent."""
 
     code = "INVITE_CODE_MISSING"
-    sentence = "Registration here needs an invite_code."
+    sentence = "Registration at this registry requires an invite_code."
 
 
 class PasswordRefused(BadRequest):
-    """The password holds a character outside the permitted ones, or a common word."""
+    """The password contains a character that is not allowed, or a common word."""
 
     code = "PASSWORD_REFUSED"
     sentence = "The password is not acceptable."
@@ -37,50 +37,52 @@ class EmailRegistered(BadRequest):
 
     code = "EMAIL_REGISTERED"
     sentence = "This e-mail address is already registered."
+    remedy = "Log in, or set a new password with POST /auth/forgot-password."
 
 
 class DisplayNameTaken(Conflict):
-    """Another developer has this display name, or one that reads like it."""
+    """Another developer has this display name or a confusable one."""
 
     code = "DISPLAY_NAME_TAKEN"
-    sentence = "This display name, or one that reads like it, is taken."
+    sentence = "This display name, or a confusable one, is already in use."
 
 
 class WrongCredentials(Unauthorized):
-    """The e-mail address is unknown or the password wrong; which of them is not said."""
+    """The e-mail address is unknown or the password is wrong."""
 
     sentence = "The e-mail address or the password is wrong."
 
 
 class TooManyPasswords(Unavailable):
-    """More passwords wait to be checked than this process takes on."""
+    """The queue of password checks of this process is full."""
 
-    sentence = "Too many passwords are waiting to be checked; try again shortly."
+    sentence = "Too many logins at the moment; retry shortly."
 
 
 class PartialTokenRefused(Unauthorized):
-    """The partial token is unknown, expired, used up, or the code is wrong."""
+    """The partial token is unknown, expired or used, or the code is wrong."""
 
-    sentence = "The code is wrong, or this login has ended; log in again for another try."
+    sentence = "The code is wrong, or this login has expired; log in again."
 
 
 class WrongPassword(Unauthorized):
-    """The password that was to prove who asks is wrong."""
+    """The password is wrong."""
 
     sentence = "The password is wrong."
 
 
 class RecoveryRefused(Unauthorized):
-    """The recovery key is wrong or was used, or the account unknown; which of them is not said."""
+    """The recovery key is wrong or already used, or the account is unknown."""
 
-    sentence = "The recovery key is wrong, or was used before."
+    sentence = "The recovery key is wrong or already used."
 
 
 class EmailUnverified(Forbidden):
-    """The password is right, and the e-mail address must be verified before login."""
+    """The password is correct, but the e-mail address is not verified."""
 
     code = "EMAIL_UNVERIFIED"
-    sentence = "This e-mail address is not verified yet; follow the link that was mailed to it."
+    sentence = "This e-mail address is not verified; follow the link in the verification e-mail."
+    remedy = "Follow the link in the verification e-mail."
 
 
 class RefreshTokenRefused(Unauthorized):
@@ -90,13 +92,13 @@ class RefreshTokenRefused(Unauthorized):
 
 
 class SessionUnknown(NotFound):
-    """There is no such session among the open ones of this account."""
+    """The account has no open session with this id."""
 
-    sentence = "There is no such open session of yours."
+    sentence = "You have no open session with this id."
 
 
 class VerificationLinkInvalid(BadRequest):
     """The verification link is unknown or older than a day."""
 
     code = "VERIFICATION_LINK_INVALID"
-    sentence = "This verification link is unknown or has expired; log in to have a new one mailed."
+    sentence = "This verification link is unknown or has expired; log in to receive a new one by e-mail."

@@ -11,7 +11,7 @@ from .sessions import Client, OpenSession, continue_session
 
 
 @dataclass(frozen=True)
-class HalfLogin:
+class PartialLogin:
     """The password was right; the token waits for a code."""
 
     partial_token: str = field(repr=False)
@@ -36,7 +36,7 @@ async def require_right_password(account: store.Account | None, password: str) -
 
 async def log_in(
     tx: Tx, seal: Seal, account: store.Account, code: str | None, client: Client
-) -> OpenSession | HalfLogin | None:
+) -> OpenSession | PartialLogin | None:
     """Open a session, or half of one where a code is still to come.
 
     None when the code is wrong: the caller refuses after the commit, because the try counts.
@@ -47,7 +47,7 @@ async def log_in(
         raise WrongCredentials
     if await two_factor.is_on(tx, account.id):
         if not code:
-            return HalfLogin(await partial_login.begin(tx, account.id))
+            return PartialLogin(await partial_login.begin(tx, account.id))
         if not await two_factor.take_code(tx, seal, account.id, code):
             return None
     return await continue_session(tx, await store.open_session(tx, account.id, client.name, client.address))

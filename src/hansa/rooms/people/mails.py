@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import Letter, write_letter
+from hansa.foundation.plumbing.mail_queue import OutgoingMail, enqueue_mail
 from hansa.foundation.plumbing.seal import Seal
 
 from . import store
@@ -12,13 +12,13 @@ from . import store
 NOTICE_DAYS = 3
 
 
-async def notify(tx: Tx, seal: Seal, developer_id: int, notice: Callable[..., Letter]) -> None:
+async def notify(tx: Tx, seal: Seal, developer_id: int, notice: Callable[..., OutgoingMail]) -> None:
     """Write a notice to the developer."""
     profile = await store.profile_of(tx, developer_id)
-    await write_letter(tx, seal, notice(to=profile.email, name=profile.name))
+    await enqueue_mail(tx, seal, notice(to=profile.email, name=profile.name))
 
 
-def verification(*, to: str, name: str, link: str, hours: int) -> Letter:
+def verification(*, to: str, name: str, link: str, hours: int) -> OutgoingMail:
     """The link that verifies an address."""
     text = f"""Hello {name},
 
@@ -28,10 +28,10 @@ please confirm your e-mail address by opening this link within {hours} hours:
 
 If you did not register here, ignore this mail.
 """
-    return Letter(to, "Confirm your e-mail address", text, timedelta(hours=hours))
+    return OutgoingMail(to, "Confirm your e-mail address", text, timedelta(hours=hours))
 
 
-def new_password(*, to: str, name: str, link: str, minutes: int) -> Letter:
+def new_password(*, to: str, name: str, link: str, minutes: int) -> OutgoingMail:
     """The link that sets a new password."""
     text = f"""Hello {name},
 
@@ -41,10 +41,10 @@ somebody, probably you, has forgotten the password of your account here. Set a n
 
 The link works once. If it was not you, ignore this mail: your password stays as it is.
 """
-    return Letter(to, "Set a new password", text, timedelta(minutes=minutes))
+    return OutgoingMail(to, "Set a new password", text, timedelta(minutes=minutes))
 
 
-def password_changed(*, to: str, name: str) -> Letter:
+def password_changed(*, to: str, name: str) -> OutgoingMail:
     """Told after every change."""
     text = f"""Hello {name},
 
@@ -55,7 +55,7 @@ If it was not you, set a new password at once: ask for a link by "forgotten pass
     return _notice(to, "Your password was changed", text)
 
 
-def two_factor_ended(*, to: str, name: str) -> Letter:
+def two_factor_ended(*, to: str, name: str) -> OutgoingMail:
     """Told when one factor is enough again."""
     text = f"""Hello {name},
 
@@ -66,7 +66,7 @@ If it was not you, change your password at once and turn it on again.
     return _notice(to, "Two-factor login was turned off", text)
 
 
-def recovery_key_used(*, to: str, name: str) -> Letter:
+def recovery_key_used(*, to: str, name: str) -> OutgoingMail:
     """Told when somebody is about to set a new password with a recovery key."""
     text = f"""Hello {name},
 
@@ -77,10 +77,10 @@ If it was not you, change your password at once.
     return _notice(to, "A recovery key was used", text)
 
 
-def deletion_requested(until: datetime) -> Callable[..., Letter]:
+def deletion_requested(until: datetime) -> Callable[..., OutgoingMail]:
     """Told when somebody wants the account deleted; `until` is when that happens."""
 
-    def notice(*, to: str, name: str) -> Letter:
+    def notice(*, to: str, name: str) -> OutgoingMail:
         text = f"""Hello {name},
 
 The deletion of your account was requested. The account and its agents are deleted permanently after
@@ -93,7 +93,7 @@ To keep them, cancel the deletion before that time. If you did not request it, a
     return notice
 
 
-def recovery_keys_renewed(*, to: str, name: str) -> Letter:
+def recovery_keys_renewed(*, to: str, name: str) -> OutgoingMail:
     """Told when new keys were shown."""
     text = f"""Hello {name},
 
@@ -104,5 +104,5 @@ If it was not you, change your password at once and make new ones.
     return _notice(to, "Your recovery keys were replaced", text)
 
 
-def _notice(to: str, subject: str, text: str) -> Letter:
-    return Letter(to, subject, text, timedelta(days=NOTICE_DAYS))
+def _notice(to: str, subject: str, text: str) -> OutgoingMail:
+    return OutgoingMail(to, subject, text, timedelta(days=NOTICE_DAYS))

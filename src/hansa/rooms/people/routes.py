@@ -12,12 +12,12 @@ from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.plumbing.tokens import TokenIssuer
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 
 from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
-from .attempts import admit_guess
+from .attempts import admit_attempt
 from .errors import (
     DisplayNameTaken,
     EmailRegistered,
@@ -80,7 +80,7 @@ CODES_PER_ADDRESS = Limit("second-factor", 30)
 async def register_developer(
     body: RegistrationIn, db: Db, config: Config, seal: Sealing, _: Public
 ) -> RegistrationOut:
-    """Register a developer. The three recovery keys are shown this once."""
+    """Register a developer. The three recovery keys are shown only once."""
     developer = await register.admit(body, config)
     keys = await db.act(
         lambda tx: register.register(tx, seal, developer, config.base_url, invite_code=body.invite_code)
@@ -95,7 +95,7 @@ async def register_developer(
     responses=problems(TooManyRequests),
 )
 async def registration_config(config: Config, _: Public) -> RegistrationConfigOut:
-    """What a registration form needs to know."""
+    """Settings for a registration form."""
     return RegistrationConfigOut(
         beta_invite_required=config.beta_invite_required,
         email_verification_required=config.email_verification_required,
@@ -121,8 +121,8 @@ async def log_in(
     seal: Sealing,
     _: Public,
 ) -> LoginOut:
-    """Log in with e-mail address and password; with two-factor login a code finishes it, here or in a second step."""
-    await admit_guess(db, form.username)
+    """Log in with e-mail address and password; two-factor login needs a code, here or in a second step."""
+    await admit_attempt(db, form.username)
     found = await db.read(lambda tx: login.find_account(tx, form.username))
     account = await login.require_right_password(found, form.password)
     if config.email_verification_required and not account.is_verified:
@@ -132,7 +132,7 @@ async def log_in(
     opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, client))
     if opened is None:
         raise two_factor.CodeWrong
-    if isinstance(opened, login.HalfLogin):
+    if isinstance(opened, login.PartialLogin):
         return LoginOut(
             access_token="",
             expires_in=partial_login.LIFETIME_SECONDS,
@@ -159,7 +159,7 @@ async def finish_login(
     seal: Sealing,
     _: Public,
 ) -> LoginOut:
-    """Finish a login with a code. The partial token dies after five wrong ones."""
+    """Finish a login with a code. The partial token ends after five wrong codes."""
     client = sessions.Client.of(request)
     opened = await db.act(lambda tx: login.complete(tx, seal, body.partial_token, body.code, client))
     if opened is None:
@@ -171,7 +171,7 @@ async def finish_login(
     "/refresh", operation_id="refresh_session", responses=problems(RefreshTokenRefused, Invalid, BodyInvalid)
 )
 async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Public) -> TokenPairOut:
-    """Exchange a refresh token for a new pair. A token used twice ends its session."""
+    """Exchange a refresh token for a new pair of tokens. Using a token twice ends its session."""
     opened = await db.act(lambda tx: sessions.refresh(tx, body.refresh_token))
     if opened is None:
         raise RefreshTokenRefused
@@ -184,7 +184,7 @@ async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Pu
 
 @router.post("/logout", responses=problems(Unauthorized))
 async def log_out(developer: CurrentDeveloper, db: Db) -> MessageOut:
-    """End every developer token of the account, refresh tokens included."""
+    """End all developer and refresh tokens of the account."""
     await db.act(lambda tx: sessions.end_all(tx, developer.id))
     return MessageOut(message="Logged out everywhere.")
 
@@ -196,7 +196,7 @@ async def list_sessions(
     limit: Annotated[int, Query(ge=1, le=SESSIONS_PAGE_MAX)] = SESSIONS_PAGE,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
 ) -> Page[SessionOut]:
-    """Where the account is logged in; the session used last comes first."""
+    """The open sessions of the account, most recently used first."""
     total, shown = await db.read(lambda tx: sessions.open_ones(tx, developer, limit=limit, offset=offset))
     return Page(items=shown, pagination=Pagination.of(total=total, limit=limit, offset=offset))
 
@@ -205,7 +205,7 @@ async def list_sessions(
 async def end_session(
     session_id: UUID, developer: Annotated[Developer, developer_holding("profile:write")], db: Db
 ) -> MessageOut:
-    """End one session, with its developer and refresh tokens; one's own too."""
+    """End one session with its developer and refresh tokens; also the current one."""
     await db.act(lambda tx: sessions.end_one(tx, developer.id, session_id))
     return MessageOut(message="The session has ended.")
 
@@ -226,13 +226,13 @@ async def own_profile(
 async def visit_verification_link(
     token: Annotated[str, Query(min_length=1, max_length=SECRET_MAX_CHARACTERS)], db: Db, _: Public
 ) -> VerificationOut:
-    """The link in the verification mail. It logs nobody in."""
+    """The link in the verification e-mail. It does not log in."""
     if await db.act(lambda tx: verify_email.verify_email(tx, token)):
         return VerificationOut(message="The e-mail address is verified; you can log in.", status="verified")
     return VerificationOut(message="The e-mail address was already verified.", status="already_verified")
 
 
-def _logged_in(opened: sessions.OpenSession, tokens: TokenDesk, config: Settings) -> LoginOut:
+def _logged_in(opened: sessions.OpenSession, tokens: TokenIssuer, config: Settings) -> LoginOut:
     return LoginOut(
         access_token=opened.access_token(tokens, config.access_token_expire_minutes),
         expires_in=config.access_token_expire_minutes * 60,

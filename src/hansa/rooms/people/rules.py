@@ -49,10 +49,10 @@ def require_acceptable_password(password: str, field: str = "password") -> None:
     permitted = string.ascii_letters + string.digits + SPECIAL_CHARACTERS
     if any(character not in permitted for character in password):
         raise PasswordRefused(
-            f"The password may hold ASCII letters, digits and {SPECIAL_CHARACTERS} only.", field=field
+            f"The password may contain only ASCII letters, digits and {SPECIAL_CHARACTERS}.", field=field
         )
     if any(word in password.lower() for word in COMMON_WORDS):
-        raise PasswordRefused("The password holds a common word.", field=field)
+        raise PasswordRefused("The password contains a common word.", field=field)
 
 
 def is_email(text: str) -> bool:
@@ -66,9 +66,9 @@ def display_name(text: str) -> str:
     if any(unicodedata.category(character) in _UNSEEN_CATEGORIES for character in name) or _UNSEEN.search(
         name
     ):
-        raise ValueError("must not hold control, zero-width or other invisible characters")
+        raise ValueError("must not contain control, zero-width or other invisible characters")
     if not any(character.isalnum() for character in name):
-        raise ValueError("must hold at least one letter or digit")
+        raise ValueError("must contain at least one letter or digit")
     if len(name) > NAME_MAX_CHARACTERS:
         raise ValueError(f"must have at most {NAME_MAX_CHARACTERS} characters")
     return name

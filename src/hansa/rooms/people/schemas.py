@@ -24,7 +24,7 @@ def _email(text: str) -> str:
 
 def _password(text: str) -> str:
     if missing := rules.missing_class(text):
-        raise ValueError(f"must hold {missing}")
+        raise ValueError(f"must contain {missing}")
     return text
 
 
@@ -40,7 +40,10 @@ NewPassword = Annotated[
 Code = Annotated[
     str,
     Field(
-        min_length=1, max_length=CODE_MAX_CHARACTERS, repr=False, description="Of the app, or a backup code."
+        min_length=1,
+        max_length=CODE_MAX_CHARACTERS,
+        repr=False,
+        description="A code of the app, or a backup code.",
     ),
 ]
 Secret = Annotated[str, Field(min_length=1, max_length=SECRET_MAX_CHARACTERS, repr=False)]
@@ -49,29 +52,31 @@ AnyToken = Annotated[str, Field(min_length=1, repr=False)]
 
 
 class RegistrationIn(RequestBody):
-    """A person who wants an account."""
+    """A new developer account."""
 
-    name: DisplayName = Field(description="Display name; unique, look-alikes included.")
+    name: DisplayName = Field(description="Display name; unique, and not confusable with another one.")
     email: Email
     password: NewPassword = Field(
         description=f"All four classes: upper case, lower case, digit, and one of {rules.SPECIAL_CHARACTERS}"
     )
-    tos_accepted: StrictBool = Field(default=False, description="Must be true where consent is required.")
+    tos_accepted: StrictBool = Field(
+        default=False, description="Must be true if acceptance of the terms is required."
+    )
     age_confirmed: StrictBool
     invite_code: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="Required where registration is by invitation."
+        default=None, description="Required if registration is by invitation."
     )
 
 
 class RegistrationOut(BaseModel):
-    """A new account. The recovery keys are shown this once."""
+    """A new account. The recovery keys are shown only once."""
 
     message: str
     recovery_keys: list[str]
 
 
 class RegistrationConfigOut(BaseModel):
-    """What a registration form needs to know."""
+    """Settings for a registration form."""
 
     beta_invite_required: bool
     email_verification_required: bool
@@ -90,7 +95,7 @@ class LoginForm(BaseModel):
     totp_code: Annotated[str, Field(max_length=CODE_MAX_CHARACTERS)] | None = Field(
         default=None,
         repr=False,
-        description="A code of the app, or a backup code; not looked at for an account without two-factor login.",
+        description="A code of the app, or a backup code; ignored for an account without two-factor login.",
     )
 
 
@@ -104,7 +109,7 @@ class TokenPairOut(BaseModel):
 
 
 class LoginOut(TokenPairOut):
-    """An open session; or half of one, with empty tokens and `expires_in` telling how long `partial_token` is good."""
+    """An open session; or a partial login with empty tokens, where `expires_in` is the lifetime of `partial_token`."""
 
     requires_2fa: bool
     message: str
@@ -112,7 +117,7 @@ class LoginOut(TokenPairOut):
 
 
 class SecondFactorIn(BaseModel):
-    """The second half of a login."""
+    """The second step of a login."""
 
     partial_token: AnyToken
     code: Code
@@ -125,37 +130,37 @@ class RefreshIn(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A login that lasts. `last_used_at` is when its tokens were last renewed."""
+    """An open session. `last_used_at` is the time of the last token refresh."""
 
     id: UUID
     opened_at: datetime
     last_used_at: datetime
-    client: str = Field(description="What the program that logged in called itself (User-Agent).")
+    client: str = Field(description="The User-Agent of the client that logged in.")
     address: str = Field(description="The network address of the login; IPv6 by its /64.")
     is_current: bool
 
 
 class MessageOut(BaseModel):
-    """What was done, in a sentence."""
+    """The result as a sentence."""
 
     message: str
 
 
 class VerificationOut(BaseModel):
-    """How the address stands after the visit."""
+    """The status of the e-mail address."""
 
     message: str
     status: Literal["verified", "already_verified"]
 
 
 class ProfileOut(BaseModel):
-    """A developer, as shown to themselves."""
+    """A developer's own account."""
 
     id: int
     name: str
     email: str
     role: Literal["developer", "admin"] = Field(description="`admin`: administers at least one area.")
     is_verified: bool
-    is_admin: bool = Field(description="Made an administrator by the operator; an invitation never does.")
+    is_admin: bool = Field(description="Made an administrator by the operator, never by an invitation.")
     created_at: datetime
     tos_reconsent_required: bool

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import client_address
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import Claims, TokenDesk, TokenKind
+from hansa.foundation.plumbing.tokens import Claims, TokenIssuer, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
@@ -43,7 +43,7 @@ class OpenSession:
     session: store.Session
     refresh_token: str
 
-    def access_token(self, tokens: TokenDesk, lifetime_minutes: int) -> str:
+    def access_token(self, tokens: TokenIssuer, lifetime_minutes: int) -> str:
         """A developer token of this session."""
         return tokens.issue(
             TokenKind.DEVELOPER,

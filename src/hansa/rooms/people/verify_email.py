@@ -4,7 +4,7 @@ A link is good for a day. Visited again, it says that the address is verified al
 """
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import write_letter
+from hansa.foundation.plumbing.mail_queue import enqueue_mail
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
@@ -37,7 +37,7 @@ async def mail_link(tx: Tx, seal: Seal, developer_id: int, *, to: str, name: str
     token = new_hex("evt_")
     await store.add_verification_link(tx, developer_id, fingerprint(token), LINK_HOURS)
     link = f"{base_url}/api/v1/auth/verify-email?token={token}"
-    await write_letter(tx, seal, mails.verification(to=to, name=name, link=link, hours=LINK_HOURS))
+    await enqueue_mail(tx, seal, mails.verification(to=to, name=name, link=link, hours=LINK_HOURS))
 
 
 async def mail_link_if_due(tx: Tx, seal: Seal, account: store.Account, base_url: str) -> None:

@@ -38,7 +38,7 @@ async def transfer_governed(
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
         await ledger.preview(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
-        return await agents.ask_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
     receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
     if asked.request:
         # As the group commit keeps it: either may be asked to tell it again.

@@ -59,10 +59,10 @@ TOKEN_MAX_CHARACTERS = 128
 
 
 class AccountRevoked(Forbidden):
-    """The payee is an agent that was revoked: its account receives nothing any more."""
+    """The payee is a revoked agent; its account cannot receive units."""
 
     code = "ACCOUNT_REVOKED"
-    sentence = "A revoked agent receives nothing."
+    sentence = "A revoked agent cannot receive units."
 
 
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
@@ -75,14 +75,14 @@ CapabilityToken = Annotated[
     Header(
         alias=CAPABILITY_HEADER,
         max_length=TOKEN_MAX_CHARACTERS,
-        description="The token of a capability: it may lend the permission, and its caveats bound the payment.",
+        description="The token of a capability, which can grant the permission; its caveats limit the payment.",
     ),
 ]
 SpendApproval = Annotated[
     UUID | None,
     Header(
         alias="X-Spend-Approval",
-        description="The approval of the agent's owner for this receiver and amount; each is good for one payment.",
+        description="The owner's approval of this receiver and amount; valid for one payment.",
     ),
 ]
 
@@ -138,7 +138,7 @@ async def transfer_units(
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
-    """Move units to another agent of this registry; the fee is added on top of the amount."""
+    """Transfer units to another agent of this registry; the fee is added to the amount."""
     await writes.admit(agent.did)
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
@@ -169,7 +169,7 @@ async def send_units(
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
-    """Move units to an agent of any registry; `dry_run` returns the route and moves nothing."""
+    """Transfer units to an agent of any registry; `dry_run` returns the route and transfers nothing."""
     await writes.admit(agent.did)
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = _repeatable(agent, "/teg/send", key, body)
@@ -254,7 +254,7 @@ async def _named(db: Database, lines: Sequence[Line], outcomes: Sequence[Outcome
 
 
 def _revoked(payee: str) -> AccountRevoked:
-    return AccountRevoked(f"The agent {payee} is revoked and receives nothing.")
+    return AccountRevoked(f"The agent {payee} is revoked and cannot receive units.")
 
 
 def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> Repeatable | None:

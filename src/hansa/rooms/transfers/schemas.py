@@ -20,7 +20,7 @@ LINES_MAX = 500
 ApprovalId = Annotated[
     UUID | None,
     Field(
-        description="The owner's approval of this receiver and amount, as in X-Spend-Approval; each is good for one payment."
+        description="The owner's approval of this receiver and amount, as in X-Spend-Approval; valid for one payment."
     ),
 ]
 
@@ -70,7 +70,7 @@ class TransferOut(BaseModel):
 
 
 class SendIn(RequestBody):
-    """A transfer to wherever the receiver is; the registry finds the way."""
+    """A transfer to an agent of any registry; the registry selects the route."""
 
     receiver_did: Annotated[str | None, Field(min_length=1, max_length=DID_MAX_CHARACTERS)] = None
     recipient_did: Annotated[
@@ -82,7 +82,7 @@ class SendIn(RequestBody):
     dry_run: bool = False
     backend: Annotated[
         Literal["2pc", "async"] | None,
-        Field(description="How to cross to another registry; a local way needs none."),
+        Field(description="The method of a cross-registry transfer; a local transfer needs none."),
     ] = None
     approval_id: ApprovalId = None
 
@@ -90,7 +90,9 @@ class SendIn(RequestBody):
     def _one_receiver(self) -> "SendIn":
         named = {self.receiver_did, self.recipient_did} - {None}
         if len(named) != 1:
-            raise ValueError("receiver_did, recipient_did or both with the same value name one receiver")
+            raise ValueError(
+                "receiver_did or recipient_did is required; if both are sent, they must be equal"
+            )
         return self
 
     def order_by(self, payer: str) -> TransferOrder:
@@ -101,9 +103,9 @@ class SendIn(RequestBody):
 
 
 class SendOut(BaseModel):
-    """Which way a transfer went, or would go, and what it did."""
+    """The route of a transfer or dry run, and its result."""
 
-    method: Literal["local"] = Field(description="The way: `local` is within this registry.")
+    method: Literal["local"] = Field(description="The route: `local` is within this registry.")
     status: Literal["completed", "dry_run"]
     transfer_id: str | None = Field(description="Null for a dry run.")
     currency_sent: str
@@ -151,14 +153,14 @@ class SendOut(BaseModel):
 
 
 class ApprovalNeeded(BaseModel):
-    """Nothing was moved: the agent's owner has to approve first. The same request, repeated, is the same question."""
+    """Nothing was transferred: the agent's owner must approve first. Repeating the same request creates no second approval."""
 
     approval_id: UUID
     status: Literal["pending"] = "pending"
     receiver_did: str
     amount: str
     currency: str
-    expires_at: datetime = Field(description="Until when the owner can decide.")
+    expires_at: datetime = Field(description="The owner can decide until this time.")
     detail: str = "The agent's owner has to approve; then repeat the request with approval_id or under the same Idempotency-Key."
 
     @classmethod

@@ -22,7 +22,7 @@ Reply = Callable[[Any], tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParsedQuery:
     """One request."""
 
     line: str
@@ -40,7 +40,7 @@ class AgentHost:
     pause: float = 0.0
     sends_etags: bool = True
     reply: Reply | None = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ParsedQuery] = field(default_factory=list)
 
     @property
     def place(self) -> str:
@@ -60,7 +60,7 @@ class AgentHost:
         self.cards[at] = self.card(name, **more)
         return self.cards[at]
 
-    def answer(self, asked: Asked) -> bytes:
+    def answer(self, asked: ParsedQuery) -> bytes:
         """What is said to a request."""
         method, path, _ = asked.line.split(" ")
         if self.raw is not None:
@@ -92,7 +92,7 @@ async def hosting(tls: ssl.SSLContext | None = None) -> AsyncIterator[AgentHost]
         line, *lines = agents.listening.heads[-1].removesuffix("\r\n\r\n").split("\r\n")
         headers = {name.lower(): value for name, value in (entry.split(": ", 1) for entry in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        agents.asked.append(Asked(line, headers, body))
+        agents.asked.append(ParsedQuery(line, headers, body))
         answer = agents.answer(agents.asked[-1])
         await asyncio.sleep(agents.pause)
         writer.write(answer)

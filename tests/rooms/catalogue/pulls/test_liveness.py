@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from hansa.doors.listeners import listen
 from hansa.rooms.catalogue.pulls import probe_due
-from hansa.rooms.catalogue.pulls.liveness import question_to, sign_of
+from hansa.rooms.catalogue.pulls.liveness import liveness_of, question_to
 from hansa.rooms.catalogue.pulls.records import Interface
 from hansa.rooms.catalogue.pulls.rules import recheck_pause
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry
@@ -93,7 +93,7 @@ async def test_the_official_server_answers_the_question_and_does_no_work(
         writer.close()
     body = answer.partition(b"\r\n\r\n")[2]
     assert json.loads(body)["error"]["code"] == -32001
-    assert sign_of(question, 200, body, needs_credentials=False).state == "alive"
+    assert liveness_of(question, 200, body, needs_credentials=False).state == "alive"
 
 
 async def test_an_answer_of_the_protocol_is_life_and_its_time_is_kept(stage: Stage):
@@ -196,13 +196,13 @@ async def test_an_agent_inside_is_never_called(stage: Stage):
 def test_what_is_an_answer(status: int, body: bytes, needs_credentials: bool, state: str | None):
     question = question_to((NEW,), "unique")
     assert question is not None
-    assert sign_of(question, status, body, needs_credentials=needs_credentials).state == state
+    assert liveness_of(question, status, body, needs_credentials=needs_credentials).state == state
 
 
 def test_an_echo_is_no_answer():
     question = question_to((OLD,), "unique")
     assert question is not None
-    assert sign_of(question, 200, question.body, needs_credentials=False).state == "unreachable"
+    assert liveness_of(question, 200, question.body, needs_credentials=False).state == "unreachable"
 
 
 def test_the_first_interface_that_can_be_called_is_called():

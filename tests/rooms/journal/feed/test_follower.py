@@ -38,11 +38,11 @@ async def following(registry: TestRegistry) -> AsyncIterator[Told]:
     follower = Follower(
         registry.database.dsn,
         begin=told.begin,
-        tell=told.told.extend,
+        deliver=told.told.extend,
         rest=lambda: None,
         health=registry.runtime.jobs,
     )
-    follower.wanted.set()
+    follower.is_needed.set()
     task = asyncio.create_task(follower.run())
     try:
         await until(lambda: told.begun)

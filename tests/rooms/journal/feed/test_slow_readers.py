@@ -71,7 +71,7 @@ async def until_the_end(listener: Ear) -> tuple[list[dict], dict]:
 async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
     registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(conversation, "LAST_WORDS_SECONDS", 0.5)
+    monkeypatch.setattr(conversation, "CLOSE_SECONDS", 0.5)
     async with (
         registry.listening() as address,
         ear(address, max_size=None) as quick,
@@ -139,7 +139,7 @@ class Noting:
 async def test_what_is_on_its_way_to_one_reader_is_small_however_much_waits():
     line = Noting()
     reader = Reader(line)
-    reader.say(*(bytes(1000) for _ in range(900)))
+    reader.send(*(bytes(1000) for _ in range(900)))
     sending = asyncio.create_task(reader.keep_sending())
     await until(lambda: len(line.written) > 1)
     sending.cancel()

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms import journal
-from hansa.rooms.journal.reactors.rules import Patience
+from hansa.rooms.journal.reactors.rules import RetryPolicy
 
 KEPT = "keeps what happened"
-SOON = Patience(first_seconds=0.02, longest_seconds=0.05, tries=4)
+SOON = RetryPolicy(first_seconds=0.02, longest_seconds=0.05, tries=4)
 
 
 async def keep(tx: Tx, event: journal.StoredEvent, name: str = KEPT) -> None:

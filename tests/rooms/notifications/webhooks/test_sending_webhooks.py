@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from hansa.foundation.plumbing.periodic_tasks import Round, make_rounds
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
 from hansa.rooms.notifications.webhooks import (
     WebhookEvent,
     enqueue_webhook,
@@ -29,7 +29,7 @@ from tests.rooms.notifications.webhooks.receiver import (
 )
 
 DAY = 24 * 3600
-ROUNDS = [Round("webhooks", 0.05, send_due)]
+PERIODIC_TASKS = [PeriodicTask("webhooks", 0.05, send_due)]
 
 
 @pytest.fixture(scope="module")
@@ -426,7 +426,7 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
         slow.pause = 1
         for number in range(8):
             await tell(held_up, number=number)
-        sending = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        sending = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await until(lambda: len(quick.received) == 8)
         assert len(slow.received) < 8
         assert slow.listening.most_open == 1
@@ -437,7 +437,7 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
 async def test_what_is_queued_while_the_sender_runs_is_sent_without_being_asked(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        running = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await tell(hooked)
         await until(lambda: receiver.received)
         running.cancel()
@@ -450,7 +450,7 @@ async def test_who_is_told_to_stop_lets_what_is_under_way_end(stage):
         receiver.pause = 0.3
         for number in range(2):
             await tell(hooked, number=number)
-        running = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await until(lambda: receiver.received)
         running.cancel()
         await asyncio.wait([running])
@@ -464,7 +464,7 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
         registry, hooked = await started(stage, receiver)
         rename = "ALTER TABLE {} RENAME TO {}".format
         await registry.database.act(lambda tx: tx.execute(rename("notifications_webhook_delivery", "away")))
-        running = asyncio.create_task(make_rounds(registry.runtime, ROUNDS))
+        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
         await registry.database.act(lambda tx: tx.execute("UPDATE notifications_webhook SET due_at = now()"))
         await asyncio.sleep(0.2)
         await registry.database.act(lambda tx: tx.execute(rename("away", "notifications_webhook_delivery")))

@@ -149,7 +149,7 @@ class Reader:
             while content := file.read(min(PIECE_BYTES, max(size - file.tell(), 0))):
                 digest.update(content)
             if size <= 0 or file.read() != _trailer(digest.hexdigest()):
-                raise BadBackup(f"{self._path} is no backup, or it was altered, or its end is missing")
+                raise BadBackup(f"{self._path} is not a backup, or it was changed or truncated")
 
     def _verify(self) -> tuple[Manifest, bytes, bytes | None]:
         found: dict[str, tuple[int, str]] = {}
@@ -169,10 +169,10 @@ class Reader:
             size += len(piece)
             found[table] = (size, digest.hexdigest())
         if MANIFEST not in small:
-            raise BadBackup(f"{self._path} is not whole: its end is missing")
+            raise BadBackup(f"{self._path} is incomplete: its end is missing")
         manifest = _manifest(small[MANIFEST])
         if manifest.has_keys and KEYS not in small:
-            raise BadBackup(f"{self._path} is not whole: its end is missing")
+            raise BadBackup(f"{self._path} is incomplete: its end is missing")
         nothing = (0, sha256().hexdigest())
         for name, table_manifest in manifest.tables.items():
             if found.pop(name, nothing) != (table_manifest.bytes, table_manifest.sha256):
@@ -188,13 +188,13 @@ class Reader:
                     limit = SMALL_MAX_BYTES if member.name in {MANIFEST, KEYS} else PIECE_MAX_BYTES
                     file = tar.extractfile(member)
                     if file is None or member.size > limit:
-                        raise BadBackup(f"{self._path} is no backup, or was altered: {member.name}")
+                        raise BadBackup(f"{self._path} is not a backup, or it was changed: {member.name}")
                     content = file.read()
                     if len(content) != member.size:
-                        raise BadBackup(f"{self._path} is not whole: its end is missing")
+                        raise BadBackup(f"{self._path} is incomplete: its end is missing")
                     yield member.name, member.offset_data, content
         except tarfile.TarError:
-            raise BadBackup(f"{self._path} is not a whole backup that `hansa db backup` wrote") from None
+            raise BadBackup(f"{self._path} is not a complete backup written by `hansa db backup`") from None
 
 
 def _trailer(digest: str) -> bytes:

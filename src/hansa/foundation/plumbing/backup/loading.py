@@ -48,7 +48,7 @@ async def load(connection: "asyncpg.Connection[asyncpg.Record]", backup: Reader)
 
 
 async def _load_table(
-    connection: "asyncpg.Connection[asyncpg.Record]", backup: Reader, name: str, wanted: Table
+    connection: "asyncpg.Connection[asyncpg.Record]", backup: Reader, name: str, expected: Table
 ) -> None:
     digest = sha256()
 
@@ -57,6 +57,6 @@ async def _load_table(
             digest.update(piece)
             yield piece
 
-    done = await connection.copy_to_table(name, source=pieces(), columns=wanted.columns, format="text")
-    if digest.hexdigest() != wanted.sha256 or int(done.rpartition(" ")[2]) != wanted.rows:
+    done = await connection.copy_to_table(name, source=pieces(), columns=expected.columns, format="text")
+    if digest.hexdigest() != expected.sha256 or int(done.rpartition(" ")[2]) != expected.rows:
         raise BadBackup(f"the backup changed while it was read: {name}")

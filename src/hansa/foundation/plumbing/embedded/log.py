@@ -24,5 +24,5 @@ def last_complaint(path: Path, since: int, pid: int) -> str:
     fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
     # Backends of a killed server write to the same file; their last words say nothing about this start.
     own = [line for line in fatal if f"[{pid}]" in line]
-    told = (own or fatal or lines or ["it ended without a word"])[-1]
-    return re.sub(r"^.*?(FATAL|PANIC):\s*", "", told)
+    reason = (own or fatal or lines or ["it ended without a word"])[-1]
+    return re.sub(r"^.*?(FATAL|PANIC):\s*", "", reason)

@@ -16,11 +16,11 @@ from hansa.foundation.plumbing.database import Tx
 
 from . import store
 from .administering import (
+    JobFilter,
     JobRunning,
     JobScheduled,
-    JobShown,
-    JobsWanted,
     JobUnknown,
+    JobView,
     State,
     drop_job,
     list_jobs,
@@ -62,12 +62,12 @@ async def forget_dead_jobs(tx: Tx) -> None:
 __all__ = [
     "GiveUp",
     "Job",
+    "JobFilter",
     "JobKind",
     "JobRunning",
     "JobScheduled",
-    "JobShown",
     "JobUnknown",
-    "JobsWanted",
+    "JobView",
     "LeasedKind",
     "PutOff",
     "Retries",

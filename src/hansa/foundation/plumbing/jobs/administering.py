@@ -16,13 +16,13 @@ State = Literal["waiting", "running", "dead"]
 
 _STATE = "CASE WHEN state = 'dead' THEN 'dead' WHEN lease_until > now() THEN 'running' ELSE 'waiting' END"
 
-_WANTED = f"""
+_FILTERED = f"""
 FROM plumbing_job WHERE ($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {_STATE} = $2)
 """
 
 _LIST = f"""
 SELECT id, kind, key, {_STATE} AS state, due_at, attempts, last_error, created_at, lease_until, dead_at
-{_WANTED} ORDER BY due_at, id LIMIT $3 OFFSET $4
+{_FILTERED} ORDER BY due_at, id LIMIT $3 OFFSET $4
 """
 
 # A job that runs is left to its process: a row that is locked is under way in a transaction.
@@ -36,16 +36,17 @@ WHERE id = $1
 
 
 class JobUnknown(NotFound):
-    """There is no job of that id; it may have ended."""
+    """No job has this id; it may have finished."""
 
-    sentence = "There is no job of that id; it may have ended."
+    sentence = "No job has this id; it may have finished."
 
 
 class JobRunning(Conflict):
-    """The job is running; it can be changed when its attempt has ended."""
+    """The job is running; it can be changed after its attempt has ended."""
 
     code = "JOB_RUNNING"
-    sentence = "The job is running; try again when its attempt has ended."
+    sentence = "The job is running; retry after its attempt has ended."
+    remedy = "Wait for the end of the attempt, then send the request again."
 
 
 class JobScheduled(Conflict):
@@ -56,7 +57,7 @@ class JobScheduled(Conflict):
 
 
 @dataclass(frozen=True)
-class JobsWanted:
+class JobFilter:
     """Which jobs, the earliest due first; what is None is not asked for."""
 
     kind: str | None
@@ -66,7 +67,7 @@ class JobsWanted:
 
 
 @dataclass(frozen=True)
-class JobShown:
+class JobView:
     """A job as operators see it: not its payload, which may hold personal data."""
 
     id: int
@@ -81,11 +82,11 @@ class JobShown:
     dead_at: datetime | None
 
 
-async def list_jobs(tx: Tx, wanted: JobsWanted) -> tuple[list[JobShown], int]:
+async def list_jobs(tx: Tx, criteria: JobFilter) -> tuple[list[JobView], int]:
     """A page of jobs, the earliest due first, and how many there are of these in all."""
-    rows = await tx.fetch(_LIST, wanted.kind, wanted.state, wanted.limit, wanted.offset)
-    total: int = await tx.fetchval(f"SELECT count(*) {_WANTED}", wanted.kind, wanted.state)
-    return [JobShown(**row) for row in rows], total
+    rows = await tx.fetch(_LIST, criteria.kind, criteria.state, criteria.limit, criteria.offset)
+    total: int = await tx.fetchval(f"SELECT count(*) {_FILTERED}", criteria.kind, criteria.state)
+    return [JobView(**row) for row in rows], total
 
 
 async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
@@ -100,7 +101,7 @@ async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason
 
 
 async def drop_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
-    """Delete a job with what it was to send. Without an administrator it is recorded as an operator's act.
+    """Delete a job and its content. Without an administrator it is recorded as an operator's act.
 
     Raises: JobUnknown, JobRunning, JobScheduled.
     """

@@ -117,4 +117,4 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exce
 def _refused(kind: JobKind, job: Job) -> None:
     """Another process has taken the job, or an operator has dropped it; its result counts."""
     jobs_fenced_total.labels(kind.name).inc()
-    _log.warning("job result refused: its lease was lost", job=kind.name, id=job.id)
+    _log.warning("job result discarded: its lease was lost", job=kind.name, id=job.id)

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_active, require_owner, session_of
-from hansa.rooms.agents.store import find_secret, find_standing
+from hansa.rooms.agents.store import find_owner_and_roles, find_secret
 
 LIFETIME = timedelta(minutes=15)
 
@@ -27,7 +27,7 @@ async def act_as(tx: Tx, developer: Developer, did: str) -> Acting:
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked.
     """
-    require_owner(await find_standing(tx, did), developer.id)
+    require_owner(await find_owner_and_roles(tx, did), developer.id)
     secret = await find_secret(tx, did)
     require_active(secret.status)
     actor = f"developer:{developer.id}"

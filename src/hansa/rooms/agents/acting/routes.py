@@ -42,7 +42,7 @@ async def issue_act_token(
     db: Db,
     tokens: Tokens,
 ) -> ActTokenOut:
-    """A token with which the owner acts as an own agent for 15 minutes; the journal tells of it."""
+    """Issue a token with which the owner acts as an own agent for 15 minutes; the journal records it."""
     acting = await db.act(lambda tx: act_as(tx, developer, did))
     token = tokens.issue(
         TokenKind.AGENT, did, session=acting.session, now=acting.at, lifetime=LIFETIME, actor=acting.actor

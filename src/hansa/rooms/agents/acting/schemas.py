@@ -6,10 +6,10 @@ from pydantic import BaseModel, Field
 
 
 class ActTokenOut(BaseModel):
-    """An agent token that names the owner as the one who acts; it ends early with the agent's secret."""
+    """An agent token with the owner as actor; it also ends when the agent's secret is replaced."""
 
     access_token: str
     token_type: Literal["bearer"] = "bearer"  # noqa: S105
     expires_in: int = Field(description="Seconds.")
     agent_did: str
-    actor: str = Field(description="Who acts, as `/agents/me` tells it.", examples=["developer:7"])
+    actor: str = Field(description="The actor, as in `/agents/me`.", examples=["developer:7"])

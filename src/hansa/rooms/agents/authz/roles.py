@@ -8,7 +8,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms.agents.errors import AgentRevokedForGood
 from hansa.rooms.agents.rules import require_own, require_owner
 from hansa.rooms.agents.spending import SpendPolicy, policy_of, put_policy
-from hansa.rooms.agents.store import find_standing
+from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import store
 
@@ -36,7 +36,7 @@ async def grant_role(tx: Tx, developer: Developer, did: str, role: str) -> tuple
 
     Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood.
     """
-    require_owner(await find_standing(tx, did), developer.id)
+    require_owner(await find_owner_and_roles(tx, did), developer.id)
     roles = await store.add_role(tx, did, role)
     if roles is None:
         raise AgentRevokedForGood
@@ -45,14 +45,14 @@ async def grant_role(tx: Tx, developer: Developer, did: str, role: str) -> tuple
 
 async def authz_of(tx: Tx, developer: Developer, did: str) -> Authz:
     """The rights of an own agent. Raises: AgentUnknown."""
-    roles = require_own(await find_standing(tx, did), developer.id).roles
+    roles = require_own(await find_owner_and_roles(tx, did), developer.id).roles
     policy, spent_today = await policy_of(tx, did)
     return Authz(roles, policy, spent_today)
 
 
 async def replace_authz(tx: Tx, developer: Developer, did: str, new: NewAuthz) -> Authz:
     """Replace the roles and the spend policy of an own agent. Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood."""
-    require_owner(await find_standing(tx, did), developer.id)
+    require_owner(await find_owner_and_roles(tx, did), developer.id)
     # The row of the agent is locked first: two replacements at once do not mix.
     if not await store.replace_roles(tx, did, new.roles):
         raise AgentRevokedForGood

@@ -27,14 +27,14 @@ CHANGES = problems(
 
 @router.get("", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
 async def read_authz(did: Did, developer: ReadingDeveloper, db: Db, config: Config) -> AuthzOut:
-    """The rights of an own agent: its roles, what they permit, and the policy for its payments."""
+    """The rights of an own agent: roles, permissions and spend policy."""
     authz = await db.read(lambda tx: authz_of(tx, developer, did))
     return AuthzOut.under(config.agent_rbac_mode, did, authz)
 
 
 @router.put("", responses=CHANGES)
 async def put_authz(did: Did, body: AuthzIn, developer: WritingDeveloper, db: Db, config: Config) -> AuthzOut:
-    """Replace the roles and the spend policy of an own agent; it counts from the agent's next request on."""
+    """Replace the roles and the spend policy of an own agent, with effect from the agent's next request."""
     replacement = body.replacement()
     authz = await db.act(lambda tx: replace_authz(tx, developer, did, replacement))
     return AuthzOut.under(config.agent_rbac_mode, did, authz)
@@ -42,5 +42,5 @@ async def put_authz(did: Did, body: AuthzIn, developer: WritingDeveloper, db: Db
 
 @router.post("/roles", responses=CHANGES)
 async def give_role(did: Did, body: RoleIn, developer: WritingDeveloper, db: Db) -> RolesOut:
-    """Give an own agent a role; it counts from the agent's next request on."""
+    """Give an own agent a role, with effect from the agent's next request."""
     return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))

@@ -34,7 +34,7 @@ class RoleIn(BaseModel):
 
 
 class RolesOut(BaseModel):
-    """What an agent holds, and what that lets it do."""
+    """The roles and permissions of an agent."""
 
     agent_did: str
     roles: list[str]
@@ -47,11 +47,13 @@ class RolesOut(BaseModel):
 
 
 class AuthzIn(BaseModel):
-    """What replaces an agent's rights. A member that is left out stays as it is; a null policy takes it away."""
+    """The new rights of an agent. An absent member stays unchanged; a null policy removes the policy."""
 
     roles: Annotated[
         list[Role] | None,
-        Field(max_length=ROLES_MAX, description="All that the agent holds from now on; an empty list: none."),
+        Field(
+            max_length=ROLES_MAX, description="All roles of the agent from now on; an empty list removes all."
+        ),
     ] = None
     spend_policy: SpendPolicyIn | None = None
 
@@ -65,12 +67,12 @@ class AuthzIn(BaseModel):
 
 
 class AuthzOut(RolesOut):
-    """What an agent may do, whether that is enforced, and what bounds its payments."""
+    """The permissions of an agent, whether they are enforced, and the limits of its payments."""
 
-    mode: CAUTIOUS_MODE = Field(description="`enforce`: what is not permitted is refused.")
+    mode: CAUTIOUS_MODE = Field(description="`enforce`: actions without permission are refused.")
     spend_policy: SpendPolicyOut | None
     spent_today: str | None = Field(
-        description="What it paid under its policy since midnight UTC, fees left out; null without a policy."
+        description="The amount paid under the policy since midnight UTC, without fees; null without a policy."
     )
 
     @classmethod

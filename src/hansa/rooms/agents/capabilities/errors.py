@@ -4,70 +4,73 @@ from hansa.foundation.values.errors import Conflict, Forbidden, NotFound
 
 
 class CapabilityAbsent(NotFound):
-    """No capability has that id, or the caller has no part in it."""
+    """No capability has this id or token, or the calling agent is neither its issuer nor its holder."""
 
-    code = "CAPABILITY_ABSENT"
-    sentence = "No capability that you have a part in has that id."
+    code = "CAPABILITY_UNKNOWN"
+    sentence = "No capability that this agent issued or holds has this id."
 
 
 class CapabilityUnknown(Forbidden):
-    """No capability has that token, or another agent is its holder."""
+    """No capability has this id or token, or the calling agent is not its holder."""
 
     code = "CAPABILITY_UNKNOWN"
-    sentence = "This capability token is not good for this agent."
+    sentence = "This capability token is unknown, or another agent is its holder."
 
 
 class CapabilityEnded(Forbidden):
     """The capability is revoked, expired or used up; the context names its status."""
 
     code = "CAPABILITY_ENDED"
+    remedy = "Ask the issuer for a new capability."
 
 
 class CaveatViolated(Forbidden):
-    """What is asked for is outside a caveat of the capability; the context names the caveat."""
+    """The request violates a caveat of the capability; the context names the caveat."""
 
     code = "CAPABILITY_CAVEAT"
 
 
 class CapabilityBudgetSpent(Forbidden):
-    """The amount is more than what is left of the budget of the capability or of one it was drawn from."""
+    """The amount exceeds the remaining budget of the capability or of one of its parents."""
 
     code = "CAPABILITY_BUDGET"
+    remedy = "Request a smaller amount, or ask the issuer for a new capability."
 
 
 class DelegatorMayNot(Forbidden):
-    """The agent that the capability comes from may no longer act, delegate, or do what it delegated."""
+    """The issuer of the capability may no longer act, delegate, or use the delegated permission."""
 
     code = "CAPABILITY_DELEGATOR"
-    sentence = "The agent that this capability comes from may not do or delegate that any more."
+    sentence = "The issuer of this capability may no longer use or delegate this permission."
 
 
 class PermissionNotHeld(Forbidden):
-    """An agent delegates only permissions that its own roles give."""
+    """An agent can delegate only permissions that its own roles include."""
 
     code = "CAPABILITY_NOT_HELD"
 
 
 class CapabilityWidened(Forbidden):
-    """What is drawn from a capability lies within it; the context names the caveat that would be wider."""
+    """A derived capability must not be wider than its parent; the context names the caveat."""
 
     code = "CAPABILITY_WIDENED"
 
 
 class NotRedelegable(Forbidden):
-    """The capability says that nothing is drawn from it, or the chain is as long as a chain may be."""
+    """The capability cannot be delegated further, or its chain has the maximum length."""
 
     code = "CAPABILITY_NOT_REDELEGABLE"
 
 
 class HolderUnknown(NotFound):
-    """No agent of this registry has the DID of the holder."""
+    """No agent of this registry has the DID of the holder; check holder_agent_did."""
 
     code = "HOLDER_UNKNOWN"
-    sentence = "No agent of this registry has the DID of the holder."
+    sentence = "No agent of this registry has the DID of the holder; check holder_agent_did."
 
 
 class TooManyCapabilities(Conflict):
-    """The agent has issued as many capabilities as may be alive at once."""
+    """The agent has the maximum number of active capabilities."""
 
     code = "TOO_MANY_CAPABILITIES"
+    remedy = "Revoke a capability that is no longer needed first."

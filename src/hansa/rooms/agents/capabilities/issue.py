@@ -23,14 +23,16 @@ class IssuedCapability:
 
 
 @dataclass(frozen=True)
-class ForWhom:
+class Recipient:
     """Who is to hold a capability, and for how long; without a holder it is good for whoever shows it."""
 
     holder_did: str | None
     ttl_seconds: int
 
 
-async def issue(tx: Tx, issuer: Agent, terms: Terms, whom: ForWhom, settings: Settings) -> IssuedCapability:
+async def issue(
+    tx: Tx, issuer: Agent, terms: Terms, recipient: Recipient, settings: Settings
+) -> IssuedCapability:
     """A capability that begins a tree.
 
     Raises: PermissionNotHeld, HolderUnknown, TooManyCapabilities.
@@ -38,11 +40,11 @@ async def issue(tx: Tx, issuer: Agent, terms: Terms, whom: ForWhom, settings: Se
     if settings.agent_rbac_mode == "enforce":
         with within_mode(settings.agent_delegation_mode, issuer.did):
             rules.require_held(terms.permissions, issuer.permissions)
-    return await _issued(tx, issuer.did, terms, whom, parent=None)
+    return await _issued(tx, issuer.did, terms, recipient, parent=None)
 
 
 async def attenuate(
-    tx: Tx, capability_id: UUID, presenter: Presenter, asked: Narrowing, whom: ForWhom
+    tx: Tx, capability_id: UUID, presenter: Presenter, asked: Narrowing, recipient: Recipient
 ) -> IssuedCapability:
     """A capability within another, drawn by whoever may use that.
 
@@ -51,18 +53,20 @@ async def attenuate(
     """
     parent = await chain_for(tx, capability_id, presenter)
     rules.require_redelegable(parent)
-    return await _issued(tx, presenter.did, rules.narrowed(parent.leaf.terms, asked), whom, parent=parent)
+    return await _issued(
+        tx, presenter.did, rules.narrowed(parent.leaf.terms, asked), recipient, parent=parent
+    )
 
 
 async def _issued(
-    tx: Tx, issuer_did: str, terms: Terms, whom: ForWhom, *, parent: Chain | None
+    tx: Tx, issuer_did: str, terms: Terms, recipient: Recipient, *, parent: Chain | None
 ) -> IssuedCapability:
     rules.require_room(await store.lock_issuer(tx, issuer_did))
-    if whom.holder_did is not None and not await store.is_agent(tx, whom.holder_did):
+    if recipient.holder_did is not None and not await store.is_agent(tx, recipient.holder_did):
         raise HolderUnknown
     token = new_hex("att_")
     new = store.NewCapability(
-        fingerprint(token), issuer_did, whom.holder_did, terms, whom.ttl_seconds, parent
+        fingerprint(token), issuer_did, recipient.holder_did, terms, recipient.ttl_seconds, parent
     )
     chain = await store.find_chain(tx, await store.insert(tx, new))
     assert chain is not None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.agents.rules import require_own
-from hansa.rooms.agents.store import find_standing
+from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import store
 from .rules import Chain
@@ -18,5 +18,5 @@ async def own_capabilities(tx: Tx, did: str) -> Sequence[Chain]:
 
 async def delegations(tx: Tx, developer: Developer, did: str) -> Sequence[Chain]:
     """The capabilities that an own agent issued or holds, the newest first. Raises: AgentUnknown."""
-    require_own(await find_standing(tx, did), developer.id)
+    require_own(await find_owner_and_roles(tx, did), developer.id)
     return await store.chains_of(tx, did)

@@ -54,7 +54,7 @@ CapabilityToken = Annotated[
     Header(
         alias=CAPABILITY_HEADER,
         max_length=TOKEN_MAX_CHARACTERS,
-        description="The token of this capability, where it has no holder.",
+        description="The token of this capability, if it has no holder.",
     ),
 ]
 
@@ -73,14 +73,14 @@ CapabilityToken = Annotated[
 )
 @exact_numbers
 async def issue_capability(body: CapabilityIn, agent: DelegatingAgent, db: Db, config: Config) -> IssuedOut:
-    """Let another agent do what one's own roles permit, within caveats. The token is shown this once."""
+    """Delegate own permissions to another agent within caveats. The token is shown only once."""
     terms = body.terms(config.settlement_currency)
-    return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.whom, config)))
+    return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.recipient, config)))
 
 
 @router.get("/capabilities/mine", responses=problems(Unauthorized, Forbidden))
 async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> OwnCapabilitiesOut:
-    """The capabilities that the asking agent issued or holds, the newest first; the tokens are not shown."""
+    """The capabilities that the calling agent issued or holds, newest first, without their tokens."""
     chains = await db.read(lambda tx: own_capabilities(tx, agent.did))
     return OwnCapabilitiesOut(
         agent_did=agent.did,
@@ -109,9 +109,9 @@ async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> 
 async def attenuate_capability(
     capability_id: UUID, body: AttenuationIn, agent: CurrentAgent, db: Db, token: CapabilityToken = None
 ) -> IssuedOut:
-    """Draw a narrower capability from one that the asking agent may use. The token is shown this once."""
+    """Derive a narrower capability from one that the calling agent may use. The token is shown only once."""
     presenter, asked = Presenter(agent.did, token), body.narrowing()
-    issued = await db.act(lambda tx: attenuate(tx, capability_id, presenter, asked, body.whom))
+    issued = await db.act(lambda tx: attenuate(tx, capability_id, presenter, asked, body.recipient))
     return IssuedOut.of(issued)
 
 
@@ -144,7 +144,7 @@ async def consume_capability(
     token: CapabilityToken = None,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Spend from a capability for what is done elsewhere; no units move."""
+    """Consume a capability for an action outside the registry; no units move."""
     route = f"/agents/capabilities/{capability_id}/consume"
     request = Repeatable(agent.did, route, key, body.model_dump()) if key else None
 
@@ -159,12 +159,12 @@ async def consume_capability(
     "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, Forbidden, errors.CapabilityAbsent)
 )
 async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> CapabilityRevokedOut:
-    """End a capability and all that was drawn from it: for its holder, and for every issuer of its chain."""
+    """Revoke a capability and all derived ones; allowed for its holder and every issuer of its chain."""
     return CapabilityRevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
 
 
 @router.get("/{did}/delegations", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
 async def read_delegations(did: Did, developer: ReadingDeveloper, db: Db) -> DelegationsOut:
-    """The capabilities that an own agent issued or holds, the newest first; the tokens are not shown."""
+    """The capabilities that an own agent issued or holds, newest first, without their tokens."""
     chains = await db.read(lambda tx: delegations(tx, developer, did))
     return DelegationsOut(agent_did=did, grants=[CapabilityOut.seen_by(did, chain) for chain in chains])

@@ -154,11 +154,11 @@ def judge(chain: Chain, use: Use, *, roles_count: bool) -> None:
         for caveat, is_kept in _caveats(link.terms, use):
             if not is_kept:
                 raise CaveatViolated(
-                    f"The capability does not allow that: {caveat}.", context={"caveat": caveat}
+                    f"The capability does not allow this: {caveat}.", context={"caveat": caveat}
                 )
     if chain.left is not None and use.amount > chain.left:
         raise CapabilityBudgetSpent(
-            f"The capability has {format_amount(chain.left)} left, {format_amount(use.amount)} is asked for.",
+            f"The capability has {format_amount(chain.left)} left, {format_amount(use.amount)} requested.",
             context={"available": format_amount(chain.left), "required": format_amount(use.amount)},
         )
 
@@ -201,7 +201,7 @@ def require_held(permissions: Sequence[str], held: frozenset[str]) -> None:
     """Raises: PermissionNotHeld."""
     if missing := [permission for permission in permissions if permission not in held]:
         raise PermissionNotHeld(
-            f"Your roles do not give {', '.join(missing)}: you cannot delegate it.",
+            f"Your roles do not include {', '.join(missing)}, so you cannot delegate it.",
             context={"permissions": missing},
         )
 
@@ -209,7 +209,9 @@ def require_held(permissions: Sequence[str], held: frozenset[str]) -> None:
 def require_room(alive: int) -> None:
     """Raises: TooManyCapabilities."""
     if alive >= ALIVE_MAX:
-        raise TooManyCapabilities(f"An agent has at most {ALIVE_MAX} capabilities alive that it issued.")
+        raise TooManyCapabilities(
+            f"An agent can have at most {ALIVE_MAX} active capabilities that it issued."
+        )
 
 
 def require_redelegable(chain: Chain) -> None:
@@ -217,9 +219,9 @@ def require_redelegable(chain: Chain) -> None:
     if chain.status != "active":
         raise CapabilityEnded(f"The capability is {chain.status}.", context={"status": chain.status})
     if any(link.terms.no_redelegate for link in chain.links):
-        raise NotRedelegable("The capability says that nothing is drawn from it.")
+        raise NotRedelegable("The capability does not allow further delegation.")
     if chain.leaf.depth >= DEPTH_MAX:
-        raise NotRedelegable(f"A chain of capabilities is at most {DEPTH_MAX} deep.")
+        raise NotRedelegable(f"A chain of capabilities can be at most {DEPTH_MAX} deep.")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.roles import PERMISSIONS
 
 from .give_up import Revoked
-from .issue import ForWhom, IssuedCapability
+from .issue import IssuedCapability, Recipient
 from .rules import Capability, Chain, Narrowing, Terms, Use
 
 TTL_MIN_SECONDS = 60
@@ -54,49 +54,50 @@ class _Caveats(RequestBody):
     model_config = ConfigDict(extra="forbid")
 
     max_per_tx: Annotated[
-        PositiveAmountOrNumber | None, Field(description="The most that one use may be, fees left out.")
+        PositiveAmountOrNumber | None, Field(description="The maximum of one use, without fees.")
     ] = None
     allowed_currencies: Annotated[list[Currency] | None, Field(max_length=LIST_MAX)] = None
     counterparty_allow: Annotated[
-        list[Did] | None, Field(max_length=LIST_MAX, description="Whom it may pay; an empty list: nobody.")
+        list[Did] | None,
+        Field(max_length=LIST_MAX, description="The allowed payees; an empty list allows none."),
     ] = None
     operations: Annotated[
         list[Operation] | None,
-        Field(
-            max_length=LIST_MAX, description="`teg.transfer`, `teg.send`, or words of your own to consume by."
-        ),
+        Field(max_length=LIST_MAX, description="`teg.transfer`, `teg.send`, or own action names."),
     ] = None
-    no_redelegate: Annotated[StrictBool, Field(description="Nothing may be drawn from it.")] = False
+    no_redelegate: Annotated[
+        StrictBool, Field(description="Further capabilities cannot be derived from it.")
+    ] = False
 
 
 class CaveatsIn(_Caveats):
-    """What a capability allows. A member that is not in this list is refused."""
+    """The caveats of a capability. Unknown members are refused."""
 
     permissions: Permissions
 
 
 class NarrowerCaveatsIn(_Caveats):
-    """What a capability drawn from another allows; what is left out is as there."""
+    """The caveats of a derived capability; absent ones are those of the parent."""
 
     permissions: Permissions | None = None
 
 
 class _CapabilityRequest(RequestBody):
     holder_agent_did: Annotated[
-        Did | None, Field(description="Who may use it; without, whoever shows its token.")
+        Did | None, Field(description="The holder; absent: anyone who presents the token.")
     ] = None
     budget_total: Annotated[
         PositiveAmountOrNumber | None,
-        Field(description="The most that all uses together may be, those of what is drawn from it included."),
+        Field(description="The maximum of all uses together, including those of derived capabilities."),
     ] = None
     currency: Currency | None = None
     max_uses: Uses | None = None
     ttl_seconds: Ttl = TTL_DEFAULT_SECONDS
 
     @property
-    def whom(self) -> ForWhom:
+    def recipient(self) -> Recipient:
         """Who is to hold it, and for how long."""
-        return ForWhom(self.holder_agent_did, self.ttl_seconds)
+        return Recipient(self.holder_agent_did, self.ttl_seconds)
 
 
 class CapabilityIn(_CapabilityRequest):
@@ -120,7 +121,7 @@ class CapabilityIn(_CapabilityRequest):
 
 
 class AttenuationIn(_CapabilityRequest):
-    """A capability to draw from another: never wider, and never longer."""
+    """A capability to derive from another one; it cannot be wider or live longer than its parent."""
 
     caveats: NarrowerCaveatsIn = NarrowerCaveatsIn()
 
@@ -140,7 +141,7 @@ class AttenuationIn(_CapabilityRequest):
 
 
 class ConsumptionIn(BaseModel):
-    """What is done under a capability elsewhere. What a caveat bounds has to be said."""
+    """A use of a capability outside the registry. Values that a caveat limits are required."""
 
     amount: PositiveAmountOrNumber | None = None
     currency: Currency | None = None
@@ -160,7 +161,7 @@ class ConsumptionIn(BaseModel):
 
 
 class IssuedOut(BaseModel):
-    """A new capability; `token` is shown this once."""
+    """A new capability; `token` is shown only once."""
 
     id: UUID
     token: str = Field(examples=["att_…"])
@@ -186,7 +187,7 @@ class IssuedOut(BaseModel):
 
 
 class ConsumedOut(BaseModel):
-    """What a capability has left: the least of what its chain has left; null where nothing bounds it."""
+    """The remaining amount of a capability: the lowest of its chain; null without a limit."""
 
     ok: Literal[True] = True
     id: UUID
@@ -208,7 +209,7 @@ class ConsumedOut(BaseModel):
 
 
 class CapabilityRevokedOut(BaseModel):
-    """How many capabilities a revocation ended, what was drawn from the one named included."""
+    """The number of revoked capabilities, including derived ones."""
 
     ok: Literal[True] = True
     root_token_id: UUID
@@ -221,7 +222,7 @@ class CapabilityRevokedOut(BaseModel):
 
 
 class CaveatsOut(BaseModel):
-    """What a capability allows; a null bounds nothing."""
+    """The caveats of a capability; null means no limit."""
 
     permissions: list[str]
     max_per_tx: str | None
@@ -247,9 +248,11 @@ class CapabilityOut(BaseModel):
     """A capability as one of its parties sees it."""
 
     id: UUID
-    role: Role = Field(description="What the agent is to it; an issuer that holds it itself is its holder.")
+    role: Role = Field(
+        description="The relation of the agent to it; an issuer that is also the holder counts as holder."
+    )
     issuer_did: str
-    holder_did: str | None = Field(description="Null: whoever shows its token.")
+    holder_did: str | None = Field(description="Null: anyone who presents the token.")
     root_token_id: UUID
     parent_token_id: UUID | None
     depth: int
@@ -257,7 +260,9 @@ class CapabilityOut(BaseModel):
     permissions: list[str]
     caveats: CaveatsOut
     budget_total: str | None
-    budget_remaining: str | None = Field(description="The least that it or one it was drawn from has left.")
+    budget_remaining: str | None = Field(
+        description="The lowest remaining amount of the capability and its parents."
+    )
     currency: str
     max_uses: int | None
     uses_remaining: int | None
@@ -292,15 +297,15 @@ class CapabilityOut(BaseModel):
 
 
 class OwnCapabilitiesOut(BaseModel):
-    """What the asking agent issued or holds, the newest first."""
+    """Capabilities that the calling agent issued or holds, newest first."""
 
     agent_did: str
-    mode: CAUTIOUS_MODE = Field(description="`enforce`: capabilities lend and bound.")
+    mode: CAUTIOUS_MODE = Field(description="`enforce`: capabilities grant permissions and limit payments.")
     tokens: list[CapabilityOut]
 
 
 class DelegationsOut(BaseModel):
-    """What an own agent issued or holds, the newest first."""
+    """Capabilities that an own agent issued or holds, newest first."""
 
     agent_did: str
     grants: list[CapabilityOut]

@@ -94,5 +94,5 @@ def within_mode(mode: CAUTIOUS_MODE, did: str) -> Iterator[None]:
         if mode == "shadow":
             shadow_refusals_total.labels("capabilities", refusal.code).inc()
             _log.warning(
-                "shadow mode: would be refused", control="capabilities", code=refusal.code, agent=did
+                "shadow mode: would have been refused", control="capabilities", code=refusal.code, agent=did
             )

@@ -21,7 +21,7 @@ class InCamelCase(BaseModel):
 
 
 class VerificationMethod(InCamelCase):
-    """A key of the subject. One that has ended says when: what it signed before counts, nothing after."""
+    """A key of the subject. A retired key has its end time: signatures made before it stay valid."""
 
     id: str
     type: Literal["JsonWebKey2020"] = "JsonWebKey2020"
@@ -41,7 +41,7 @@ class VerificationMethod(InCamelCase):
 
 
 class DidService(InCamelCase):
-    """Where the subject is described or called."""
+    """Where the subject is described or can be called."""
 
     id: str
     type: Literal["AgentCard", "AgentDescription", "A2A", "Registry"]
@@ -49,7 +49,7 @@ class DidService(InCamelCase):
 
 
 class DidDocument(InCamelCase):
-    """Who a DID is. The present key alone authenticates and asserts, and only while the agent is active."""
+    """The DID document. Only the current key authenticates and asserts, and only while the agent is active."""
 
     context: list[str] = Field(default=CONTEXTS, alias="@context")
     id: str
@@ -73,7 +73,7 @@ class DidDocument(InCamelCase):
 
 
 class DescribedOwner(InCamelCase):
-    """Who offers the agent, as its card says."""
+    """The provider of the agent, as in its card."""
 
     type: Literal["Organization"] = "Organization"
     name: str | None = None
@@ -81,7 +81,7 @@ class DescribedOwner(InCamelCase):
 
 
 class DescribedInformation(InCamelCase):
-    """A document to read on."""
+    """A further document."""
 
     type: Literal["Information"] = "Information"
     description: str
@@ -89,7 +89,7 @@ class DescribedInformation(InCamelCase):
 
 
 class DescribedInterface(InCamelCase):
-    """A way to call the agent."""
+    """An interface of the agent."""
 
     type: Literal["StructuredInterface"] = "StructuredInterface"
     protocol: Literal["A2A"] = "A2A"

@@ -4,7 +4,7 @@ from hansa.foundation.values.errors import Conflict
 
 
 class KeyHeldBefore(Conflict):
-    """The key that is brought is this agent's present one, or one that it gave up."""
+    """The supplied key is the agent's current key or one of its former keys."""
 
     code = "KEY_HELD_BEFORE"
-    sentence = "This agent holds or held that key; bring one that it never had."
+    sentence = "This agent has or had this key; supply a key that it never used."

@@ -36,7 +36,7 @@ Did = Annotated[str, Path(max_length=512)]
     ),
 )
 async def rotate_signing_key(agent: CurrentAgent, db: Db, body: RotateKeyIn) -> RotateKeyOut:
-    """Take a new signing key; the present one ends. What it signed until now stays verifiable."""
+    """Rotate the signing key. Signatures of the former key stay verifiable."""
     await admit(db, ROTATIONS, agent.did)
     public_key, private_key_pem = own_or_new_key(body.brought_key)
     key = await db.act(lambda tx: rotate_key(tx, agent.did, public_key))
@@ -65,7 +65,7 @@ async def read_keys(
     limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_MAX,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
 ) -> Page[HeldKeyOut]:
-    """Every key an agent ever had with its times, the newest first: judge a signature by the key of its time."""
+    """All keys of an agent with their validity, newest first, to verify old signatures."""
     keys, total = await db.read(lambda tx: keys_of(tx, did, limit=limit, offset=offset))
     return Page(
         items=[HeldKeyOut.of(did, key) for key in keys],

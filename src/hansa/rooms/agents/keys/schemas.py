@@ -20,7 +20,7 @@ BroughtKey = Annotated[
     dict[str, Any] | None,
     AfterValidator(_sound),
     Field(
-        description="An Ed25519 public key that the agent holds already; without it a pair is made.",
+        description="An existing Ed25519 public key of the agent; absent: a key pair is generated.",
         examples=[{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}],
     ),
 ]
@@ -42,13 +42,13 @@ class PublicKey(BaseModel):
 
 
 class HeldKeyOut(BaseModel):
-    """A key and its time: a signature counts if it was made between `valid_from` and `valid_until`."""
+    """A key and its validity: a signature is valid if it was made between `valid_from` and `valid_until`."""
 
     key_id: str = Field(description="As in the DID document: the DID and `#key-<number>`.")
     number: int
     public_key_jwk: PublicKey
     valid_from: datetime
-    valid_until: datetime | None = Field(description="Null while the key is the present one.")
+    valid_until: datetime | None = Field(description="Null for the current key.")
 
     @classmethod
     def of(cls, did: str, key: HeldKey) -> "HeldKeyOut":
@@ -74,10 +74,10 @@ class RotateKeyIn(BaseModel):
 
 
 class RotateKeyOut(HeldKeyOut):
-    """The new key. `private_key_pem` is shown this once."""
+    """The new key. `private_key_pem` is shown only once."""
 
     agent_did: str
-    private_key_pem: str | None = Field(description="PKCS#8, Ed25519; null when the request brought a key.")
+    private_key_pem: str | None = Field(description="PKCS#8, Ed25519; null if the request contained a key.")
 
     @classmethod
     def with_private_key(cls, did: str, key: HeldKey, private_key_pem: str | None) -> "RotateKeyOut":

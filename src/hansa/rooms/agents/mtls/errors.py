@@ -4,14 +4,14 @@ from hansa.foundation.values.errors import Forbidden, Unavailable
 
 
 class IdentityIssuerMissing(Unavailable):
-    """Nobody issues workload identities here."""
+    """No issuer of workload identities is configured."""
 
     code = "IDENTITY_ISSUER_MISSING"
-    sentence = "This registry issues no workload identities; its operator has not set an issuer."
+    sentence = "This registry does not issue workload identities; the operator has not configured an issuer."
 
 
 class IdentityRevoked(Forbidden):
     """An administrator revoked the agent's workload identity."""
 
     code = "IDENTITY_REVOKED"
-    sentence = "This agent's workload identity is revoked; only an administrator can give it back."
+    sentence = "This agent's workload identity is revoked; only an administrator can restore it."

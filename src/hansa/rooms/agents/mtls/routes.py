@@ -49,7 +49,7 @@ Authority = Annotated[IdentityAuthority, Depends(_authority)]
 async def enrol_for_mtls(
     agent: EnrollingAgent, authority: Authority, db: Db, config: Config
 ) -> EnableMtlsOut:
-    """A certificate of 30 minutes for mutual TLS, with its key; renew it the same way."""
+    """Issue or renew a certificate of 30 minutes for mutual TLS, with its key."""
     await admit(db, CERTIFICATES, agent.did)
     enrolment = await db.act(lambda tx: enable_mtls(tx, agent.did, config.trust_domain))
     return EnableMtlsOut.of(
@@ -58,14 +58,14 @@ async def enrol_for_mtls(
 
 
 @router.post("/disable-mtls", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
-async def give_up_mtls(agent: CurrentAgent, db: Db) -> DisableMtlsOut:
-    """Give up the workload identity; certificates that have not ended are on the list of revoked identities."""
+async def disable_own_mtls(agent: CurrentAgent, db: Db) -> DisableMtlsOut:
+    """Disable the workload identity; certificates that have not expired are on the list of revoked identities."""
     return DisableMtlsOut(status=await db.act(lambda tx: disable_mtls(tx, agent.did)))
 
 
 @router.get("/mtls-status", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def read_mtls_status(agent: CurrentAgent, db: Db, config: Config) -> MtlsStatusOut:
-    """The asking agent's workload identity."""
+    """The calling agent's workload identity."""
     enrolment = await db.read(lambda tx: enrolment_of(tx, agent.did))
     return MtlsStatusOut.of(enrolment, trust_domain=config.trust_domain, issuer=config.agent_identity_issuer)
 
@@ -76,5 +76,5 @@ async def read_mtls_status(agent: CurrentAgent, db: Db, config: Config) -> MtlsS
     responses=problems(TooManyRequests),
 )
 async def read_revoked_identities(db: Db, _: Public) -> RevokedIdentitiesOut:
-    """The identities that services must refuse now, the longest revoked first."""
+    """The identities that services must refuse now, earliest revocation first."""
     return RevokedIdentitiesOut.of(await db.read(ended_identities))

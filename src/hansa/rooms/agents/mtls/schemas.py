@@ -11,7 +11,7 @@ from .rules import SVID_LIFETIME, EndedIdentity, Enrolment
 
 
 class SvidOut(BaseModel):
-    """A certificate for mutual TLS. The key is shown this once."""
+    """A certificate for mutual TLS. The key is shown only once."""
 
     svid_pem: str = Field(description="The certificate; its one URI is the SPIFFE id.")
     key_pem: str = Field(description="Its private key, PKCS#8, P-256.")
@@ -22,7 +22,7 @@ class SvidOut(BaseModel):
 
 
 class EnableMtlsOut(BaseModel):
-    """The agent is enrolled. Ask again before the certificate ends."""
+    """The agent is enrolled. Renew before the certificate expires."""
 
     delivery: Literal["inline"] = "inline"
     status: Literal["enrolled"] = "enrolled"
@@ -44,17 +44,17 @@ class EnableMtlsOut(BaseModel):
 
 
 class DisableMtlsOut(BaseModel):
-    """What became of the identity."""
+    """The result for the identity."""
 
     status: Literal["disabled", "not_enrolled"]
 
 
 class MtlsStatusOut(BaseModel):
-    """The agent's identity. `revoked` is lifted by an administrator only."""
+    """The agent's workload identity. Only an administrator can restore a `revoked` one."""
 
     status: str = Field(description="`not_enrolled`, `enrolled`, `disabled` or `revoked`.")
     enabled: bool
-    issuer: Literal["embedded", "none"] = Field(description="Who issues certificates here.")
+    issuer: Literal["embedded", "none"] = Field(description="The issuer of certificates.")
     trust_domain: str
     spiffe_id: str | None
     enrolled_at: datetime | None
@@ -81,14 +81,14 @@ class MtlsStatusOut(BaseModel):
 
 
 class RevokedIdentity(BaseModel):
-    """An identity whose certificates count no longer, expired or not."""
+    """A revoked identity; its certificates are invalid even before they expire."""
 
     spiffe_id: str
     revoked_at: datetime
 
 
 class RevokedIdentitiesOut(BaseModel):
-    """Everyone to refuse in this trust domain, whatever certificate is shown."""
+    """The identities of this trust domain whose certificates must be refused."""
 
     revoked: list[RevokedIdentity]
 

@@ -1,6 +1,6 @@
 """What an owner lets an agent pay, and the payments that it decides on itself."""
 
-from hansa.rooms.agents.spending.approvals import Approval, ask_approval, forget_approvals
+from hansa.rooms.agents.spending.approvals import Approval, forget_approvals, request_approval
 from hansa.rooms.agents.spending.errors import (
     ApprovalForAnother,
     ApprovalsPending,
@@ -35,12 +35,12 @@ __all__ = [
     "SpendPolicyIn",
     "SpendPolicyOut",
     "Spending",
-    "ask_approval",
     "clear_spending",
     "forget_approvals",
     "policy_of",
     "preview_spending",
     "put_policy",
+    "request_approval",
     "return_spending",
     "router",
 ]

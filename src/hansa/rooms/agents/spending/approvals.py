@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_own
-from hansa.rooms.agents.store import find_standing
+from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import rules, store
 from .errors import ApprovalDecided, ApprovalUnknown
@@ -18,14 +18,14 @@ from .rules import Approval, Spending
 __all__ = [
     "Approval",
     "approvals_of",
-    "ask_approval",
     "decide",
     "forget_approvals",
     "own_approvals",
+    "request_approval",
 ]
 
 
-async def ask_approval(tx: Tx, did: str, spending: Spending, currency: str) -> Approval:
+async def request_approval(tx: Tx, did: str, spending: Spending, currency: str) -> Approval:
     """Ask the owner about a payment, and tell the journal; while it is pending, the same payment is the same question.
 
     Raises: ApprovalsPending.
@@ -62,7 +62,7 @@ async def approvals_of(
     tx: Tx, developer: Developer, did: str, status: str | None, *, limit: int, offset: int
 ) -> tuple[Sequence[Approval], int]:
     """A page of the approvals of an own agent, newest first, and how many there are. Raises: AgentUnknown."""
-    require_own(await find_standing(tx, did), developer.id)
+    require_own(await find_owner_and_roles(tx, did), developer.id)
     return await store.approvals(tx, did, status, limit=limit, offset=offset)
 
 
@@ -71,7 +71,7 @@ async def decide(tx: Tx, developer: Developer, did: str, approval_id: UUID, *, i
 
     Raises: AgentUnknown, ApprovalUnknown, ApprovalDecided.
     """
-    require_own(await find_standing(tx, did), developer.id)
+    require_own(await find_owner_and_roles(tx, did), developer.id)
     decided = await store.decide_approval(tx, did, approval_id, "approved" if is_approved else "denied")
     if decided is not None:
         return decided

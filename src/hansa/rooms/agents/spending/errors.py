@@ -4,53 +4,56 @@ from hansa.foundation.values.errors import Conflict, Forbidden, NotFound
 
 
 class OverPaymentLimit(Forbidden):
-    """The amount is more than the agent may pay at once."""
+    """The amount exceeds the agent's limit per transaction."""
 
     code = "SPEND_OVER_PER_TX_MAX"
-    sentence = "The amount is more than the agent's owner lets it pay at once."
+    sentence = "The amount exceeds the limit per transaction that the agent's owner set."
+    remedy = "Pay a smaller amount, or ask the owner to change the spend policy."
 
 
 class OverDayLimit(Forbidden):
-    """The amount is more than what is left of what the agent may pay today (UTC)."""
+    """The amount exceeds the rest of the agent's daily limit (UTC)."""
 
     code = "SPEND_OVER_PER_DAY_MAX"
-    sentence = "The amount is more than what is left of what the agent's owner lets it pay today (UTC)."
+    sentence = "The amount exceeds the rest of the daily limit (UTC) that the agent's owner set."
+    remedy = "Wait until midnight UTC, pay a smaller amount, or ask the owner to change the spend policy."
 
 
 class PayeeNotAllowed(Forbidden):
-    """The agent's owner lets it pay others only."""
+    """The receiver is not in the agent's list of allowed payees."""
 
     code = "SPEND_PAYEE_NOT_ALLOWED"
-    sentence = "The agent's owner does not let it pay this receiver."
+    sentence = "The receiver is not in the list of payees that the agent's owner allowed."
+    remedy = "Ask the owner to add the payee to the spend policy."
 
 
 class ApprovalUnknown(NotFound):
-    """No approval of this agent has that id."""
+    """No spend approval of this agent has this id."""
 
     code = "SPEND_APPROVAL_UNKNOWN"
-    sentence = "No spend approval of this agent has that id."
+    sentence = "No spend approval of this agent has this id."
 
 
 class ApprovalUnusable(Conflict):
-    """The approval is pending, denied, expired or used already; the context names its status."""
+    """The approval is pending, denied, expired or already used; the context names its status."""
 
     code = "SPEND_APPROVAL_UNUSABLE"
 
 
 class ApprovalForAnother(Forbidden):
-    """The approval was given for another receiver or another amount."""
+    """The approval is for a different receiver or amount."""
 
     code = "SPEND_APPROVAL_FOR_ANOTHER"
-    sentence = "The spend approval was given for another receiver or another amount."
+    sentence = "The spend approval is for a different receiver or amount."
 
 
 class ApprovalDecided(Conflict):
-    """The approval is decided or expired already; the context names its status."""
+    """The approval is already decided or expired; the context names its status."""
 
     code = "SPEND_APPROVAL_DECIDED"
 
 
 class ApprovalsPending(Conflict):
-    """The owner has as many payments of this agent to decide on as it may have."""
+    """The agent has the maximum number of pending spend approvals."""
 
     code = "SPEND_APPROVALS_PENDING"

@@ -42,7 +42,7 @@ async def read_own_approvals(
     limit: Limit = PAGE_DEFAULT,
     offset: Offset = 0,
 ) -> Page[SpendApprovalOut]:
-    """The payments that the asking agent's owner is or was asked about, newest first."""
+    """The spend approvals of the calling agent, newest first."""
     found, total = await db.read(lambda tx: own_approvals(tx, agent.did, status, limit=limit, offset=offset))
     return Page(
         items=[SpendApprovalOut.of(one, agent.did, config.settlement_currency) for one in found],
@@ -61,7 +61,7 @@ async def read_approvals(
     limit: Limit = PAGE_DEFAULT,
     offset: Offset = 0,
 ) -> Page[SpendApprovalOut]:
-    """The payments of an own agent that wait for a decision or had one, newest first."""
+    """The spend approvals of an own agent, pending and decided, newest first."""
     found, total = await db.read(
         lambda tx: approvals_of(tx, developer, did, status, limit=limit, offset=offset)
     )
@@ -75,7 +75,7 @@ async def read_approvals(
 async def approve_payment(
     did: Did, approval_id: UUID, developer: WritingDeveloper, db: Db, config: Config
 ) -> SpendApprovalOut:
-    """Let an own agent make this payment, once, within 24 hours."""
+    """Approve this payment of an own agent, once, within 24 hours."""
     approval = await db.act(lambda tx: decide(tx, developer, did, approval_id, is_approved=True))
     return SpendApprovalOut.of(approval, did, config.settlement_currency)
 
@@ -84,6 +84,6 @@ async def approve_payment(
 async def deny_payment(
     did: Did, approval_id: UUID, developer: WritingDeveloper, db: Db, config: Config
 ) -> SpendApprovalOut:
-    """Do not let an own agent make this payment."""
+    """Deny this payment of an own agent."""
     approval = await db.act(lambda tx: decide(tx, developer, did, approval_id, is_approved=False))
     return SpendApprovalOut.of(approval, did, config.settlement_currency)

@@ -101,4 +101,4 @@ def require_approved(approval: Approval | None, spending: Spending) -> Approval:
 def require_room(pending: int) -> None:
     """Raises: ApprovalsPending."""
     if pending >= PENDING_MAX:
-        raise ApprovalsPending(f"The owner has {PENDING_MAX} payments of this agent to decide on already.")
+        raise ApprovalsPending(f"The agent already has {PENDING_MAX} pending spend approvals.")

@@ -18,20 +18,20 @@ PayeeDid = Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
 
 
 class SpendPolicyIn(BaseModel):
-    """What an agent may pay. A null bounds nothing; a member that is not in this list is refused."""
+    """The spend policy of an agent. Null means no limit; unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
-    per_tx_max: Annotated[Amount | None, Field(description="The most that one payment may be.")] = None
-    per_day_max: Annotated[
-        Amount | None, Field(description="The most that all payments of a day (UTC) may be.")
-    ] = None
+    per_tx_max: Annotated[Amount | None, Field(description="The maximum of one payment.")] = None
+    per_day_max: Annotated[Amount | None, Field(description="The maximum of all payments per day (UTC).")] = (
+        None
+    )
     allowlist: Annotated[
         list[PayeeDid] | None,
-        Field(max_length=ALLOWLIST_MAX, description="Whom it may pay; an empty list: nobody."),
+        Field(max_length=ALLOWLIST_MAX, description="The allowed payees; an empty list allows none."),
     ] = None
     approval_over: Annotated[
-        Amount | None, Field(description="What is more than this waits for the owner's word.")
+        Amount | None, Field(description="Payments above this amount require the owner's approval.")
     ] = None
 
     def policy(self) -> SpendPolicy:
@@ -45,7 +45,7 @@ class SpendPolicyIn(BaseModel):
 
 
 class SpendPolicyOut(BaseModel):
-    """What an agent may pay; a null bounds nothing."""
+    """The spend policy of an agent; null means no limit."""
 
     per_tx_max: str | None
     per_day_max: str | None
@@ -64,7 +64,7 @@ class SpendPolicyOut(BaseModel):
 
 
 class SpendApprovalOut(BaseModel):
-    """A payment that the owner is asked about. An approved one is good for one payment until it expires."""
+    """A payment that needs the owner's decision. An approval is valid for one payment until it expires."""
 
     approval_id: UUID
     agent_did: str

@@ -18,7 +18,7 @@ from hansa.rooms.catalogue.rules import findable
 
 from . import rules, store
 from .plain import is_plain
-from .records import Home, MirrorResult, PeerCard, Standing, Told
+from .records import Home, MirrorResult, PeerCard, PeerItem, StoredVersion
 
 BATCH = 500
 CARDS_PER_PEER_MAX = 250_000
@@ -42,12 +42,12 @@ async def mirror_cards(
     result = MirrorResult()
     await store.lock_peer(tx, source_registry)
     sound = list(_sound_items(items, trust_domain, result))
-    told = rules.latest(sound)
-    result.skipped["repeated"] += len(sound) - len(told)
-    standing = await store.standing_of(tx, list(told))
-    due = [item for item in told.values() if _is_due(item, standing.get(item.did), source_registry, result)]
+    newest = rules.latest(sound)
+    result.skipped["repeated"] += len(sound) - len(newest)
+    stored = await store.stored_versions(tx, list(newest))
+    due = [item for item in newest.values() if _is_due(item, stored.get(item.did), source_registry, result)]
     await _hide(tx, home, [item for item in due if item.document is None], result)
-    known = {item.did for item in due if item.did in standing}
+    known = {item.did for item in due if item.did in stored}
     room = quota - await store.count_mirrors(tx, source_registry)
     judged: list[PeerCard] = []
     # One batch is judged in a thread while the one before it is written.
@@ -65,27 +65,27 @@ async def mirror_cards(
     return result
 
 
-def _sound_items(items: Iterable[Any], trust_domain: str, result: MirrorResult) -> Iterator[Told]:
+def _sound_items(items: Iterable[Any], trust_domain: str, result: MirrorResult) -> Iterator[PeerItem]:
     for item in items:
-        told = rules.read_item(item, trust_domain)
-        if isinstance(told, Told):
-            yield told
+        newest = rules.read_item(item, trust_domain)
+        if isinstance(newest, PeerItem):
+            yield newest
         else:
-            result.skipped[told] += 1
+            result.skipped[newest] += 1
 
 
-def _is_due(item: Told, standing: Standing | None, source_registry: str, result: MirrorResult) -> bool:
-    reason = rules.held_back(item, standing, source_registry)
+def _is_due(item: PeerItem, stored: StoredVersion | None, source_registry: str, result: MirrorResult) -> bool:
+    reason = rules.held_back(item, stored, source_registry)
     if reason is not None:
         result.skipped[reason] += 1
-    elif standing is not None and standing.version == item.version:
+    elif stored is not None and stored.version == item.version:
         result.unchanged += 1
     else:
         return True
     return False
 
 
-async def _hide(tx: Tx, home: Home, tombstones: list[Told], result: MirrorResult) -> None:
+async def _hide(tx: Tx, home: Home, tombstones: list[PeerItem], result: MirrorResult) -> None:
     hidden = await store.hide(tx, home, tombstones)
     result.hidden += hidden
     result.unchanged += len(tombstones) - hidden
@@ -102,7 +102,7 @@ async def _write(
     result.skipped["did_held_elsewhere"] += len(changed) + len(fresh) - same - written
 
 
-def _judge(batch: list[Told], home: Home) -> list[PeerCard]:
+def _judge(batch: list[PeerItem], home: Home) -> list[PeerCard]:
     cards = []
     for item in batch:
         document = _judged(item.document or {})
@@ -116,7 +116,7 @@ def _judged(document: dict[str, Any]) -> dict[str, Any] | None:
     return card if is_plain(card) else check_peer_card(document).card
 
 
-def _peer_card(item: Told, document: dict[str, Any], home: Home) -> PeerCard:
+def _peer_card(item: PeerItem, document: dict[str, Any], home: Home) -> PeerCard:
     name = document.get("humanReadableId") or human_readable_id.generated(
         home.source_registry, document["name"], uuid4()
     )
@@ -125,7 +125,7 @@ def _peer_card(item: Told, document: dict[str, Any], home: Home) -> PeerCard:
     return PeerCard(item.did, item.version, name, item.is_active, item.unlisted, content)
 
 
-def _batches(items: Iterable[Told]) -> Iterator[list[Told]]:
+def _batches(items: Iterable[PeerItem]) -> Iterator[list[PeerItem]]:
     waiting = iter(items)
     while batch := list(islice(waiting, BATCH)):
         yield batch

@@ -29,7 +29,7 @@ DEPTH_MAX = 30
 INTEGER_MAX = 2**53
 SECURITY = ("securitySchemes", "securityRequirements", "security", "authSchemes")
 WITHOUT_CREDENTIAL = {"authSchemes": [{"scheme": NO_CREDENTIAL}]}
-OLD_HALF = ("url", "preferredTransport", "protocolVersion", "agentVersion")
+FORMAT_0_3 = ("url", "preferredTransport", "protocolVersion", "agentVersion")
 SECURITY_REMEMBERED = 1024
 
 # This runs for every card of a page: plain loops here, where `all(...)` would take twice the time.
@@ -57,7 +57,7 @@ _PROBE_SKILL = {"id": "probe", "name": "Probe", "description": "Nothing.", "tags
 def is_plain(card: dict[str, Any]) -> bool:
     """Whether the whole judgement would take the card, and leave it as it is."""
     return (
-        all(isinstance(card.get(member), str) for member in OLD_HALF)
+        all(isinstance(card.get(member), str) for member in FORMAT_0_3)
         and isinstance(card.get("authSchemes"), list)
         and not _has_flags(card)
         and _names_its_provider(card)

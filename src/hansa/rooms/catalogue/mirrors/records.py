@@ -21,7 +21,7 @@ SkipReason = Literal[
 
 
 @dataclass(frozen=True)
-class Told:
+class PeerItem:
     """An item of a peer's page whose envelope is sound. Without a document it only says how the card is listed.
 
     `version` rises with every change of the card at its home.
@@ -42,7 +42,7 @@ class Home(NamedTuple):
     settlement_currency: str
 
 
-class Standing(NamedTuple):
+class StoredVersion(NamedTuple):
     """The row that has the DID now."""
 
     source_registry: str | None

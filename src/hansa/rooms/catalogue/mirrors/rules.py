@@ -6,12 +6,12 @@ from typing import Any
 
 from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
 
-from .records import SkipReason, Standing, Told
+from .records import PeerItem, SkipReason, StoredVersion
 
 _DID = re.compile(r"did:[a-z0-9]{1,32}:([A-Za-z0-9._-]+):[A-Za-z0-9._-]+", re.ASCII)
 
 
-def read_item(item: Any, trust_domain: str) -> Told | SkipReason:
+def read_item(item: Any, trust_domain: str) -> PeerItem | SkipReason:
     """An item, or why it is left out. A peer speaks for the agents of the namespace proved and for nobody else."""
     if not isinstance(item, dict):
         return "item_invalid"
@@ -21,10 +21,10 @@ def read_item(item: Any, trust_domain: str) -> Told | SkipReason:
         return "did_invalid"
     if issuer[1] != trust_domain:
         return "did_namespace_mismatch"
-    return _told(issuer[0], item) or "item_invalid"
+    return _peer_item(issuer[0], item) or "item_invalid"
 
 
-def _told(did: str, item: dict[str, Any]) -> Told | None:
+def _peer_item(did: str, item: dict[str, Any]) -> PeerItem | None:
     version, document, listing = item.get("version"), item.get("card_data"), item.get("listing") or {}
     unlisted = listing.get("unlisted", False) if isinstance(listing, dict) else None
     is_active = item.get("is_active", True)
@@ -33,15 +33,15 @@ def _told(did: str, item: dict[str, Any]) -> Told | None:
     if not isinstance(unlisted, bool) or not isinstance(is_active, bool):
         return None
     if item.get("deleted_at") is not None:
-        return Told(did, version, None, is_active=False, unlisted=unlisted)
+        return PeerItem(did, version, None, is_active=False, unlisted=unlisted)
     # Without a document there is something to hide, but nothing to show.
     is_sound = isinstance(document, dict) or (document is None and (unlisted or not is_active))
-    return Told(did, version, document, is_active, unlisted) if is_sound else None
+    return PeerItem(did, version, document, is_active, unlisted) if is_sound else None
 
 
-def latest(items: Iterable[Told]) -> dict[str, Told]:
+def latest(items: Iterable[PeerItem]) -> dict[str, PeerItem]:
     """The newest item of each agent, by DID, in the order of DIDs."""
-    newest: dict[str, Told] = {}
+    newest: dict[str, PeerItem] = {}
     for item in items:
         known = newest.get(item.did)
         if known is None or known.version < item.version:
@@ -49,10 +49,10 @@ def latest(items: Iterable[Told]) -> dict[str, Told]:
     return dict(sorted(newest.items()))
 
 
-def held_back(item: Told, standing: Standing | None, source_registry: str) -> SkipReason | None:
+def held_back(item: PeerItem, stored: StoredVersion | None, source_registry: str) -> SkipReason | None:
     """Why an item may not be applied to the row that has its DID, if anything."""
-    if standing is None:
+    if stored is None:
         return "card_unknown" if item.document is None else None
-    if standing.source_registry != source_registry:
+    if stored.source_registry != source_registry:
         return "did_held_elsewhere"
-    return "version_older" if item.version < standing.version else None
+    return "version_older" if item.version < stored.version else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
 
-from .records import Home, PeerCard, Standing, Told
+from .records import Home, PeerCard, PeerItem, StoredVersion
 
 # Cannot stand in a tag: it is a control character.
 BETWEEN_TAGS = "\x1f"
@@ -82,13 +82,13 @@ async def lock_peer(tx: Tx, source_registry: str) -> None:
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 25))", source_registry)
 
 
-async def standing_of(tx: Tx, dids: Sequence[str]) -> dict[str, Standing]:
+async def stored_versions(tx: Tx, dids: Sequence[str]) -> dict[str, StoredVersion]:
     """Whose the rows with these DIDs are, and at which version, by DID."""
     rows = await tx.fetch(
         "SELECT did, source_registry, coalesce(peer_version, -1) FROM catalogue_card WHERE did = ANY($1::text[])",
         dids,
     )
-    return {did: Standing(source_registry, version) for did, source_registry, version in rows}
+    return {did: StoredVersion(source_registry, version) for did, source_registry, version in rows}
 
 
 async def count_mirrors(tx: Tx, source_registry: str) -> int:
@@ -114,7 +114,7 @@ async def insert(tx: Tx, home: Home, cards: Sequence[PeerCard]) -> int:
     return await _for_all(tx, _INSERT, home, cards)
 
 
-async def hide(tx: Tx, home: Home, tombstones: Sequence[Told]) -> int:
+async def hide(tx: Tx, home: Home, tombstones: Sequence[PeerItem]) -> int:
     """Take mirrors out of listings and searches; returns how many were in there."""
     if not tombstones:
         return 0

@@ -39,7 +39,7 @@ AUTH_SCHEMES = frozenset({"authSchemes"})
 CONNECTION = frozenset({"url", "preferredTransport", "protocolVersion", "additionalInterfaces"})
 
 
-def with_changed_half(written: Document, stored: Document) -> Document:
+def with_changed_format(written: Document, stored: Document) -> Document:
     """The written document without the members that were left as stored while their counterparts were changed."""
     stored = readable_by_both(stored)
     document = _with_changed_connection(_with_changed_auth_schemes(written, stored), stored)

@@ -19,7 +19,7 @@ LISTING_CARDS_MAX = 1000
 
 
 @dataclass(frozen=True)
-class NewCardAsked:
+class NewCardRequest:
     """The document, and whose card it is to be: an agent's, or nobody's."""
 
     card_data: dict[str, Any]
@@ -27,20 +27,24 @@ class NewCardAsked:
 
 
 async def create_card(
-    tx: Tx, asked: NewCardAsked, developer_id: int, settings: Settings, ownership: Ownership
+    tx: Tx, request_card: NewCardRequest, developer_id: int, settings: Settings, ownership: Ownership
 ) -> Card:
     """Store the card and read it back.
 
     Raises: DeveloperSuspended, AgentNotHere, AgentNotYours, AgentNotActive, ListingCardsTooMany, CardInvalid, CardExists, HumanReadableIdTaken.
     """
-    await ownership.require_good_standing(tx, developer_id)
-    if asked.agent_did is not None:
-        await ownership.require_active_agent(tx, asked.agent_did, developer_id)
+    await ownership.require_not_suspended(tx, developer_id)
+    if request_card.agent_did is not None:
+        await ownership.require_active_agent(tx, request_card.agent_did, developer_id)
     elif await store.count_listing_cards(tx, developer_id) >= LISTING_CARDS_MAX:
-        raise ListingCardsTooMany(f"You have {LISTING_CARDS_MAX} listing cards, which is the most.")
+        raise ListingCardsTooMany(f"You have {LISTING_CARDS_MAX} listing cards, which is the maximum.")
     policy = SignaturePolicy.of(settings)
-    await require_genuine(tx, asked.agent_did, asked.card_data, ownership.newest_keys, policy)
+    await require_genuine(tx, request_card.agent_did, request_card.card_data, ownership.newest_keys, policy)
     stored = await publish_card(
-        tx, did=asked.agent_did, developer_id=developer_id, card_data=asked.card_data, settings=settings
+        tx,
+        did=request_card.agent_did,
+        developer_id=developer_id,
+        card_data=request_card.card_data,
+        settings=settings,
     )
     return await card_numbered(tx, stored.card_id)

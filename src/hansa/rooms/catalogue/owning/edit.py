@@ -13,7 +13,7 @@ from hansa.rooms.catalogue.replace import replace_document
 from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 
 from . import store
-from .changed_format import with_changed_half
+from .changed_format import with_changed_format
 from .ownership import Ownership
 
 Precondition: TypeAlias = Callable[[Card], None]
@@ -48,7 +48,7 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
         return card
     if edit.card_data is not None:
         await require_genuine(tx, card.did, edit.card_data, ownership.newest_keys, editor.policy)
-        document = with_changed_half(edit.card_data, card.card_data or {})
+        document = with_changed_format(edit.card_data, card.card_data or {})
         await replace_document(tx, card.card_id, document, source="owner")
     if edit.is_active is not None:
         _require_not_revoked(card)
@@ -72,7 +72,7 @@ async def delete_card(tx: Tx, editor: Editor, ownership: Ownership) -> None:
 
 async def _own_card(tx: Tx, editor: Editor, ownership: Ownership) -> Card:
     """The editor's card, locked. Raises: DeveloperSuspended, CardUnknown, CardNotYours, PreconditionFailed."""
-    await ownership.require_good_standing(tx, editor.developer_id)
+    await ownership.require_not_suspended(tx, editor.developer_id)
     number = await store.lock_card(tx, rules.card_key(editor.key))
     if number is None:
         raise CardUnknown

@@ -28,7 +28,7 @@ class Ownership:
     newest_keys: AgentKeys
     """With which an agent signs its card itself."""
 
-    async def require_good_standing(self, tx: Tx, developer_id: int) -> None:
+    async def require_not_suspended(self, tx: Tx, developer_id: int) -> None:
         """Raises: DeveloperSuspended."""
         if await self.is_suspended(tx, developer_id):
             raise DeveloperSuspended

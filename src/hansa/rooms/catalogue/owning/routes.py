@@ -68,8 +68,8 @@ async def create(
     settings: Config,
     owners: Owners,
 ) -> Response:
-    """Create the card of an own agent that has none, or a listing card, which belongs to no agent."""
-    card = await db.act(lambda tx: create_card(tx, body.asked(), developer.id, settings, owners))
+    """Create the card of an own agent, or a listing card, which belongs to no agent."""
+    card = await db.act(lambda tx: create_card(tx, body.request_card(), developer.id, settings, owners))
     answer = _answer(request, card, settings)
     answer.headers["Location"] = f"/api/v1/agent-cards/{card.id}"
     answer.status_code = 201
@@ -105,7 +105,7 @@ async def edit(
     settings: Config,
     owners: Owners,
 ) -> Response:
-    """Replace the document of an own card, or switch the card on or off. Other members of the body have no effect."""
+    """Replace the document of an own card, or activate or deactivate it. Other members of the body have no effect."""
     editor = _editor(developer, card_id, if_match, settings)
     card = await db.act(lambda tx: edit_card(tx, editor, body.edit(), owners))
     return _answer(request, card, settings)
@@ -135,7 +135,7 @@ async def set_listing(
     settings: Config,
     owners: Owners,
 ) -> Response:
-    """Take an own card out of discovery, search and counts, or put it back. Who has the DID can still read it."""
+    """Hide an own card from discovery, search and counts, or show it again. It stays readable by its DID."""
     editor = _editor(developer, card_id, if_match, settings)
     card = await db.act(lambda tx: list_or_unlist(tx, editor, owners, unlisted=body.unlisted))
     return _answer(request, card, settings)
@@ -150,7 +150,7 @@ async def set_listing(
 async def delete(
     card_id: str, *, developer: Writer, if_match: IfMatch, db: CardWrites, settings: Config, owners: Owners
 ) -> None:
-    """Switch an own card off. The agent keeps working, and its owner may switch the card on again."""
+    """Deactivate an own card. The agent keeps working, and its owner can activate the card again."""
     editor = _editor(developer, card_id, if_match, settings)
     await db.act(lambda tx: delete_card(tx, editor, owners))
 

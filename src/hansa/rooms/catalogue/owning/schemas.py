@@ -6,32 +6,32 @@ from pydantic import BaseModel, Field, StrictBool
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 
-from .create import NewCardAsked
+from .create import NewCardRequest
 from .edit import CardEdit
 
 
 class CreateCardIn(BaseModel):
-    """A new card, for an own agent or for none."""
+    """A new card, for an own agent or without an agent."""
 
     card_data: dict[str, Any] = Field(description="The agent card, A2A 1.0 or 0.3.")
     agent_did: str | None = Field(
         default=None,
         max_length=DID_MAX_CHARACTERS,
-        description="An own agent that has no card; without it the card is a listing card.",
+        description="An own agent without a card; absent: the card is a listing card.",
     )
 
-    def asked(self) -> NewCardAsked:
+    def request_card(self) -> NewCardRequest:
         """What is asked for."""
-        return NewCardAsked(self.card_data, self.agent_did)
+        return NewCardRequest(self.card_data, self.agent_did)
 
 
 class EditCardIn(BaseModel):
-    """The two members that an owner may change; whatever else is sent has no effect."""
+    """The two members that an owner may change; other members have no effect."""
 
     card_data: dict[str, Any] | None = Field(
-        default=None, description="The whole new document: nothing of the one before is merged in."
+        default=None, description="The complete new document; it is not merged with the former one."
     )
-    is_active: StrictBool | None = Field(default=None, description="Off: in no listing and no search.")
+    is_active: StrictBool | None = Field(default=None, description="False: hidden from listings and search.")
 
     def edit(self) -> CardEdit:
         """What the owner says."""

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from hansa.foundation.plumbing.entity_tags import tagged
 
-ASK_EACH_TIME = "public, no-cache"
+REVALIDATE_EACH_TIME = "public, no-cache"
 """For what lists agents: one that was unlisted must be gone at the next request."""
 KEEP_FOR_MINUTES = "public, max-age=300"
 """For what the settings alone decide."""

@@ -4,7 +4,7 @@ from hansa.foundation.values.errors import NotFound
 
 
 class SitemapPageUnknown(NotFound):
-    """The sitemap has no page with that number, or nothing of it may be shown any more."""
+    """The sitemap has no page with this number, or its content was removed."""
 
     code = "SITEMAP_PAGE_UNKNOWN"
-    sentence = "The sitemap has no such page; /sitemap.xml lists those that it has."
+    sentence = "The sitemap has no such page; /sitemap.xml lists its pages."

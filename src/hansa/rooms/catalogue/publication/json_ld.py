@@ -25,7 +25,7 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
     dialled.
     """
     document = card.card_data or {}
-    told = {
+    members = {
         "@context": "https://schema.org",
         "@type": "SoftwareApplication",
         "@id": card.did or page_url,
@@ -43,7 +43,7 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
         "datePublished": card.created_at.isoformat(),
         "dateModified": card.updated_at.isoformat(),
     }
-    return {member: value for member, value in told.items() if value is not None}
+    return {member: value for member, value in members.items() if value is not None}
 
 
 def _skills(skills: Any) -> list[str] | None:

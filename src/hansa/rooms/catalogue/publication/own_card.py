@@ -8,7 +8,7 @@ from typing import Any
 
 import hansa
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.catalogue.card_formats import with_both_halves
+from hansa.rooms.catalogue.card_formats import with_both_formats
 
 BINDING = "/bindings/v1/registry-http"
 API = "/api/v1"
@@ -18,7 +18,7 @@ CARD_AT = "/.well-known/agent-card.json"
 def own_card(settings: Settings) -> dict[str, Any]:
     """The card, for A2A 1.0 and for 0.3."""
     base = settings.base_url
-    return with_both_halves(
+    return with_both_formats(
         {
             "name": settings.registry_name,
             "description": (

@@ -15,7 +15,7 @@ from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from . import crawling
-from .cacheable_response import ASK_EACH_TIME, KEEP_FOR_MINUTES, document
+from .cacheable_response import KEEP_FOR_MINUTES, REVALIDATE_EACH_TIME, document
 from .descriptions import described_page
 from .errors import SitemapPageUnknown
 from .own_card import API, CARD_AT, own_card
@@ -52,24 +52,24 @@ async def read_agent_descriptions(
     db: Db,
     settings: Config,
     _: Public,
-    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the `next` of the page before.")] = 0,
+    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="The `next` of the previous page.")] = 0,
 ) -> Response:
     """The agents of this registry, as the Agent Network Protocol discovers them: links to their descriptions."""
     page = await db.look(lambda tx: described_page(tx, after))
     base = settings.base_url
-    told = AgentDescriptions.of(page, after=after, here=base + DESCRIPTIONS_AT, api=base + API)
-    return document(request, told, media_type=LinkedData.media_type, keep=ASK_EACH_TIME)
+    content = AgentDescriptions.of(page, after=after, here=base + DESCRIPTIONS_AT, api=base + API)
+    return document(request, content, media_type=LinkedData.media_type, keep=REVALIDATE_EACH_TIME)
 
 
 @router.get(CARD_AT, response_model=OwnCard, responses=TAGGED)
 async def read_own_card(request: Request, settings: Config, _: Public) -> Response:
-    """The A2A card of the registry itself: its HTTP API, which is not A2A, and what can be asked of it."""
+    """The A2A card of the registry itself, which describes its HTTP API (not A2A)."""
     return document(request, OwnCard.model_validate(own_card(settings)), keep=KEEP_FOR_MINUTES)
 
 
 @router.get("/robots.txt", response_class=Response, responses={**TEXT_ANSWER, **TAGGED})
 async def read_robots(request: Request, settings: Config, _: Public) -> Response:
-    """What crawlers may read, and where the sitemap and the manifest of agents stand."""
+    """robots.txt: what crawlers may read, and the addresses of the sitemap and of the manifest of agents."""
     return document(request, crawling.robots(settings), media_type="text/plain", keep=KEEP_FOR_MINUTES)
 
 
@@ -77,14 +77,14 @@ async def read_robots(request: Request, settings: Config, _: Public) -> Response
 async def read_sitemap_index(request: Request, db: Db, settings: Config, _: Public) -> Response:
     """The index of the sitemap."""
     index = await db.look(lambda tx: crawling.sitemap_index(tx, settings))
-    return document(request, index, media_type=XML, keep=ASK_EACH_TIME)
+    return document(request, index, media_type=XML, keep=REVALIDATE_EACH_TIME)
 
 
 @router.get("/sitemap/pages.xml", response_class=Response, responses={**XML_ANSWER, **TAGGED})
 async def read_sitemap_of_pages(request: Request, settings: Config, _: Public) -> Response:
     """The pages that every registry has."""
-    told = crawling.sitemap_of_fixed_pages(settings)
-    return document(request, told, media_type=XML, keep=KEEP_FOR_MINUTES)
+    content = crawling.sitemap_of_fixed_pages(settings)
+    return document(request, content, media_type=XML, keep=KEEP_FOR_MINUTES)
 
 
 @router.get(
@@ -97,4 +97,4 @@ async def read_sitemap_of_agents(
 ) -> Response:
     """The pages of up to 50,000 agents, each with the time of its last change."""
     pieces = await crawling.sitemap_of_agents(db, settings, page_number)
-    return StreamingResponse(pieces, media_type=XML, headers={"Cache-Control": ASK_EACH_TIME})
+    return StreamingResponse(pieces, media_type=XML, headers={"Cache-Control": REVALIDATE_EACH_TIME})

@@ -20,7 +20,7 @@ class InJsonLd(BaseModel):
 
 
 class DescriptionItem(InJsonLd):
-    """One agent and where it is described."""
+    """One agent and the address of its description."""
 
     type: Literal["ad:AgentDescription"] = Field(default="ad:AgentDescription", alias="@type")
     name: str
@@ -28,7 +28,7 @@ class DescriptionItem(InJsonLd):
 
 
 class AgentDescriptions(InJsonLd):
-    """A page of agents; follow `next` until there is none."""
+    """A page of agents; follow `next` until it is absent."""
 
     context: dict[str, str] = Field(default=VOCABULARIES, alias="@context")
     type: Literal["CollectionPage"] = Field(default="CollectionPage", alias="@type")

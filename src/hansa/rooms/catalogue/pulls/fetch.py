@@ -89,6 +89,8 @@ def _forget_ended(under_way: "dict[asyncio.Task[str], float]", errand: Errand) -
             card_visits_total.labels(errand, task.result()).inc()
         elif isinstance(trouble, Unavailable):
             # The visit will be made again when its lease ends; the others go on.
-            _log.warning("the end of a visit was not written", errand=errand, reason=trouble.detail)
+            _log.warning(
+                "the result of a pull or health check was not written", errand=errand, reason=trouble.detail
+            )
         else:
-            _log.error("a visit failed on our side", errand=errand, exc_info=trouble)
+            _log.error("pull or health check failed with an internal error", errand=errand, exc_info=trouble)

@@ -37,7 +37,7 @@ def question_to(interfaces: tuple[Interface, ...], unique: str) -> Question | No
     return None
 
 
-def sign_of(question: Question, status: int, body: bytes, *, needs_credentials: bool) -> Sign:
+def liveness_of(question: Question, status: int, body: bytes, *, needs_credentials: bool) -> Sign:
     """What an answer tells. `needs_credentials`: the card says that its agent does not answer strangers."""
     if status in WANTS_CREDENTIALS and needs_credentials:
         return Sign("alive")

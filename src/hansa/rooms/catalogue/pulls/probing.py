@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 
 from . import rules, store
 from .fetch import make_visits
-from .liveness import question_to, sign_of
+from .liveness import liveness_of, question_to
 from .records import Sign, Visit
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
@@ -75,4 +75,4 @@ async def _call(outgoing: Outgoing, visit: Visit) -> Sign | None:
         answer = await outgoing.post(question.url, question.body, headers=question.headers, limits=LIMITS)
     except OutgoingTrouble as trouble:
         return Sign("unreachable", f"The agent gave no answer: {trouble.reason}.")
-    return sign_of(question, answer.status, answer.body, needs_credentials=visit.needs_credentials)
+    return liveness_of(question, answer.status, answer.body, needs_credentials=visit.needs_credentials)

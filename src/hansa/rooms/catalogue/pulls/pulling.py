@@ -28,8 +28,8 @@ from hansa.rooms.catalogue.signatures import (
     SignaturePolicy,
     compact_jws,
     json_jws,
-    judge_inbound,
-    judge_jws,
+    verify_inbound,
+    verify_jws,
 )
 
 from . import rules, store
@@ -187,7 +187,7 @@ async def _with_signature(
     # A large card takes long enough to be judged that others would notice.
     verdict = await asyncio.to_thread(_judged, answered, known)
     if policy.fails(verdict):
-        _log.warning("a pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
+        _log.warning("pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
     if policy.refuses(verdict):
         return Unserved("attempted_failed", rules.sentence_cut(f"The signature is refused: {verdict.said}."))
     return replace(answered, is_signed=policy.notes(verdict))
@@ -196,8 +196,8 @@ async def _with_signature(
 def _judged(served: Served, keys: Sequence[AgentKey]) -> InboundVerdict:
     assert served.document is not None
     if served.jws is not None:
-        return judge_jws(*served.jws, keys)
-    return judge_inbound(served.document, keys)
+        return verify_jws(*served.jws, keys)
+    return verify_inbound(served.document, keys)
 
 
 def _headers(etag: str | None) -> dict[str, str]:

@@ -114,7 +114,7 @@ class Failing:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The pulls as they stand at one moment."""
+    """The status of the pulls at one point in time."""
 
     as_of: datetime
     cards: int

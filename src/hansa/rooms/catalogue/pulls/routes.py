@@ -21,7 +21,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 
 @router.get("/status", responses=problems(Unauthorized, AreaMissing))
 async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullStatus:
-    """How the pulls of agents' own cards stand, and why some of them do not come about."""
+    """The status of the pulls of agents' cards, and why some fail."""
     interval = settings.card_pull_interval_seconds
     cycle = await db.read(lambda tx: pull_cycle(tx, interval))
     return PullStatus.of(
@@ -35,7 +35,7 @@ async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullSt
 async def read_pull_events(
     _: Administrator, db: Db, query: Annotated[PullEventsQuery, Query()]
 ) -> journal.EventsPageOut:
-    """The real changes that pulls have found: the AgentCardPulled events, in the order of the log."""
+    """Changes found by pulls: the AgentCardPulled events, in the order of the log."""
     page, total = await db.read(
         lambda tx: pulled_events(
             tx, limit=query.limit, offset=query.offset, sort_order=query.sort_order, cursor=query.next

@@ -55,8 +55,8 @@ def is_at_the_root(url: str, addresses: Addresses) -> bool:
 
 def names(card: dict[str, Any], addresses: Addresses) -> bool:
     """Whether a card states the address by which its agent was looked for."""
-    wanted = {_bare(one.url) for one in addresses.interfaces}
-    return any(_bare(one["url"]) in wanted for one in card["supportedInterfaces"])
+    own_urls = {_bare(one.url) for one in addresses.interfaces}
+    return any(_bare(one["url"]) in own_urls for one in card["supportedInterfaces"])
 
 
 def hash_of(document: dict[str, Any]) -> bytes:

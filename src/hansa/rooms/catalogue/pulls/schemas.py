@@ -17,14 +17,14 @@ class PullEventsQuery(BaseModel):
     limit: int = Field(default=100, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=1_000_000)
     sort_order: journal.SortOrder = "asc"
-    next: str | None = Field(default=None, max_length=64, description="From the page before.")
+    next: str | None = Field(default=None, max_length=64, description="The cursor of the previous page.")
 
 
 class PullReasons(BaseModel):
-    """Why cards are not as their agents serve them: how many for each reason."""
+    """Why stored cards differ from those that the agents serve: the number per reason."""
 
     no_interface_url: int = Field(description="The card names no web address.")
-    internal_host: int = Field(description="The host is not public; it is never called.")
+    internal_host: int = Field(description="The host is not public, so it is never called.")
     never_attempted: int
     attempted_failed: int
 
@@ -38,7 +38,7 @@ class PullCycle(BaseModel):
 
 
 class FailingPull(BaseModel):
-    """A card whose pull fails, and why."""
+    """A card whose pull fails, and the reason."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -53,7 +53,7 @@ class FailingPull(BaseModel):
 
 
 class Lives(BaseModel):
-    """What calls to agents told: how many are in each state."""
+    """Results of the health checks: the number of agents per state."""
 
     alive: int
     unreachable: int
@@ -61,18 +61,18 @@ class Lives(BaseModel):
 
 
 class PullStatus(BaseModel):
-    """The pulls as they stand at one moment."""
+    """The status of the pulls at one point in time."""
 
     as_of: datetime
-    interval_seconds: int = Field(description="0: nothing is pulled.")
+    interval_seconds: int = Field(description="0: pulls are disabled.")
     cards: int
     pulled: int = Field(description="Cards whose last pull succeeded.")
     due: int
     under_way: int
     reasons: PullReasons
     last_cycle: PullCycle
-    failing: list[FailingPull] = Field(description="Those that are pulled again soonest.")
-    liveness_interval_seconds: int = Field(description="0: nobody is called.")
+    failing: list[FailingPull] = Field(description="The cards with the earliest next pull.")
+    liveness_interval_seconds: int = Field(description="0: health checks are disabled.")
     liveness: Lives
 
     @classmethod

@@ -16,7 +16,7 @@ async def pulled_events(
     tx: Tx, *, limit: int, offset: int, sort_order: journal.SortOrder, cursor: str | None
 ) -> tuple[journal.EventsPage, int]:
     """A page of the AgentCardPulled events, and how many there are. Raises: journal.CursorInvalid."""
-    wanted = journal.Wanted(
+    event_filter = journal.EventFilter(
         limit=limit, offset=offset, event_type="AgentCardPulled", sort_order=sort_order, cursor=cursor
     )
-    return await journal.list_events(tx, wanted)
+    return await journal.list_events(tx, event_filter)

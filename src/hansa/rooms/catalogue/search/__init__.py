@@ -2,7 +2,7 @@
 
 from .discover import discover
 from .errors import SearchNotReady
-from .query import LOCAL_ORIGIN, Discovery, Facets, FoundCard, Wanted, Why
+from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, SearchQuery
 from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
 from .searcher import SEARCHER, Searcher
@@ -15,13 +15,13 @@ __all__ = [
     "Answers",
     "CardWrites",
     "Discovery",
+    "Explanation",
     "Facets",
     "FoundCard",
     "Search",
     "SearchNotReady",
+    "SearchQuery",
     "Searcher",
-    "Wanted",
-    "Why",
     "discover",
     "router",
 ]

@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.database import Database
 from . import store
 from .execution import Hits
 from .explanation import Explainer
-from .query import Discovery, FoundCard, Wanted
+from .query import Discovery, FoundCard, SearchQuery
 from .searcher import Searcher
 
 _SHOWN_AS_READ = tuple(
@@ -19,12 +19,12 @@ _SHOWN_AS_READ = tuple(
 )
 
 
-async def discover(searcher: Searcher, db: Database, wanted: Wanted) -> Discovery:
+async def discover(searcher: Searcher, db: Database, search_query: SearchQuery) -> Discovery:
     """Find cards; a card that was hidden a moment ago may still be counted, and is not shown.
 
     Raises: SearchNotReady, Unavailable.
     """
-    discovery, _ = await read_found(db, await searcher.hits(wanted))
+    discovery, _ = await read_found(db, await searcher.hits(search_query))
     return discovery
 
 
@@ -33,7 +33,7 @@ async def read_found(db: Database, hits: Hits) -> tuple[Discovery, Mapping[int, 
     if not hits.cards:
         return Discovery([], hits.total, hits.facets), {}
     cards = await db.look(lambda tx: store.page(tx, hits.numbers))
-    explainer = Explainer(hits.asked, hits.unknown)
+    explainer = Explainer(hits.parsed, hits.unknown)
     results = [_found(cards[number], score, explainer) for number, score in hits.cards if number in cards]
     versions = {number: card["version"] for number, card in cards.items()}
     return Discovery(results, hits.total, hits.facets), versions

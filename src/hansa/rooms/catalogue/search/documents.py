@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import tantivy
 
-from hansa.rooms.catalogue.marks import standing_of
+from hansa.rooms.catalogue.marks import grade_of
 from hansa.rooms.catalogue.payment import is_paid, rate_of
 
 from .query import LOCAL_ORIGIN
@@ -26,7 +26,7 @@ ANOTHER_CURRENCY = 1e15
 NUMBER_BITS = 40
 COUNT_MAX = 1 << 62 - NUMBER_BITS
 FIRST_OF_EQUALS = 0.001
-EQUALS_TOLD_APART = 4096
+TIE_BREAKS = 4096
 FULL_GRADE = 7
 WEIGHT_OF_GRADE = 0.12
 WEIGHT_OF_ALIVE = 0.05
@@ -91,7 +91,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
     stated = None if card.pricing is None else json.loads(card.pricing)
     price = sorted_price(stated)
     is_foreign = card.settlement_currency != own_currency
-    grade = standing_of(card.verified_jobs).grade if card.source_registry is None else 0
+    grade = grade_of(card.verified_jobs).grade if card.source_registry is None else 0
     name, skills = words_of(card.name), words_of(card.skills_text)
     tags = [words_of(tag) for tag in card.tags]
     members: dict[str, Any] = {
@@ -151,7 +151,7 @@ def _ranked(card: CardRow, count: int) -> int:
 
 
 def _earliness(card: CardRow) -> float:
-    return FIRST_OF_EQUALS * (1 - card.id % EQUALS_TOLD_APART / EQUALS_TOLD_APART)
+    return FIRST_OF_EQUALS * (1 - card.id % TIE_BREAKS / TIE_BREAKS)
 
 
 def _weight(card: CardRow, grade: int) -> float:

@@ -4,7 +4,7 @@ from hansa.foundation.values.errors import Unavailable
 
 
 class SearchNotReady(Unavailable):
-    """The process has not read every card yet, so it cannot say what there is."""
+    """The search index of this process is still being built."""
 
     code = "SEARCH_NOT_READY"
-    sentence = "The search index is still being built."
+    sentence = "The search index is still being built; retry shortly."

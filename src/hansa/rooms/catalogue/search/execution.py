@@ -6,11 +6,11 @@ from typing import Any
 from tantivy import Order, Query, Searcher
 
 from . import index_queries
-from .query import Facets, Wanted
-from .text import Asked, Word, asked_for
+from .query import Facets, SearchQuery
+from .text import ParsedQuery, Word, parse_query
 
-TAGS_TOLD = 30
-ORIGINS_TOLD = 1000
+TAGS_RETURNED_MAX = 30
+ORIGINS_MAX = 1000
 # Distinct tags that a segment of the index counts at first; only where there are more, all of them are counted.
 TAGS_COUNTED = 10_000
 TAGS_MAX = 10_000_000
@@ -31,7 +31,7 @@ class Hits:
     `unknown` are words that no card holds: what was found may hold another that is near.
     """
 
-    asked: Asked
+    parsed: ParsedQuery
     unknown: frozenset[Word]
     cards: tuple[tuple[int, float], ...]
     total: int
@@ -42,31 +42,33 @@ class Hits:
         return tuple(number for number, _ in self.cards)
 
 
-def find(searcher: Searcher, wanted: Wanted, alive_since: int) -> Hits:
+def find(searcher: Searcher, search_query: SearchQuery, alive_since: int) -> Hits:
     """The page of cards that is wanted; `alive_since` is in seconds since 1970."""
-    asked = asked_for(wanted.q)
-    if asked.is_empty and wanted.q.strip():
+    parsed = parse_query(search_query.q)
+    if parsed.is_empty and search_query.q.strip():
         # A DID, or nothing but signs.
-        chosen = index_queries.filtered(index_queries.named(asked), wanted, alive_since)
+        chosen = index_queries.filtered(index_queries.named(parsed), search_query, alive_since)
     else:
-        found = Query.all_query() if asked.is_empty else index_queries.strict(asked)
-        chosen = index_queries.filtered(found, wanted, alive_since)
+        found = Query.all_query() if parsed.is_empty else index_queries.strict(parsed)
+        chosen = index_queries.filtered(found, search_query, alive_since)
     counted = _count(searcher, chosen)
     unknown: frozenset[Word] = frozenset()
     if counted.total < index_queries.FEW:
-        unknown = frozenset(word for word in asked.words if not index_queries.is_known(word, searcher))
-    for at_least in _steps(asked):
+        unknown = frozenset(word for word in parsed.words if not index_queries.is_known(word, searcher))
+    for at_least in _steps(parsed):
         if counted.total >= index_queries.FEW:
             break
-        chosen = index_queries.filtered(index_queries.lenient(asked, unknown, at_least), wanted, alive_since)
+        chosen = index_queries.filtered(
+            index_queries.lenient(parsed, unknown, at_least), search_query, alive_since
+        )
         counted = _count(searcher, chosen)
-    cards = _page(searcher, chosen, asked, wanted) if wanted.offset < counted.total else ()
-    return Hits(asked, unknown, cards, counted.total, counted.facets)
+    cards = _page(searcher, chosen, parsed, search_query) if search_query.offset < counted.total else ()
+    return Hits(parsed, unknown, cards, counted.total, counted.facets)
 
 
-def _steps(asked: Asked) -> list[int]:
+def _steps(parsed: ParsedQuery) -> list[int]:
     """How many words a card must hold where those that hold every word are few: most of them, then any."""
-    words = len(asked.words) + len(asked.runs)
+    words = len(parsed.words) + len(parsed.runs)
     return sorted({(words + 1) // 2, 1} if words else set(), reverse=True)
 
 
@@ -77,20 +79,20 @@ class _Counted:
 
 
 def _count(searcher: Searcher, chosen: Query) -> _Counted:
-    told = searcher.aggregate(chosen, _aggregations(TAGS_COUNTED))
-    if told["tags"]["doc_count_error_upper_bound"]:
-        told = searcher.aggregate(chosen, _aggregations(TAGS_MAX))
-    pricing = _buckets(told["pricing"])
-    facets = Facets(_buckets(told["origins"]), {"free": 0, "paid": 0} | pricing, _buckets(told["tags"]))
+    indexed = searcher.aggregate(chosen, _aggregations(TAGS_COUNTED))
+    if indexed["tags"]["doc_count_error_upper_bound"]:
+        indexed = searcher.aggregate(chosen, _aggregations(TAGS_MAX))
+    pricing = _buckets(indexed["pricing"])
+    facets = Facets(_buckets(indexed["origins"]), {"free": 0, "paid": 0} | pricing, _buckets(indexed["tags"]))
     # Each card is either free or paid.
     return _Counted(sum(pricing.values()), facets)
 
 
 def _aggregations(tags_counted: int) -> dict[str, Any]:
     return {
-        "origins": {"terms": {"field": "origin", "size": ORIGINS_TOLD}},
+        "origins": {"terms": {"field": "origin", "size": ORIGINS_MAX}},
         "pricing": {"terms": {"field": "pricing", "size": 2}},
-        "tags": {"terms": {"field": "tag", "size": TAGS_TOLD, "segment_size": tags_counted}},
+        "tags": {"terms": {"field": "tag", "size": TAGS_RETURNED_MAX, "segment_size": tags_counted}},
     }
 
 
@@ -98,21 +100,28 @@ def _buckets(aggregation: dict[str, Any]) -> dict[str, int]:
     return {bucket["key"]: bucket["doc_count"] for bucket in aggregation["buckets"]}
 
 
-def _page(searcher: Searcher, chosen: Query, asked: Asked, wanted: Wanted) -> tuple[tuple[int, float], ...]:
-    if wanted.sort == "relevance" and asked.whole:
+def _page(
+    searcher: Searcher, chosen: Query, parsed: ParsedQuery, search_query: SearchQuery
+) -> tuple[tuple[int, float], ...]:
+    if search_query.sort == "relevance" and parsed.whole:
         result = searcher.search(
-            index_queries.ranked(chosen, asked),
-            wanted.limit,
+            index_queries.ranked(chosen, parsed),
+            search_query.limit,
             count=False,
-            offset=wanted.offset,
+            offset=search_query.offset,
             weight_by_field="weight",
         )
         scores = [float(score) for score, _ in result.hits]
     else:
         # Where nothing was asked for, nothing is more relevant than anything else.
-        field, order = _ORDERS["reputation" if wanted.sort == "relevance" else wanted.sort]
+        field, order = _ORDERS["reputation" if search_query.sort == "relevance" else search_query.sort]
         result = searcher.search(
-            chosen, wanted.limit, count=False, offset=wanted.offset, order_by_field=field, order=order
+            chosen,
+            search_query.limit,
+            count=False,
+            offset=search_query.offset,
+            order_by_field=field,
+            order=order,
         )
         scores = [0.0] * len(result.hits)
     numbers = searcher.fast_field_values("id", [address for _, address in result.hits])

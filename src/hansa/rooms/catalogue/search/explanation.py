@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 import asyncpg
 
 from .index_queries import FUZZIER_MIN, FUZZY_MIN
-from .query import Why
-from .text import Asked, Word, folded
+from .query import Explanation
+from .text import ParsedQuery, Word, folded
 
 PARTS = ("name", "tags", "skills", "description")
 # A misspelled word is looked for in so many words of the name, the tags and the skills.
@@ -18,16 +18,16 @@ _WORD = re.compile(r"\w+")
 class Explainer:
     """Explains the cards that one query found."""
 
-    def __init__(self, asked: Asked, unknown: Collection[Word]) -> None:
-        self._asked = asked
+    def __init__(self, parsed: ParsedQuery, unknown: Collection[Word]) -> None:
+        self._parsed = parsed
         self._unknown = unknown
         self._are_near: dict[tuple[str, str], bool] = {}
-        self._patterns = {word: re.compile(rf"\b(?:{_beginnings(word)})") for word in asked.words}
+        self._patterns = {word: re.compile(rf"\b(?:{_beginnings(word)})") for word in parsed.words}
 
-    def why(self, card: asyncpg.Record) -> Why:
+    def why(self, card: asyncpg.Record) -> Explanation:
         """Why this card answers the query."""
-        if self._asked.is_did_of(card["did"]):
-            return Why(("did",), (self._asked.whole,))
+        if self._parsed.is_did_of(card["did"]):
+            return Explanation(("did",), (self._parsed.whole,))
         texts = dict(zip(PARTS, _texts(card), strict=True))
         fields: dict[str, None] = {}
         words: list[str] = []
@@ -37,11 +37,11 @@ class Explainer:
                 holding = self._nearly_holding(word, texts)
             fields |= dict.fromkeys(holding)
             words += [word.plain] if holding else []
-        for run in self._asked.runs:
+        for run in self._parsed.runs:
             holding = [part for part, text in texts.items() if run in text]
             fields |= dict.fromkeys(holding)
             words += [run] if holding else []
-        return Why(tuple(part for part in PARTS if part in fields), tuple(words))
+        return Explanation(tuple(part for part in PARTS if part in fields), tuple(words))
 
     def _nearly_holding(self, word: Word, texts: Mapping[str, str]) -> list[str]:
         parts = ("name", "tags", "skills") if len(word.plain) >= FUZZY_MIN else ()

@@ -35,7 +35,7 @@ OLDEST_SECONDS = 7 * 24 * 3600
 class Place:
     """Every change by a transaction before `cursor` of the database `ground` has been told."""
 
-    ground: str
+    database_state: str
     cursor: int
 
 
@@ -94,7 +94,12 @@ class SearchIndex:
 
     def move(self, place: Place) -> None:
         """Note a place up to which nothing else was changed."""
-        written = {"form": self._form, "ground": place.ground, "cursor": place.cursor, "at": time.time()}
+        written = {
+            "form": self._form,
+            "ground": place.database_state,
+            "cursor": place.cursor,
+            "at": time.time(),
+        }
         scratch = self._place_file.with_suffix(".new")
         scratch.write_text(json.dumps(written), "utf-8")
         scratch.replace(self._place_file)

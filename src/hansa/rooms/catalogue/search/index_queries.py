@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from tantivy import FieldType, Occur, Query, Searcher
 
 from .documents import schema
-from .query import Wanted
-from .text import DID_MIN, Asked, Word
+from .query import SearchQuery
+from .text import DID_MIN, ParsedQuery, Word
 
 FEW = 10
 BOOSTS = {"name": 3.0, "tags": 2.2, "skills": 1.4, "description": 1.0}
@@ -29,56 +29,58 @@ FUZZY_MIN = 4
 FUZZIER_MIN = 8
 
 
-def strict(asked: Asked) -> Query:
+def strict(parsed: ParsedQuery) -> Query:
     """Cards that hold every word."""
-    every = [_word(word) for word in asked.words] + [_run(run) for run in asked.runs]
-    return _either(_all_of(every), *_keys(asked))
+    every = [_word(word) for word in parsed.words] + [_run(run) for run in parsed.runs]
+    return _either(_all_of(every), *_keys(parsed))
 
 
-def lenient(asked: Asked, unknown: Collection[Word], at_least: int) -> Query:
+def lenient(parsed: ParsedQuery, unknown: Collection[Word], at_least: int) -> Query:
     """Cards that hold so many of the words, more or less; those that hold every one first."""
-    parts = [_word_or_so(word, is_known=word not in unknown) for word in asked.words]
-    parts += [_run(run) for run in asked.runs]
+    parts = [_word_or_so(word, is_known=word not in unknown) for word in parsed.words]
+    parts += [_run(run) for run in parsed.runs]
     most = Query.boolean_query([(Occur.Should, part) for part in parts], minimum_number_should_match=at_least)
-    return _either(most, Query.const_score_query(strict(asked), EVERY_WORD), *_keys(asked))
+    return _either(most, Query.const_score_query(strict(parsed), EVERY_WORD), *_keys(parsed))
 
 
-def named(asked: Asked) -> Query:
+def named(parsed: ParsedQuery) -> Query:
     """Cards whose name is what was asked for, or begins with it."""
-    return _either(*_keys(asked))
+    return _either(*_keys(parsed))
 
 
-def ranked(found: Query, asked: Asked) -> Query:
+def ranked(found: Query, parsed: ParsedQuery) -> Query:
     """The same cards, those first whose name is what was asked for."""
-    if not asked.whole:
+    if not parsed.whole:
         return found
     return Query.boolean_query(
         [
             (Occur.Must, found),
-            (Occur.Should, Query.const_score_query(_term("name_key", asked.whole), NAME_IS)),
-            (Occur.Should, Query.const_score_query(_begins("name_key", asked.whole), NAME_BEGINS)),
+            (Occur.Should, Query.const_score_query(_term("name_key", parsed.whole), NAME_IS)),
+            (Occur.Should, Query.const_score_query(_begins("name_key", parsed.whole), NAME_BEGINS)),
         ]
     )
 
 
-def filtered(found: Query, wanted: Wanted, alive_since: int) -> Query:
+def filtered(found: Query, search_query: SearchQuery, alive_since: int) -> Query:
     """Of these cards the wanted ones."""
     conditions = [
-        Query.term_set_query(schema(), "origin", list(wanted.origins)) if wanted.origins else None,
-        _term("pricing", wanted.pricing) if wanted.pricing else None,
-        _term("tag", wanted.tag) if wanted.tag else None,
-        Query.term_set_query(schema(), "tag", list(wanted.any_tags)) if wanted.any_tags else None,
-        *(_term("flag", flag) for flag in _flags(wanted)),
+        Query.term_set_query(schema(), "origin", list(search_query.origins))
+        if search_query.origins
+        else None,
+        _term("pricing", search_query.pricing) if search_query.pricing else None,
+        _term("tag", search_query.tag) if search_query.tag else None,
+        Query.term_set_query(schema(), "tag", list(search_query.any_tags)) if search_query.any_tags else None,
+        *(_term("flag", flag) for flag in _flags(search_query)),
         Query.range_query(schema(), "alive", FieldType.Integer, lower_bound=alive_since)
-        if wanted.active_24h
+        if search_query.active_24h
         else None,
     ]
-    asked = [condition for condition in conditions if condition is not None]
-    if not asked:
+    parsed = [condition for condition in conditions if condition is not None]
+    if not parsed:
         return found
     # Conditions decide and do not rank.
     return Query.boolean_query(
-        [(Occur.Must, found), *((Occur.Must, Query.const_score_query(one, 0.0)) for one in asked)]
+        [(Occur.Must, found), *((Occur.Must, Query.const_score_query(one, 0.0)) for one in parsed)]
     )
 
 
@@ -88,16 +90,16 @@ def is_known(word: Word, searcher: Searcher) -> bool:
     return held or searcher.search(_begins("words", word.plain), 1, count=False).hits != []
 
 
-def _flags(wanted: Wanted) -> list[str]:
-    asked = {
-        "agent": wanted.agents_only,
-        "verified": wanted.verified_only,
-        "encircled": wanted.encircled_only,
-        "bonded": wanted.bonded_only,
-        "foreign": wanted.foreign_only,
-        "answerable": wanted.answerable_only,
+def _flags(search_query: SearchQuery) -> list[str]:
+    parsed = {
+        "agent": search_query.agents_only,
+        "verified": search_query.verified_only,
+        "encircled": search_query.encircled_only,
+        "bonded": search_query.bonded_only,
+        "foreign": search_query.foreign_only,
+        "answerable": search_query.answerable_only,
     }
-    return [name for name, is_asked in asked.items() if is_asked]
+    return [name for name, is_asked in parsed.items() if is_asked]
 
 
 def _word(word: Word) -> Query:
@@ -108,16 +110,16 @@ def _word(word: Word) -> Query:
 
 def _word_or_so(word: Word, *, is_known: bool) -> Query:
     """The word, and words that begin with it; where there are none, words that it may be a misspelling of."""
-    ways = [_word(word)]
+    alternatives = [_word(word)]
     if len(word.plain) >= PREFIX_MIN:
-        ways.append(Query.const_score_query(_begins("words", word.plain), PREFIX_SCORE))
+        alternatives.append(Query.const_score_query(_begins("words", word.plain), PREFIX_SCORE))
     if len(word.plain) >= FUZZY_MIN and not is_known:
         for distance in range(1, 3 if len(word.plain) >= FUZZIER_MIN else 2):
-            ways.extend(
+            alternatives.extend(
                 Query.const_score_query(_nearly(field, word, distance), score / distance)
                 for field, score in FUZZY_SCORES.items()
             )
-    return Query.disjunction_max_query(ways, TIE_BREAKER)
+    return Query.disjunction_max_query(alternatives, TIE_BREAKER)
 
 
 def _nearly(field: str, word: Word, distance: int) -> Query:
@@ -128,23 +130,23 @@ def _nearly(field: str, word: Word, distance: int) -> Query:
 def _run(run: str) -> Query:
     """A run of writing without blanks."""
     characters: list[str | tuple[int, str]] = list(run)
-    ways = [
+    alternatives = [
         Query.boost_query(
             Query.phrase_query(schema(), field, characters) if len(characters) > 1 else _term(field, run),
             boost,
         )
         for field, boost in RUN_BOOSTS.items()
     ]
-    return Query.disjunction_max_query(ways, TIE_BREAKER)
+    return Query.disjunction_max_query(alternatives, TIE_BREAKER)
 
 
-def _keys(asked: Asked) -> list[Query]:
+def _keys(parsed: ParsedQuery) -> list[Query]:
     """A DID, its last part or the beginning of either, and the name itself."""
-    if not asked.whole:
+    if not parsed.whole:
         return []
-    keys = [_begins("name_key", asked.whole)]
-    if len(asked.whole) >= DID_MIN and " " not in asked.whole:
-        keys.append(_begins("did", asked.whole))
+    keys = [_begins("name_key", parsed.whole)]
+    if len(parsed.whole) >= DID_MIN and " " not in parsed.whole:
+        keys.append(_begins("did", parsed.whole))
     return [Query.const_score_query(key, 1.0) for key in keys]
 
 

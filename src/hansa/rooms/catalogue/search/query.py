@@ -13,7 +13,7 @@ Sort = Literal["relevance", "newest", "reputation", "price_low", "price_high", "
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchQuery:
     """A search. `q` is plain text, never a language; without it every card that may be shown is wanted.
 
     `origins` are names of registries, `local` for this one; `tag` is a tag as it is written on the card,
@@ -38,7 +38,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Why:
+class Explanation:
     """The words of the query that a card answers, and where: among `name`, `tags`, `skills`, `description`, `did`."""
 
     fields: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class FoundCard:
     created_at: datetime
     updated_at: datetime
     score: float
-    why: Why
+    why: Explanation
 
     @property
     def origin(self) -> str:

@@ -15,12 +15,12 @@ from hansa.foundation.plumbing.runtime import Slot
 from . import store
 from .discover import read_found
 from .execution import Hits
-from .query import Discovery, Wanted
+from .query import Discovery, SearchQuery
 from .searcher import Searcher
 
 KEPT_BYTES_MAX = 24_000_000
 
-Render = Callable[[Discovery, Wanted], bytes]
+Render = Callable[[Discovery, SearchQuery], bytes]
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class Answers:
         self._searcher = searcher
         self._database = database
         self._versions: Gathering[tuple[int, ...], Mapping[int, int]] = Gathering(self._read_versions)
-        self._kept: OrderedDict[tuple[Render, Wanted], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[Render, SearchQuery], _Kept] = OrderedDict()
         self._kept_bytes = 0
 
-    async def answer(self, wanted: Wanted, render: Render) -> bytes:
+    async def answer(self, search_query: SearchQuery, render: Render) -> bytes:
         """The answer to a search. Raises: SearchNotReady, Unavailable."""
-        hits = await self._searcher.hits(wanted)
-        kept = self._kept.get((render, wanted))
+        hits = await self._searcher.hits(search_query)
+        kept = self._kept.get((render, search_query))
         # The hits are remembered until the index changes: they are the same object or they are others.
         if kept is not None and kept.hits is hits and kept.versions == await self._versions_of(hits):
-            self._kept.move_to_end((render, wanted))
+            self._kept.move_to_end((render, search_query))
             return kept.body
         discovery, versions = await read_found(self._database, hits)
-        body = render(discovery, wanted)
-        self._keep((render, wanted), _Kept(hits, versions, body))
+        body = render(discovery, search_query)
+        self._keep((render, search_query), _Kept(hits, versions, body))
         return body
 
     async def _versions_of(self, hits: Hits) -> Mapping[int, int]:
@@ -63,7 +63,7 @@ class Answers:
         versions = await self._database.look(lambda tx: store.versions(tx, numbers))
         return {page: {number: versions[number] for number in page if number in versions} for page in pages}
 
-    def _keep(self, key: tuple[Render, Wanted], kept: _Kept) -> None:
+    def _keep(self, key: tuple[Render, SearchQuery], kept: _Kept) -> None:
         earlier = self._kept.pop(key, None)
         self._kept_bytes += len(kept.body) - (len(earlier.body) if earlier else 0)
         self._kept[key] = kept

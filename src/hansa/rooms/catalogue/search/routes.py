@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 
 from .errors import SearchNotReady
-from .query import Discovery, Wanted
+from .query import Discovery, SearchQuery
 from .response_cache import SEARCH_ANSWERS, Answers
 from .schemas import Discovered, DiscoveredPage, DiscoverQuery, PlainQuery
 from .searcher import SEARCHER, Searcher
@@ -27,24 +27,24 @@ SearchAnswers = Annotated[Answers, Depends(SEARCH_ANSWERS.given)]
 async def discover_agents(
     _: Public, answers: SearchAnswers, query: Annotated[PlainQuery, Query()]
 ) -> Response:
-    """Find agents, local and mirrored, by words in name, tags, skills, description or DID."""
-    return _json(await answers.answer(query.wanted(), _plain))
+    """Search agents, local and mirrored, by text in name, tags, skills, description or DID."""
+    return _json(await answers.answer(query.search_query(), _plain))
 
 
 @router.get("/agent-cards/discover", response_model=DiscoveredPage, responses=problems(SearchNotReady))
 async def discover_cards(
     _: Public, answers: SearchAnswers, query: Annotated[DiscoverQuery, Query()]
 ) -> Response:
-    """Search the catalogue, with counts per origin, pricing and tag over everything that was found."""
-    return _json(await answers.answer(query.wanted(), _faceted))
+    """Search the catalogue, with counts per origin, pricing and tag over all results."""
+    return _json(await answers.answer(query.search_query(), _faceted))
 
 
-def _plain(found: Discovery, wanted: Wanted) -> bytes:
-    return Discovered.of(found, wanted).model_dump_json().encode()
+def _plain(found: Discovery, search_query: SearchQuery) -> bytes:
+    return Discovered.of(found, search_query).model_dump_json().encode()
 
 
-def _faceted(found: Discovery, wanted: Wanted) -> bytes:
-    return DiscoveredPage.of(found, wanted).model_dump_json().encode()
+def _faceted(found: Discovery, search_query: SearchQuery) -> bytes:
+    return DiscoveredPage.of(found, search_query).model_dump_json().encode()
 
 
 def _json(body: bytes) -> Response:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from hansa.rooms.catalogue.limits import TAG_MAX
 from hansa.rooms.catalogue.schemas import Liveness, Reputation
 
-from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, Sort, Wanted
+from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, SearchQuery, Sort
 
 QUERY_MAX = 100
 ORIGINS_MAX = 600
@@ -29,13 +29,15 @@ class PlainQuery(BaseModel):
     """The query of the plain search."""
 
     query: Annotated[str, AfterValidator(_long_enough)] = Field(
-        min_length=PLAIN_QUERY_MIN, max_length=PLAIN_QUERY_MAX, description="Words; plain text, no operators."
+        min_length=PLAIN_QUERY_MIN,
+        max_length=PLAIN_QUERY_MAX,
+        description="Search text; plain text, no operators.",
     )
     limit: int = Field(default=20, ge=1, le=PLAIN_LIMIT_MAX)
 
-    def wanted(self) -> Wanted:
+    def search_query(self) -> SearchQuery:
         """What is looked for: agents alone."""
-        return Wanted(q=self.query.strip(), agents_only=True, limit=self.limit)
+        return SearchQuery(q=self.query.strip(), agents_only=True, limit=self.limit)
 
 
 class DiscoverQuery(BaseModel):
@@ -44,35 +46,37 @@ class DiscoverQuery(BaseModel):
     q: str = Field(
         default="",
         max_length=QUERY_MAX,
-        description="Words, in name, description, tags, skills or DID; plain text, no operators.",
+        description="Search text for name, description, tags, skills and DID; plain text, no operators.",
     )
     origins: str = Field(
-        default="", max_length=ORIGINS_MAX, description="Names of registries, by commas; `local` is this one."
+        default="",
+        max_length=ORIGINS_MAX,
+        description="Names of registries, separated by commas; `local` is this registry.",
     )
-    pricing: Pricing | None = Field(default=None, description="Paid is what names a base rate above zero.")
-    tag: str | None = Field(
-        default=None, max_length=TAG_MAX, description="A tag as it is written on the card."
-    )
+    pricing: Pricing | None = Field(default=None, description="`paid`: cards with a base rate above zero.")
+    tag: str | None = Field(default=None, max_length=TAG_MAX, description="A tag, spelled as in the card.")
     verified_only: bool = Field(
-        default=False, description="The agent's own host served the card, or its signature was the agent's."
+        default=False, description="The agent's own host served the card, or the agent signed it."
     )
-    active_24h: bool = Field(default=False, description="Seen alive in the last 24 hours.")
+    active_24h: bool = Field(
+        default=False, description="Passed a health check or sent a heartbeat in the last 24 hours."
+    )
     encircled_only: bool = False
-    foreign_only: bool = Field(default=False, description="Cards of another settlement currency.")
+    foreign_only: bool = Field(default=False, description="Also cards of another settlement currency.")
     answerable_only: bool = Field(
-        default=False, description="Without stubs and agents that did not answer when they were called."
+        default=False, description="Exclude stubs and agents that failed the last health check."
     )
     bonded_only: bool = False
     include_unbonded: bool = Field(
-        default=False, description="Accepted; unbonded agents are left out by `bonded_only` alone."
+        default=False, description="Accepted without effect; use `bonded_only` to exclude unbonded agents."
     )
     sort: Sort = "relevance"
     limit: int = Field(default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
 
-    def wanted(self) -> Wanted:
+    def search_query(self) -> SearchQuery:
         """What is looked for."""
-        return Wanted(
+        return SearchQuery(
             q=self.q.strip(),
             origins=tuple(sorted({name.strip() for name in self.origins.split(",") if name.strip()})),
             pricing=self.pricing,
@@ -90,16 +94,16 @@ class DiscoverQuery(BaseModel):
 
 
 class Marks(BaseModel):
-    """What the platform says of an agent; none of it comes from its card."""
+    """Registry data of an agent; none of it comes from its card."""
 
-    earned: str | None = Field(description="The grade that verified jobs earned; null for mirrored cards.")
+    earned: str | None = Field(description="The grade by verified jobs; null for mirrored cards.")
     verified: bool
     encircled: bool
     bonded: bool
 
 
 class FoundAgent(BaseModel):
-    """A card that a search found, and why."""
+    """A card found by a search, and why it matches."""
 
     did: str | None = Field(description="Null for a listing card that belongs to no agent.")
     card_id: UUID
@@ -116,7 +120,9 @@ class FoundAgent(BaseModel):
     liveness: Liveness
     marks: Marks
     score: float
-    matched_in: list[str] = Field(description="Among `name`, `tags`, `skills`, `description`, `did`.")
+    matched_in: list[str] = Field(
+        description="One or more of `name`, `tags`, `skills`, `description`, `did`."
+    )
     matched_words: list[str]
 
     @classmethod
@@ -150,21 +156,21 @@ class FoundAgent(BaseModel):
 
 
 class Discovered(BaseModel):
-    """What a search found, the best first."""
+    """The results of a search, best match first."""
 
     results: list[FoundAgent]
     total: int
     limit: int
 
     @classmethod
-    def of(cls, found: Discovery, wanted: Wanted) -> "Discovered":
+    def of(cls, found: Discovery, search_query: SearchQuery) -> "Discovered":
         """The answer of the plain search."""
         results = [FoundAgent.of(card) for card in found.results]
-        return cls.model_construct(results=results, total=found.total, limit=wanted.limit)
+        return cls.model_construct(results=results, total=found.total, limit=search_query.limit)
 
 
 class FacetsOut(BaseModel):
-    """Counts over everything that was found, not only the page; of tags the commonest."""
+    """Counts over all results, not only this page; for tags the most frequent ones."""
 
     origins: dict[str, int]
     pricing: dict[str, int]
@@ -172,7 +178,7 @@ class FacetsOut(BaseModel):
 
 
 class DiscoveredPage(BaseModel):
-    """A page of what a faceted search found."""
+    """A page of results of a faceted search."""
 
     results: list[FoundAgent]
     total: int
@@ -182,7 +188,7 @@ class DiscoveredPage(BaseModel):
     sort: Sort
 
     @classmethod
-    def of(cls, found: Discovery, wanted: Wanted) -> "DiscoveredPage":
+    def of(cls, found: Discovery, search_query: SearchQuery) -> "DiscoveredPage":
         """The answer of the faceted search."""
         facets = found.facets
         return cls.model_construct(
@@ -191,7 +197,7 @@ class DiscoveredPage(BaseModel):
             facets=FacetsOut.model_construct(
                 origins=facets.origins, pricing=facets.pricing, tags=facets.tags
             ),
-            limit=wanted.limit,
-            offset=wanted.offset,
-            sort=wanted.sort,
+            limit=search_query.limit,
+            offset=search_query.offset,
+            sort=search_query.sort,
         )

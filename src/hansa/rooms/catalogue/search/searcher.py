@@ -26,7 +26,7 @@ from . import store
 from .errors import SearchNotReady
 from .execution import Hits, find
 from .index import Place, SearchIndex
-from .query import Wanted
+from .query import SearchQuery
 
 FOLLOW_SECONDS = 0.2
 # A write waits this long at most until a search finds it (decision 0032).
@@ -66,7 +66,7 @@ class Searcher:
         self._reading = ThreadPoolExecutor(SEARCH_THREADS, "search")
         # Changes that were told although an older transaction is open, each with the transaction that made it.
         self._ahead: dict[int, int] = {}
-        self._remembered: OrderedDict[tuple[Wanted, int], asyncio.Future[Hits]] = OrderedDict()
+        self._remembered: OrderedDict[tuple[SearchQuery, int], asyncio.Future[Hits]] = OrderedDict()
         self._clock = 0.0
         self._is_complete = False
         self._has_failed = False
@@ -88,7 +88,7 @@ class Searcher:
         """Tell the index everything that is committed by now. Raises: Unavailable."""
         async with self._turn:
             try:
-                await self._database.read(self._tell_changes)
+                await self._database.read(self._index_changes)
             except BaseException:
                 self._has_failed = self._index is not None
                 raise
@@ -107,11 +107,11 @@ class Searcher:
         self._is_awaited.set()
         await asyncio.wait({self._next_catch_up}, timeout=WRITE_WAITS_SECONDS)
 
-    async def hits(self, wanted: Wanted) -> Hits:
+    async def hits(self, search_query: SearchQuery) -> Hits:
         """What the index finds. Raises: SearchNotReady."""
         if self._index is None or not self._is_complete:
             raise SearchNotReady(retry_after=1)
-        key = (wanted, self._alive_since() if wanted.active_24h else 0)
+        key = (search_query, self._alive_since() if search_query.active_24h else 0)
         found = self._remembered.get(key)
         if found is None:
             found = self._remembered[key] = asyncio.ensure_future(self._find(self._index, *key))
@@ -161,7 +161,7 @@ class Searcher:
         while not self._is_complete:  # noqa: ASYNC110
             await asyncio.sleep(FOLLOW_SECONDS / 10)
 
-    async def _tell_changes(self, tx: Tx) -> None:
+    async def _index_changes(self, tx: Tx) -> None:
         """In one snapshot: everything a transaction before the horizon did is seen."""
         if self._index is None:
             self._index = await self._write(SearchIndex, self._directory, self._own_currency)
@@ -169,18 +169,22 @@ class Searcher:
         if self._has_failed:
             await self._write(index.reopen)
             self._has_failed = False
-        ground = await store.ground(tx)
-        self._clock = ground.moment.timestamp() - monotonic()
-        place = Place(ground.name, ground.horizon)
-        if index.place is None or index.place.ground != place.ground or index.place.cursor > place.cursor:
-            await self._tell_everything(tx, index, place)
+        database_state = await store.database_state(tx)
+        self._clock = database_state.moment.timestamp() - monotonic()
+        place = Place(database_state.name, database_state.horizon)
+        if (
+            index.place is None
+            or index.place.database_state != place.database_state
+            or index.place.cursor > place.cursor
+        ):
+            await self._index_everything(tx, index, place)
             return
         changed = await store.changed(tx, index.place.cursor)
-        untold = [card for card, transaction in changed.items() if self._ahead.get(card) != transaction]
-        await self._tell(tx, index, untold, place)
+        unindexed = [card for card, transaction in changed.items() if self._ahead.get(card) != transaction]
+        await self._index_cards(tx, index, unindexed, place)
         self._ahead = {card: number for card, number in changed.items() if number >= place.cursor}
 
-    async def _tell(self, tx: Tx, index: SearchIndex, cards: list[int], place: Place) -> None:
+    async def _index_cards(self, tx: Tx, index: SearchIndex, cards: list[int], place: Place) -> None:
         if not cards:
             if place != index.place:
                 await self._write(index.move, place)
@@ -190,31 +194,33 @@ class Searcher:
         await self._write(index.commit, place)
         self._remembered.clear()
 
-    async def _tell_everything(self, tx: Tx, index: SearchIndex, place: Place) -> None:
+    async def _index_everything(self, tx: Tx, index: SearchIndex, place: Place) -> None:
         began = monotonic()
         count, after = 0, 0
-        told = asyncio.ensure_future(self._write(index.clear))
+        indexed = asyncio.ensure_future(self._write(index.clear))
         while cards := await store.every_shown(tx, after):
-            await told
+            await indexed
             # The next cards are read meanwhile.
-            told = asyncio.ensure_future(self._write(index.add, cards))
+            indexed = asyncio.ensure_future(self._write(index.add, cards))
             count, after = count + len(cards), cards[-1].id
-        await told
+        await indexed
         await self._write(index.commit, place)
         self._ahead = {}
         self._remembered.clear()
         if count:
             _log.info("search index built", cards=count, seconds=round(monotonic() - began, 1))
 
-    async def _find(self, index: SearchIndex, wanted: Wanted, alive_since: int) -> Hits:
+    async def _find(self, index: SearchIndex, search_query: SearchQuery, alive_since: int) -> Hits:
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._reading, find, index.searcher(), wanted, alive_since)
+            return await loop.run_in_executor(
+                self._reading, find, index.searcher(), search_query, alive_since
+            )
         except asyncio.CancelledError:
             raise
         except BaseException as trouble:
             # No query is an error: the files of the index must be damaged. A panic is no ordinary exception.
-            _log.exception("search index cannot be read and is built anew")
+            _log.exception("search index cannot be read and is rebuilt")
             index.distrust()
             self._is_complete, self._has_failed = False, True
             raise SearchNotReady(retry_after=1) from trouble
@@ -226,7 +232,7 @@ class Searcher:
             self._writing, lambda: act(*arguments, **named)
         )
 
-    def _forget_failed(self, key: tuple[Wanted, int], done: asyncio.Future[Hits]) -> None:
+    def _forget_failed(self, key: tuple[SearchQuery, int], done: asyncio.Future[Hits]) -> None:
         if (done.cancelled() or done.exception() is not None) and self._remembered.get(key) is done:
             del self._remembered[key]
 

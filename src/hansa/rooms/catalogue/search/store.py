@@ -35,7 +35,7 @@ _BY_NUMBER = f"{_ROW} WHERE id = ANY($1)"
 _CHANGED = "SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1"
 
 # A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
-_GROUND = """
+_DATABASE_STATE = """
 SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS ground, now() AS moment,
   plumbing_oldest_open() AS horizon
 FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
@@ -53,7 +53,7 @@ _VERSIONS = f"SELECT id, xmin::text::bigint AS version FROM catalogue_card WHERE
 
 
 @dataclass(frozen=True)
-class Ground:
+class DatabaseState:
     """Which database this is, its time, and the oldest transaction that may still change something."""
 
     name: str
@@ -61,11 +61,11 @@ class Ground:
     horizon: int
 
 
-async def ground(tx: Tx) -> Ground:
+async def database_state(tx: Tx) -> DatabaseState:
     """Where a reader of changes stands now."""
-    row = await tx.fetchrow(_GROUND)
+    row = await tx.fetchrow(_DATABASE_STATE)
     assert row is not None
-    return Ground(row["ground"], row["moment"], row["horizon"])
+    return DatabaseState(row["ground"], row["moment"], row["horizon"])
 
 
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:

@@ -43,7 +43,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParsedQuery:
     """A query cut up. `whole` is all of it, as names are compared; `runs` are of writing without blanks.
 
     A DID is not cut up, and signs alone leave neither words nor runs.
@@ -79,11 +79,11 @@ _PLAIN = analyzer(stemmed=False)
 _STEMMED = analyzer(stemmed=True)
 
 
-def asked_for(query: str) -> Asked:
+def parse_query(query: str) -> ParsedQuery:
     """Cut up what a reader typed. Words that say nothing are left out, unless there are no others."""
     whole = key_of(query)
     if whole.startswith("did:") and " " not in whole:
-        return Asked(whole, (), ())
+        return ParsedQuery(whole, (), ())
     text = unicodedata.normalize("NFKC", query)
     spaced = spelled_out(_RUN.sub(" ", text))
     words = [
@@ -93,7 +93,7 @@ def asked_for(query: str) -> Asked:
     different = list(dict.fromkeys(words))
     telling = [word for word in different if word.plain not in STOP_WORDS] or different
     runs = dict.fromkeys(run[:RUN_MAX] for run in _RUN.findall(text))
-    return Asked(whole, tuple(telling[:WORDS_MAX]), tuple(list(runs)[:WORDS_MAX]))
+    return ParsedQuery(whole, tuple(telling[:WORDS_MAX]), tuple(list(runs)[:WORDS_MAX]))
 
 
 def key_of(name: str) -> str:

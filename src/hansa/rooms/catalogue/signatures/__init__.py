@@ -1,10 +1,10 @@
 """Signatures on cards: the registry's own on what it exports, and agents' own on what comes in."""
 
 from .agent_keys import AGENT_KEYS, AgentKeys
-from .export import EXPORT_DESK, ExportDesk, is_exported
+from .export import EXPORT_DESK, CardExporter, is_exported
 from .records import AgentKey, InboundVerdict, SignaturePolicy
 from .routes import router
-from .rules import judge_inbound, judge_jws
+from .rules import verify_inbound, verify_jws
 from .served_jws import JwsUnreadable, ServedJws, compact_jws, json_jws
 from .written import CardSignatureRefused, require_genuine
 
@@ -13,8 +13,8 @@ __all__ = [
     "EXPORT_DESK",
     "AgentKey",
     "AgentKeys",
+    "CardExporter",
     "CardSignatureRefused",
-    "ExportDesk",
     "InboundVerdict",
     "JwsUnreadable",
     "ServedJws",
@@ -22,8 +22,8 @@ __all__ = [
     "compact_jws",
     "is_exported",
     "json_jws",
-    "judge_inbound",
-    "judge_jws",
     "require_genuine",
     "router",
+    "verify_inbound",
+    "verify_jws",
 ]

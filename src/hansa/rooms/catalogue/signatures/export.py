@@ -32,7 +32,7 @@ SIGNED_ASIDE_BYTES = 16 * 1024
 _Kept = tuple[int, int, int, int]
 
 
-class ExportDesk:
+class CardExporter:
     """Signs cards in one process, and keeps what it signed within a bound."""
 
     def __init__(self, database: Database, signatory: Signatory, settings: Settings) -> None:
@@ -105,4 +105,4 @@ def _private_jwk(key: SigningKey) -> dict[str, str]:
     return {**jwk_of(key.private.public_key().public_bytes_raw()), "d": private}
 
 
-EXPORT_DESK: Slot[ExportDesk] = Slot("catalogue: export of signed cards")
+EXPORT_DESK: Slot[CardExporter] = Slot("catalogue: export of signed cards")

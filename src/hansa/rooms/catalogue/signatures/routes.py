@@ -30,7 +30,7 @@ async def export_card(
 ) -> Response:
     """The agent's card, signed by the registry for its own verifiers and for stock A2A clients.
 
-    A suspended agent's card says so in the enforcement extension. Of a revoked agent a tombstone is told for 30 days.
+    A suspended agent's card has the enforcement extension. For 30 days after a revocation a tombstone is returned.
     """
     desk = EXPORT_DESK.of(runtime_of(request))
     return tagged(request, await desk.export(agent_did))

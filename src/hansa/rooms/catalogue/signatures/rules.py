@@ -26,7 +26,7 @@ KNOWN_PROFILES = frozenset({CARD_PROFILE, A2A_PROFILE, None})
 _OF_A_REGISTRY = re.compile(r"spiffe://[^/]+/registry/")
 
 
-def judge_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundVerdict:
+def verify_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundVerdict:
     """Judge the signatures of a card as it was received, by the keys of its agent, the newest first.
 
     `reason` of a failure: `malformed`, `unknown_alg`, `unknown_profile`, `key_unknown`, `key_retired`,
@@ -41,7 +41,7 @@ def judge_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> InboundV
     return _judged(lambda key: _is_signed(card, entries, key), keys)
 
 
-def judge_jws(payload: bytes, signatures: Sequence[Any], keys: Sequence[AgentKey]) -> InboundVerdict:
+def verify_jws(payload: bytes, signatures: Sequence[Any], keys: Sequence[AgentKey]) -> InboundVerdict:
     """Judge a card that was served as a JWS with this payload. Reasons as of `judge_inbound`; never raises."""
     entries, trouble = _read(signatures, None)
     if not entries:

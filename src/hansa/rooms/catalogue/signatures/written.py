@@ -11,13 +11,13 @@ from hansa.foundation.values.errors import Invalid
 
 from .agent_keys import AgentKeys
 from .records import SignaturePolicy
-from .rules import judge_inbound
+from .rules import verify_inbound
 
 _log = structlog.get_logger()
 
 
 class CardSignatureRefused(Invalid):
-    """The card carries a signature that is not its agent's, and this registry enforces signatures."""
+    """The card has a signature that its agent did not make, and this registry enforces signatures."""
 
     code = "CARD_SIGNATURE_REFUSED"
 
@@ -33,9 +33,9 @@ async def require_genuine(
         return
     known = () if did is None else await keys(tx, did)
     # A large card takes long enough to be judged that others would notice.
-    verdict = await asyncio.to_thread(judge_inbound, document, known)
+    verdict = await asyncio.to_thread(verify_inbound, document, known)
     if verdict.outcome == "failed":
-        _log.warning("a written card is not signed by its agent", did=did, reason=verdict.said)
+        _log.warning("submitted card is not signed by its agent", did=did, reason=verdict.said)
         if policy.enforce:
             raise CardSignatureRefused(
                 f"The signature is refused: {verdict.said}.", field="card_data.signatures"

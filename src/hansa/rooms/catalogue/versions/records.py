@@ -10,7 +10,7 @@ Source: TypeAlias = Literal["owner", "pull"]
 
 
 @dataclass(frozen=True)
-class StandingDocument:
+class StoredDocument:
     """The document that a card has now, locked until the transaction ends."""
 
     id: UUID

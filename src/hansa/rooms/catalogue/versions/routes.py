@@ -25,14 +25,14 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=
     "/agent-cards/{card_id}/versions", openapi_extra=CREDENTIAL_OPTIONAL, responses=problems(CardUnknown)
 )
 async def read_versions(reader: MaybeReader, db: Db, card_id: str) -> CardVersionsOut:
-    """Which documents a card had, and since when. Of a withdrawn card only its owner reads them, others get 404."""
+    """The versions of a card. Only its owner can read those of a withdrawn card, others receive 404."""
     found = await db.read(lambda tx: history_of(tx, card_id, _id_of(reader)))
     return CardVersionsOut(versions=[CardVersionOut.of(version) for version in found])
 
 
 @router.get("/agents/{did}/versions", openapi_extra=CREDENTIAL_OPTIONAL, responses=problems(CardUnknown))
 async def read_versions_of_agent(reader: MaybeReader, db: Db, did: str) -> CardVersionsOut:
-    """Which documents the card of an agent had, and since when; as by the card."""
+    """The versions of an agent's card."""
     found = await db.read(lambda tx: history_of(tx, did, _id_of(reader)))
     return CardVersionsOut(versions=[CardVersionOut.of(version) for version in found])
 
@@ -45,7 +45,7 @@ async def read_versions_of_agent(reader: MaybeReader, db: Db, did: str) -> CardV
 async def read_version(
     reader: MaybeReader, db: Db, card_id: str, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
 ) -> CardVersionWithDataOut:
-    """The document of a card in one of its versions; of a withdrawn card for its owner only."""
+    """One version of a card's document; that of a withdrawn card only for its owner."""
     found = await db.read(lambda tx: version_of(tx, card_id, version, _id_of(reader)))
     return CardVersionWithDataOut.of(found)
 

@@ -6,14 +6,14 @@ from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.catalogue.form import PLATFORM_MEMBERS, is_platform_extension
 
 
-def successor(standing: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
+def successor(stored: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
     """The judged document with what the platform says in the standing one, and with a name where it brings none."""
     kept = {
         name: member
-        for name, member in standing.items()
+        for name, member in stored.items()
         if name in PLATFORM_MEMBERS or (name == "humanReadableId" and name not in judged)
     }
-    extensions = standing.get("extensions", [])
+    extensions = stored.get("extensions", [])
     if said := [extension for extension in extensions if is_platform_extension(extension)]:
         kept["extensions"] = [*judged.get("extensions", []), *said]
     return {**judged, **kept}

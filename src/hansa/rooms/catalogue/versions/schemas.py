@@ -9,15 +9,13 @@ from .records import CardVersion
 
 
 class CardVersionOut(BaseModel):
-    """A document that a card had or has."""
+    """A current or former document of a card."""
 
     version: int
-    changed_at: datetime = Field(description="Since when the card had this document.")
-    source: str = Field(
-        description="`owner`, or `pull`: the registry read it where the agent serves its own card."
-    )
+    changed_at: datetime = Field(description="The time from which the card had this document.")
+    source: str = Field(description="`owner`, or `pull`: the registry fetched it from the agent's host.")
     card_hash: str = Field(
-        description="SHA-256, in hex, of the document as the owner or the agent gave it, in the form"
+        description="SHA-256 in hex of the document as the owner or agent supplied it, in the form"
         " sorted-ascii-json/1."
     )
 
@@ -28,12 +26,12 @@ class CardVersionOut(BaseModel):
 
 
 class CardVersionsOut(BaseModel):
-    """The versions that are kept, the newest first; the first one is the card as it stands."""
+    """The stored versions, newest first; the first one is the current document."""
 
     versions: list[CardVersionOut]
 
 
 class CardVersionWithDataOut(CardVersionOut):
-    """One version with its document, as the owner or the agent gave it: nothing that the registry says is added."""
+    """One version with its document as the owner or agent supplied it, without registry data."""
 
     card_data: dict[str, Any]

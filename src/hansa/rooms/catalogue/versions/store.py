@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.canonical import digest
 from hansa.rooms.catalogue.rules import Findable
 
-from .records import CardVersion, Source, StandingDocument
+from .records import CardVersion, Source, StoredDocument
 
 KEPT_MAX = 100
 """Replaced documents kept of one card: enough for years of honest changes, and a bound for the others."""
@@ -76,15 +76,15 @@ SELECT version, document_source, document_since, NULL, card_data FROM catalogue_
 _FORGET_OLDEST = "DELETE FROM catalogue_card_version WHERE card_id = $1 AND version <= $2"
 
 
-async def lock_document(tx: Tx, card_id: int) -> StandingDocument | None:
+async def lock_document(tx: Tx, card_id: int) -> StoredDocument | None:
     """The document of a native card, locked; None for an unknown card and for a mirror."""
     row = await tx.fetchrow(_LOCK, card_id)
-    return None if row is None else StandingDocument(**{**row, "card_data": json.loads(row["card_data"])})
+    return None if row is None else StoredDocument(**{**row, "card_data": json.loads(row["card_data"])})
 
 
 async def replace(
     tx: Tx,
-    standing: StandingDocument,
+    stored: StoredDocument,
     *,
     old_hash: bytes,
     content: Findable,
@@ -96,11 +96,11 @@ async def replace(
     # A savepoint, so that whoever asked may still note in this transaction that it failed.
     try:
         async with tx.transaction():
-            since = await tx.fetchval(_KEEP, standing.card_id, old_hash)
+            since = await tx.fetchval(_KEEP, stored.card_id, old_hash)
             version: int | None = await tx.fetchval(
                 _REPLACE,
-                standing.card_id,
-                standing.version,
+                stored.card_id,
+                stored.version,
                 since,
                 source,
                 pulled_hash,
@@ -110,7 +110,7 @@ async def replace(
     except asyncpg.UniqueViolationError:
         return None
     assert version is not None, "the card was locked"
-    await tx.execute(_FORGET_OLDEST, standing.card_id, standing.version - KEPT_MAX)
+    await tx.execute(_FORGET_OLDEST, stored.card_id, stored.version - KEPT_MAX)
     return version
 
 

@@ -40,7 +40,7 @@ async def clear(
         request_scope=consent.request_scope,
     )
     if await agents.clear_payment(tx, agent, payment, settings) is agents.Clearance.NEEDS_APPROVAL:
-        return await agents.ask_approval(tx, agent.did, payment.spending, payment.currency)
+        return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
     return None
 
 

@@ -10,7 +10,7 @@ from hansa.foundation.values.errors import Forbidden
 from . import rules, store
 from .contract import Contract
 from .errors import ContractUnknown
-from .records import HistoryLine, Wanted
+from .records import ContractFilter, HistoryLine
 
 AREA = "admin_enforcement"
 
@@ -43,9 +43,9 @@ async def read_contract(tx: Tx, caller: Agent | Developer, contract_id: int) -> 
     return await shown(tx, contract)
 
 
-async def list_contracts(tx: Tx, wanted: Wanted) -> tuple[list[ContractShown], int]:
+async def list_contracts(tx: Tx, filters: ContractFilter) -> tuple[list[ContractShown], int]:
     """A page of contracts, newest first, and how many there are in all."""
-    contracts, total = await store.page(tx, wanted)
+    contracts, total = await store.page(tx, filters)
     histories = await store.history(tx, [contract.id for contract in contracts])
     return [ContractShown(contract, histories[contract.id]) for contract in contracts], total
 

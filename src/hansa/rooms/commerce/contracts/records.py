@@ -19,7 +19,7 @@ class HistoryLine:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ContractFilter:
     """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
 
     of: str | None

@@ -48,7 +48,7 @@ from .ending import cancel, mark_failed
 from .paying import PERMISSION, Consent
 from .propose import Proposal, propose
 from .reading import ContractShown, list_contracts, read_contract, reader_of, shown
-from .records import Wanted
+from .records import ContractFilter
 from .schemas import (
     ApprovalIn,
     ContractIn,
@@ -332,8 +332,8 @@ async def list_own_contracts(
     """The asking agent's contracts, newest first; an administrator of enforcement reads all."""
     reader = reader_of(caller)
     of = None if is_open else reader
-    wanted = Wanted(of, reader, role, status, counterparty, is_open, limit, offset)
-    return await _page(db, wanted, config)
+    filters = ContractFilter(of, reader, role, status, counterparty, is_open, limit, offset)
+    return await _page(db, filters, config)
 
 
 @router.get("/agent/{agent_did}", responses=problems(Unauthorized, Forbidden, Invalid))
@@ -350,10 +350,10 @@ async def list_contracts_of_agent(
     offset: Offset = 0,
 ) -> Page[ContractOut]:
     """The contracts of an agent that the caller may read, newest first."""
-    wanted = Wanted(
+    filters = ContractFilter(
         agent_did, reader_of(caller), role, status, counterparty, is_open=False, limit=limit, offset=offset
     )
-    return await _page(db, wanted, config)
+    return await _page(db, filters, config)
 
 
 @router.get("/{contract_id}", responses=problems(Unauthorized, Forbidden, errors.ContractUnknown, Invalid))
@@ -365,11 +365,11 @@ async def read_one_contract(
     return ContractOut.of(found, config.trust_domain)
 
 
-async def _page(db: Database, wanted: Wanted, settings: Settings) -> Page[ContractOut]:
-    found, total = await db.read(lambda tx: list_contracts(tx, wanted))
+async def _page(db: Database, filters: ContractFilter, settings: Settings) -> Page[ContractOut]:
+    found, total = await db.read(lambda tx: list_contracts(tx, filters))
     return Page[ContractOut](
         items=[ContractOut.of(one, settings.trust_domain) for one in found],
-        pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+        pagination=Pagination.of(total=total, limit=filters.limit, offset=filters.offset),
     )
 
 

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status, Terms
-from .records import HistoryLine, Wanted
+from .records import ContractFilter, HistoryLine
 from .rules import expiry_of
 
 _LOCK = "SELECT FROM commerce_contract WHERE id = $1 FOR NO KEY UPDATE"
@@ -180,10 +180,10 @@ async def find(tx: Tx, contract_id: int) -> Contract | None:
     return _contract(row) if row else None
 
 
-async def page(tx: Tx, wanted: Wanted) -> tuple[list[Contract], int]:
+async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
     """A page of contracts, newest first, and how many there are in all."""
-    bounds = (wanted.of, wanted.reader, wanted.role, wanted.status, wanted.counterparty, wanted.is_open)
-    rows = await tx.fetch(_LIST, *bounds, wanted.limit, wanted.offset)
+    bounds = (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
+    rows = await tx.fetch(_LIST, *bounds, filters.limit, filters.offset)
     total: int = await tx.fetchval(_COUNT, *bounds)
     return [_contract(row) for row in rows], total
 

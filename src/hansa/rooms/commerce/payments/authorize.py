@@ -103,7 +103,7 @@ async def authorize(
     if budget is None:
         await _require_covered(tx, agent.did, order, settings, fee)
         payment = _payment(order, settings, presented)
-        return await agents.ask_approval(tx, agent.did, payment.spending, payment.currency)
+        return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
     secret = new_hex(TOKEN_PREFIX)
     token = await _inserted(tx, _new_token(agent.did, order, secret, budget, presented.quoted))
     if not order.is_reserved:

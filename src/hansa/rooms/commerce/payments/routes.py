@@ -74,7 +74,7 @@ CapabilityToken = Annotated[
     Header(
         alias=CAPABILITY_HEADER,
         max_length=CAPABILITY_MAX_CHARACTERS,
-        description="The token of a capability: it may lend the permission, and its caveats bound the payment.",
+        description="The token of a capability, which can grant the permission; its caveats limit the payment.",
     ),
 ]
 

@@ -23,7 +23,7 @@ async def discover_resources(
     searcher: catalogue.Searcher, database: Database, networks: Networks, page: DiscoveredPagination
 ) -> DiscoveredResourcesOut:
     """A page of the agents that state a price. Raises: SearchNotReady, Unavailable."""
-    wanted = catalogue.Wanted(
+    query = catalogue.SearchQuery(
         origins=(catalogue.LOCAL_ORIGIN,),
         pricing="paid",
         agents_only=True,
@@ -31,7 +31,7 @@ async def discover_resources(
         limit=page.limit,
         offset=page.offset,
     )
-    found = await catalogue.discover(searcher, database, wanted)
+    found = await catalogue.discover(searcher, database, query)
     return DiscoveredResourcesOut(
         items=[_resource(card, networks) for card in found.results if card.did],
         pagination=page.model_copy(update={"total": found.total}),

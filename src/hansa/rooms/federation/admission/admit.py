@@ -75,7 +75,7 @@ async def change_licence(
     await record_admin_act(
         tx, administrator, act=f"federation_licence.{act}", subject=str(licence_id), reason=reason
     )
-    await journal.append(tx, _told(act, licence))
+    await journal.append(tx, _event_of(act, licence))
     return licence
 
 
@@ -89,7 +89,7 @@ async def _unchangeable(tx: Tx, licence_id: UUID) -> Refused:
     return LicenceUnknown() if found is None else LicenceState(context={"status": found.status})
 
 
-def _told(act: Act, licence: Licence) -> Event:
+def _event_of(act: Act, licence: Licence) -> Event:
     facts = (str(licence.id), licence.trust_domain)
     match act:
         case "suspend":

@@ -17,8 +17,8 @@ _KEY = re.compile(KEY_PREFIX + "[0-9a-f]{64}", re.ASCII)
 async def check_licence(runtime: Runtime, key: str) -> None:
     """The key is that of a registry which is admitted now. Raises: Unauthorized, LicenceSuspended."""
     if not _KEY.fullmatch(key):
-        raise Unauthorized("This is no federation licence key.")
-    shown = await runtime.database.look(lambda tx: store.find_shown(tx, fingerprint(key)))
+        raise Unauthorized("This is not a federation licence key.")
+    shown = await runtime.database.look(lambda tx: store.find_presented(tx, fingerprint(key)))
     if shown is not None and shown.status == "suspended":
         raise LicenceSuspended
     if shown is None or shown.status != "active":

@@ -4,28 +4,28 @@ from hansa.foundation.values.errors import Conflict, Invalid, NotFound
 
 
 class LicenceUnknown(NotFound):
-    """There is no such federation licence."""
+    """No federation licence has this id."""
 
     code = "FEDERATION_LICENCE_UNKNOWN"
-    sentence = "There is no federation licence with this id."
+    sentence = "No federation licence has this id."
 
 
 class LicenceState(Conflict):
-    """The federation licence is not in a state in which that can be done to it."""
+    """The status of the federation licence does not allow this action."""
 
     code = "FEDERATION_LICENCE_STATE"
-    sentence = "Suspend an active licence, reinstate a suspended one, revoke one that is not revoked."
+    sentence = "The status of the licence does not allow this: only an active licence can be suspended, only a suspended one reinstated."
 
 
 class LicenceAlreadyHeld(Conflict):
-    """The registry has a federation licence that is neither revoked nor expired."""
+    """The trust domain already has a federation licence that is neither revoked nor expired."""
 
     code = "FEDERATION_LICENCE_HELD"
-    sentence = "This trust domain holds a licence already; revoke it first."
+    sentence = "This trust domain already has a licence; revoke it first."
 
 
 class LicenceForOwnDomain(Invalid):
-    """The trust domain is this registry's own: it needs no licence to read its own routes."""
+    """The trust domain is the registry's own, which needs no licence."""
 
     code = "FEDERATION_LICENCE_SELF"
-    sentence = "trust_domain is this registry's own; a licence key is issued to another registry."
+    sentence = "trust_domain is this registry's own domain; expected the domain of another registry."

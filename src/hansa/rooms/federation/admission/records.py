@@ -10,7 +10,7 @@ Status = Literal["active", "suspended", "revoked", "expired"]
 
 @dataclass(frozen=True)
 class Licence:
-    """An admission. `expired`: active past its end."""
+    """An admission. `expired`: active, but its validity has ended."""
 
     id: UUID
     trust_domain: str
@@ -32,7 +32,7 @@ class IssuedLicence:
 
 
 @dataclass(frozen=True)
-class ShownLicence:
+class FoundLicence:
     """What is known of a key that somebody shows, and whether its use has yet to be noted."""
 
     id: UUID

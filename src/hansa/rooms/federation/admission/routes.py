@@ -34,7 +34,7 @@ CHANGES = problems(
 async def issue_licence_key(
     body: LicenceIn, administrator: Administrator, db: Db, settings: Config
 ) -> IssuedLicenceOut:
-    """Admit another registry to the internal routes. Its licence key is shown this once."""
+    """Admit another registry to the internal routes. Its licence key is shown only once."""
     issued = await db.act(
         lambda tx: admit.issue_licence(
             tx,
@@ -63,7 +63,7 @@ async def list_licence_keys(
 async def suspend_licence_key(
     licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
 ) -> LicenceOut:
-    """Suspend an active licence: from the next request on its key is refused with 403."""
+    """Suspend an active licence: its key is refused with 403 from the next request on."""
     return await _changed(db, administrator, licence_id, "suspend", body)
 
 
@@ -79,7 +79,7 @@ async def reinstate_licence_key(
 async def revoke_licence_key(
     licence_id: UUID, body: LicenceChange, administrator: Administrator, db: Db
 ) -> LicenceOut:
-    """Revoke a licence for good."""
+    """Revoke a licence permanently."""
     return await _changed(db, administrator, licence_id, "revoke", body)
 
 

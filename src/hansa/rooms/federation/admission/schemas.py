@@ -34,10 +34,10 @@ class LicenceIn(BaseModel):
 
     trust_domain: TrustDomain
     note: Annotated[str, Field(min_length=1, max_length=NOTE_MAX_CHARACTERS)] | None = Field(
-        default=None, description="For administrators' eyes."
+        default=None, description="Shown only to administrators."
     )
     expires_in_days: Annotated[StrictInt, Field(ge=1, le=TERM_MAX_DAYS)] | None = Field(
-        default=None, description="Null: the key does not end."
+        default=None, description="Null: the key does not expire."
     )
 
 
@@ -53,12 +53,14 @@ class LicenceOut(BaseModel):
     id: UUID
     trust_domain: str
     note: str | None
-    status: Status = Field(description="`expired`: active past its end.")
+    status: Status = Field(description="`expired`: active, but its validity has ended.")
     issued_by: int = Field(description="The developer who issued it.")
     issued_at: datetime
     expires_at: datetime | None
-    changed_at: datetime = Field(description="When it was issued, suspended, reinstated or revoked last.")
-    last_used_at: datetime | None = Field(description="To the minute.")
+    changed_at: datetime = Field(
+        description="Time of the last change: issued, suspended, reinstated or revoked."
+    )
+    last_used_at: datetime | None = Field(description="Accurate to one minute.")
 
     @classmethod
     def of(cls, licence: Licence) -> "LicenceOut":
@@ -66,7 +68,7 @@ class LicenceOut(BaseModel):
 
 
 class IssuedLicenceOut(LicenceOut):
-    """A new admission. The key is shown this once."""
+    """A new admission. The key is shown only once."""
 
     licence_key: str = Field(description="`hfl_v1_` and 64 hex digits, to be sent as X-Federation-License.")
 

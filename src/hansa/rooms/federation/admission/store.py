@@ -8,7 +8,7 @@ from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 
-from .records import Licence, ShownLicence
+from .records import FoundLicence, Licence
 
 _STATUS = "CASE WHEN status = 'active' AND expires_at <= clock_timestamp() THEN 'expired' ELSE status END"
 
@@ -36,7 +36,7 @@ UPDATE federation_licence_key SET status = $2, changed_at = clock_timestamp() WH
 RETURNING {_SHOWN}
 """  # noqa: S608
 
-_FIND_SHOWN = f"""
+_FIND_PRESENTED = f"""
 SELECT id, {_STATUS} AS status, last_used_at IS NULL OR last_used_at < now() - interval '1 minute' AS is_use_due
 FROM federation_licence_key WHERE key_hash = $1
 """  # noqa: S608
@@ -86,10 +86,10 @@ async def change(tx: Tx, licence_id: UUID, status: str, *, when_one_of: tuple[st
     return Licence(**row) if row else None
 
 
-async def find_shown(tx: Tx, key_hash: bytes) -> ShownLicence | None:
+async def find_presented(tx: Tx, key_hash: bytes) -> FoundLicence | None:
     """What is known of the key with this hash."""
-    row = await tx.fetchrow(_FIND_SHOWN, key_hash)
-    return ShownLicence(**row) if row else None
+    row = await tx.fetchrow(_FIND_PRESENTED, key_hash)
+    return FoundLicence(**row) if row else None
 
 
 async def note_use(tx: Tx, licence_id: UUID) -> None:

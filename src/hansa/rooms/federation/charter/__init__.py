@@ -1,7 +1,7 @@
 """The charter: the keys that stand for the registry."""
 
 from .errors import KeyDoesNotOpen, KeyUnusable
-from .found import found_keys, replace_sealed_key, require_present_key
+from .found import initialize_keys, replace_sealed_key, require_present_key
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
@@ -17,7 +17,7 @@ __all__ = [
     "SigningKey",
     "admin_router",
     "detached_signature",
-    "found_keys",
+    "initialize_keys",
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",

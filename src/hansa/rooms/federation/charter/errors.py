@@ -4,7 +4,7 @@ from hansa.foundation.values.errors import Conflict, Unavailable
 
 
 class KeyDoesNotOpen(Unavailable):
-    """The registry's signing key was sealed under another sealing key than this process has."""
+    """The registry's signing key was encrypted with a different sealing key than this process has."""
 
     code = "SIGNING_KEY_SEALED"
     sentence = (
@@ -15,7 +15,7 @@ class KeyDoesNotOpen(Unavailable):
 
 
 class KeyUnusable(Conflict):
-    """The key that was brought signed for this registry already, or is none that may."""
+    """The supplied key already signed for this registry, or is not a valid signing key."""
 
     code = "SIGNING_KEY_UNUSABLE"
-    sentence = "That key cannot sign for the registry: it signed before. Bring one that never did."
+    sentence = "This key cannot be used: it signed for the registry before. Supply a new key."

@@ -13,7 +13,7 @@ from .rules import registry_id_of
 from .signatory import opened
 
 
-async def found_keys(tx: Tx, settings: Settings, seal: Seal) -> None:
+async def initialize_keys(tx: Tx, settings: Settings, seal: Seal) -> None:
     """Begin the first key, or another one where the registry is called otherwise than before; else nothing."""
     await store.lock_keys(tx)
     present = await store.present(tx)

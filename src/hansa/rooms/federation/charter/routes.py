@@ -26,7 +26,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 
 @root_router.get("/.well-known/registry-jwks.json", responses=problems(TooManyRequests))
 async def read_registry_jwks(_: Public, response: Response, db: Db) -> RegistryJwks:
-    """The keys of the registry's signatures: the present one, and those retired within the last seven days."""
+    """The signing keys of the registry: the current one, and those retired in the last seven days."""
     keys = await db.look(published_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryJwks.of(keys)
@@ -34,7 +34,7 @@ async def read_registry_jwks(_: Public, response: Response, db: Db) -> RegistryJ
 
 @root_router.get("/.well-known/registry-jwks-history.json", responses=problems(TooManyRequests))
 async def read_registry_key_history(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
-    """Every key that the registry ever signed with and its times, to verify what was signed long ago."""
+    """All signing keys of the registry with their validity, to verify old signatures."""
     keys = await db.look(all_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryKeyHistory.of(keys)
@@ -42,7 +42,7 @@ async def read_registry_key_history(_: Public, response: Response, db: Db) -> Re
 
 @router.get("/public/registry-keys", responses=problems(TooManyRequests))
 async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
-    """The keys of `/.well-known/registry-jwks.json` with their times; older keys are in the history."""
+    """The keys of `/.well-known/registry-jwks.json` with their validity; older keys are in the history."""
     keys = await db.look(published_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryKeyHistory.of(keys)
@@ -59,7 +59,7 @@ async def rotate_registry_signing_key(
     seal: Sealing,
     body: RegistryKeyRotationIn | None = None,
 ) -> RotatedKey:
-    """Sign with a new key from now on, in every process. The key before stays in the key set for seven days."""
+    """Sign with a new key from now on, in every process. The former key stays in the key set for seven days."""
     reason = body.reason if body else None
     key = await db.act(lambda tx: rotate_as_administrator(tx, administrator, settings, seal, reason=reason))
     return RotatedKey.of(key)

@@ -30,7 +30,7 @@ class RegistryJwk(BaseModel):
 
 
 class RegistryJwks(BaseModel):
-    """The keys that a signature of the registry may be by now."""
+    """The keys that currently verify signatures of the registry."""
 
     keys: list[RegistryJwk]
 
@@ -41,10 +41,10 @@ class RegistryJwks(BaseModel):
 
 
 class PastRegistryJwk(RegistryJwk):
-    """A key with its times: what it signed between them counts as of then."""
+    """A key with its validity: signatures made within it stay valid."""
 
     valid_from: datetime
-    retired_at: datetime | None = Field(description="Null while it is the present key.")
+    retired_at: datetime | None = Field(description="Null for the current key.")
 
     @classmethod
     def of(cls, key: RegistryKey) -> "PastRegistryJwk":
@@ -55,7 +55,7 @@ class PastRegistryJwk(RegistryJwk):
 
 
 class RegistryKeyHistory(BaseModel):
-    """Keys of the registry with their times, the newest first."""
+    """Keys of the registry with their validity, newest first."""
 
     keys: list[PastRegistryJwk]
 
@@ -72,10 +72,10 @@ class RegistryKeyRotationIn(BaseModel):
 
 
 class RotatedKey(RegistryJwk):
-    """The new key of the registry, which signs from `valid_from` on."""
+    """The new signing key of the registry, in use from `valid_from` on."""
 
     valid_from: datetime
-    jwks_url: str = Field(default=KEY_SET, description="Where the key set is published, on this registry.")
+    jwks_url: str = Field(default=KEY_SET, description="The path of the key set at this registry.")
 
     @classmethod
     def of(cls, key: RegistryKey) -> "RotatedKey":

@@ -15,12 +15,14 @@ async def check_service(runtime: Runtime, certificate: Certificate) -> None:
 
     A proxy that forwards a certificate may have looked at it or not: it is verified here in any case.
     """
-    shown = await runtime.database.look(lambda tx: store.find_shown(tx, certificate.fingerprint(SHA256())))
+    shown = await runtime.database.look(
+        lambda tx: store.find_presented(tx, certificate.fingerprint(SHA256()))
+    )
     if runtime.authority is None or shown.spiffe_id is None:
-        raise Unauthorized("This client certificate is not that of a service, or it has ended.")
+        raise Unauthorized("This client certificate is not a valid certificate of a service.")
     try:
         proved = runtime.authority.recognise(certificate, now=shown.now)
     except NotRecognised:
-        raise Unauthorized("This client certificate is not one of this registry's authority.") from None
+        raise Unauthorized("This client certificate was not issued by this registry's authority.") from None
     if proved != shown.spiffe_id:
-        raise Unauthorized("This client certificate names another service.")
+        raise Unauthorized("This client certificate belongs to another service.")

@@ -54,7 +54,7 @@ async def revoke_service(tx: Tx, name: str) -> int:
     """Trust no certificate of a service any more; returns how many were in force. Raises: ServiceUnknown."""
     revoked = await store.revoke(tx, name)
     if revoked == 0:
-        raise ServiceUnknown(f"No certificate of a service {name!r} is in force.")
+        raise ServiceUnknown(f"No valid certificate of service {name!r} exists.")
     return revoked
 
 

@@ -18,7 +18,7 @@ class ServiceCertificate:
 
 
 @dataclass(frozen=True)
-class ShownCertificate:
+class FoundCertificate:
     """What is known of a certificate that somebody shows, at the database's time `now`."""
 
     now: datetime

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from hansa.foundation.plumbing.database import Tx
 
-from .records import ServiceCertificate, ShownCertificate
+from .records import FoundCertificate, ServiceCertificate
 
 _NOW = "SELECT date_trunc('second', clock_timestamp())"
 
@@ -24,7 +24,7 @@ UPDATE federation_service_certificate SET revoked_at = clock_timestamp()
 WHERE name = $1 AND revoked_at IS NULL AND expires_at > clock_timestamp()
 """
 
-_FIND_SHOWN = """
+_FIND_PRESENTED = """
 SELECT clock_timestamp() AS now, (
   SELECT spiffe_id FROM federation_service_certificate
   WHERE fingerprint = $1 AND revoked_at IS NULL AND expires_at > clock_timestamp()
@@ -56,8 +56,8 @@ async def revoke(tx: Tx, name: str) -> int:
     return int(done.removeprefix("UPDATE "))
 
 
-async def find_shown(tx: Tx, fingerprint: bytes) -> ShownCertificate:
+async def find_presented(tx: Tx, fingerprint: bytes) -> FoundCertificate:
     """What is known of the certificate with this fingerprint."""
-    row = await tx.fetchrow(_FIND_SHOWN, fingerprint)
+    row = await tx.fetchrow(_FIND_PRESENTED, fingerprint)
     assert row is not None
-    return ShownCertificate(**row)
+    return FoundCertificate(**row)

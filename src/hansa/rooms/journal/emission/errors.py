@@ -4,7 +4,7 @@ from hansa.foundation.values.errors import Conflict
 
 
 class EmissionRequired(Conflict):
-    """The event is always recorded: it moves balances, makes or destroys units, or tells of a policy."""
+    """The event is always recorded: it changes balances, the supply, or a policy."""
 
     code = "EMISSION_REQUIRED"
-    sentence = "This event cannot be switched off."
+    sentence = "The recording of this event cannot be switched off."

@@ -28,13 +28,13 @@ async def change_policy(
     if after == before.rule:
         return before
     policy = await store.write_policy(tx, event_type, after)
-    told = EventEmissionPolicyUpdated(
+    event = EventEmissionPolicyUpdated(
         event_type=event_type,
-        before=_told(before.rule),
-        after=_told(after),
+        before=_rule_of(before.rule),
+        after=_rule_of(after),
         changed_by=f"developer:{administrator.id}",
     )
-    await append(tx, told)
+    await append(tx, event)
     return policy
 
 
@@ -50,5 +50,5 @@ async def settle_policies(tx: Tx, *, fail_closed: bool, registry_did: str) -> No
     await store.write_default(tx, admitted=not fail_closed)
 
 
-def _told(rule: rules.Rule) -> EmissionRule:
+def _rule_of(rule: rules.Rule) -> EmissionRule:
     return EmissionRule(rule.emit_from_teg, rule.emit_from_registry, rule.skip_in_projection)

@@ -31,6 +31,6 @@ async def read_policies(_: Administrator, db: Db) -> PoliciesOut:
 async def put_policy(
     event_type: EventType, body: PolicyChange, administrator: Administrator, db: Db
 ) -> PolicyOut:
-    """Change which events of a type are recorded or folded; the change is told in the journal."""
+    """Change which events of a type are recorded or folded; the change is recorded in the journal."""
     policy = await db.act(lambda tx: change_policy(tx, event_type, body.members(), administrator))
     return PolicyOut.of(policy)

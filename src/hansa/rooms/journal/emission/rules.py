@@ -52,9 +52,9 @@ def changed(event_type: str, before: Rule, change: Mapping[str, Any]) -> Rule:
     after = replace(before, **change)
     required = required_sides(event_type)
     if any(getattr(after, side) is not True for side in required):
-        raise EmissionRequired(f"{event_type} cannot be switched off.")
+        raise EmissionRequired(f"The recording of {event_type} cannot be switched off.")
     if required and after.skip_in_projection and not before.skip_in_projection:
-        raise EmissionRequired(f"{event_type} cannot be left out of projections.")
+        raise EmissionRequired(f"{event_type} cannot be excluded from projections.")
     return after
 
 

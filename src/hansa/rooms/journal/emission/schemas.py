@@ -9,15 +9,19 @@ from hansa.foundation.values.request_body import RequestBody
 
 from .rules import Policy
 
-Said = StrictBool | None
+Decision = StrictBool | None
 
 
 class PolicyChange(RequestBody):
-    """What changes; at least one member. A null takes back what was said."""
+    """The changes; at least one member. Null removes the setting."""
 
-    emit_from_teg: Said = Field(default=None, description="Whether the ledger's side may record this event.")
-    emit_from_registry: Said = Field(default=None, description="Whether the registry's side may.")
-    skip_in_projection: StrictBool = Field(default=False, description="Whether folds leave these events out.")
+    emit_from_teg: Decision = Field(
+        default=None, description="Whether the ledger's side may record this event."
+    )
+    emit_from_registry: Decision = Field(
+        default=None, description="Whether the registry's side may record this event."
+    )
+    skip_in_projection: StrictBool = Field(default=False, description="Whether folds exclude these events.")
 
     @model_validator(mode="after")
     def _says_something(self) -> "PolicyChange":
@@ -34,8 +38,8 @@ class PolicyOut(BaseModel):
     """The policy of one event type."""
 
     event_type: str
-    emit_from_teg: Said
-    emit_from_registry: Said
+    emit_from_teg: Decision
+    emit_from_registry: Decision
     skip_in_projection: bool
     updated_at: datetime
 
@@ -51,7 +55,7 @@ class PolicyOut(BaseModel):
 
 
 class PoliciesOut(BaseModel):
-    """Every emission policy, and what happens to events of which none speaks."""
+    """Every emission policy, and the treatment of events without a policy."""
 
     items: list[PolicyOut]
     fail_closed: Annotated[

@@ -66,13 +66,13 @@ async def write_policy(tx: Tx, event_type: str, rule: Rule) -> Policy:
     return _policy(row)
 
 
-async def write_missing(tx: Tx, policies_wanted: Mapping[str, Rule]) -> None:
+async def write_missing(tx: Tx, defaults: Mapping[str, Rule]) -> None:
     """Write these policies where there are none."""
     await tx.executemany(
         _WRITE_MISSING,
         [
             (event_type, rule.emit_from_teg, rule.emit_from_registry, rule.skip_in_projection)
-            for event_type, rule in policies_wanted.items()
+            for event_type, rule in defaults.items()
         ],
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from hansa.foundation.plumbing.caller import API_KEY_SESSION, Agent, Developer, check_developer_or_agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.tokens import Claims, TokenDesk, TokenKind
+from hansa.foundation.plumbing.tokens import Claims, TokenIssuer, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
@@ -23,7 +23,7 @@ TICKET_SECONDS = 30
 NO_END_OF_ITS_OWN = 4_102_444_800
 
 
-async def issue_ticket(tx: Tx, tokens: TokenDesk, caller: Developer | Agent, token: str) -> str:
+async def issue_ticket(tx: Tx, tokens: TokenIssuer, caller: Developer | Agent, token: str) -> str:
     """A ticket in place of the caller's token: good once, for half a minute."""
     kind = TokenKind.AGENT if isinstance(caller, Agent) else TokenKind.DEVELOPER
     claims = _claims_of(tokens, kind, caller, token)
@@ -40,7 +40,7 @@ async def issue_ticket(tx: Tx, tokens: TokenDesk, caller: Developer | Agent, tok
     return ticket
 
 
-async def redeem_ticket(tx: Tx, tokens: TokenDesk, ticket: str) -> str:
+async def redeem_ticket(tx: Tx, tokens: TokenIssuer, ticket: str) -> str:
     """A token like the one that the ticket was asked for with; the ticket is used up. Raises: TicketInvalid."""
     bearer = await store.use_ticket(tx, fingerprint(ticket))
     if bearer is None:
@@ -54,7 +54,7 @@ async def redeem_ticket(tx: Tx, tokens: TokenDesk, ticket: str) -> str:
     )
 
 
-def _claims_of(tokens: TokenDesk, kind: TokenKind, caller: Developer | Agent, token: str) -> Claims:
+def _claims_of(tokens: TokenIssuer, kind: TokenKind, caller: Developer | Agent, token: str) -> Claims:
     if isinstance(caller, Developer) and caller.session.startswith(API_KEY_SESSION):
         return Claims(str(caller.id), NO_END_OF_ITS_OWN, caller.session)
     return tokens.verify(kind, token)

@@ -20,7 +20,7 @@ from .replays import REPLAYED
 MESSAGE_MAX_BYTES = 4096
 SILENT_SECONDS = 25.0
 """A keep-alive is due within a minute, and a credential that ended is noticed as soon."""
-LAST_WORDS_SECONDS = 5.0
+CLOSE_SECONDS = 5.0
 POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 
@@ -36,7 +36,7 @@ class Conversation:
 
     async def run(self, scope: str) -> None:
         """Talk until the client leaves, the process stops, the reader is lost or its credential ends."""
-        self._reader.say(message("welcome", scope=scope, replay=REPLAYED, keepalive_seconds=SILENT_SECONDS))
+        self._reader.send(message("welcome", scope=scope, replay=REPLAYED, keepalive_seconds=SILENT_SECONDS))
         sending, _, watching = tasks = [
             asyncio.create_task(part) for part in (self._reader.keep_sending(), self._listen(), self._watch())
         ]
@@ -63,16 +63,16 @@ class Conversation:
     async def _answer(self, text: str | None, octets: bytes | None) -> None:
         channel = None
         try:
-            said = _parsed(text.encode() if text is not None else octets or b"")
-            named = said.get("channel")
+            client_message = _parsed(text.encode() if text is not None else octets or b"")
+            named = client_message.get("channel")
             channel = named if isinstance(named, str) else None
-            await self._act(said.get("action"), channel)
+            await self._act(client_message.get("action"), channel)
         except Refused as trouble:
-            self._reader.say(refusal(trouble, channel))
+            self._reader.send(refusal(trouble, channel))
 
     async def _act(self, action: object, name: str | None) -> None:
         if action == "ping":
-            self._reader.say(message("pong"))
+            self._reader.send(message("pong"))
         elif action == "subscribe":
             if name is None:
                 raise ChannelUnknown
@@ -82,7 +82,7 @@ class Conversation:
             if name is None:
                 raise ChannelUnknown
             self._leave(name)
-            self._reader.say(message("unsubscribed", channel=name))
+            self._reader.send(message("unsubscribed", channel=name))
         else:
             raise ActionUnknown
 
@@ -96,19 +96,19 @@ class Conversation:
                 break
             self._reader.doubted.clear()
             try:
-                await self._judge_anew()
+                await self._authenticate_again()
             except (Unauthorized, Forbidden) as trouble:
-                self._reader.say(refusal(trouble))
+                self._reader.send(refusal(trouble))
                 await self._reader.settled()
                 return
             except Unavailable:
                 # Nobody knows better at the moment, and nothing is told either.
                 continue
             if self._reader.was_silent():
-                self._reader.say(message("keepalive"))
-        await asyncio.sleep(LAST_WORDS_SECONDS)
+                self._reader.send(message("keepalive"))
+        await asyncio.sleep(CLOSE_SECONDS)
 
-    async def _judge_anew(self) -> None:
+    async def _authenticate_again(self) -> None:
         """Judge the holder, and leave the channels that are theirs no more. Raises: as `Bearer.judge`."""
         # What is subscribed to meanwhile is judged there.
         followed = [name for name in self._reader.channels if rules.is_private(name)]
@@ -118,7 +118,7 @@ class Conversation:
                 rules.channel_for(follower, name)
             except ChannelRefused as trouble:
                 if self._leave(name):
-                    self._reader.say(refusal(trouble, name))
+                    self._reader.send(refusal(trouble, name))
 
     def _leave(self, name: str) -> bool:
         subscribed = self._reader.channels.get(name)
@@ -135,7 +135,7 @@ class Conversation:
 def _parsed(text: bytes) -> dict[str, Any]:
     if len(text) > MESSAGE_MAX_BYTES:
         raise MessageTooLarge
-    said = parse_json(text)
-    if not isinstance(said, dict):
+    client_message = parse_json(text)
+    if not isinstance(client_message, dict):
         raise ActionUnknown
-    return said
+    return client_message

@@ -4,56 +4,56 @@ from hansa.foundation.values.errors import Forbidden, Invalid, PayloadTooLarge, 
 
 
 class OriginRefused(Forbidden):
-    """A browser page of another origin opens the feed; pages of the registry's own origin may."""
+    """A browser page of another origin tried to open the feed; only pages of the registry's own origin may."""
 
     code = "ORIGIN_REFUSED"
     sentence = "A page of another origin cannot open the feed of this registry."
 
 
 class TicketInvalid(Unauthorized):
-    """The ticket was used already, has expired, or never existed."""
+    """The ticket was already used, has expired, or does not exist."""
 
     code = "TICKET_INVALID"
-    sentence = "This ticket is used up, expired or unknown; ask for another one."
+    sentence = "This ticket is used, expired or unknown; request a new one."
 
 
 class ActionUnknown(Invalid):
-    """A message of the feed asks for something other than subscribe, unsubscribe or ping."""
+    """The action of the message is not subscribe, unsubscribe or ping."""
 
     code = "ACTION_UNKNOWN"
-    sentence = "A message is an object whose action is subscribe, unsubscribe or ping."
+    sentence = "A message must be an object whose `action` is subscribe, unsubscribe or ping."
 
 
 class ChannelUnknown(Invalid):
-    """The feed has no channel of this name."""
+    """The feed has no channel with this name."""
 
     code = "CHANNEL_UNKNOWN"
-    sentence = "Channels are events:all, events:<type>, agent:<did> and balance:updates."
+    sentence = "Unknown channel; expected events:all, events:<type>, agent:<did> or balance:updates."
 
 
 class ChannelNeedsCredential(Unauthorized):
-    """The channel is for those who came with a ticket or a token."""
+    """The channel requires a socket that was opened with a ticket or a token."""
 
     code = "CHANNEL_NEEDS_CREDENTIAL"
-    sentence = "This channel needs a socket that was opened with a ticket or a token."
+    sentence = "This channel requires a socket that was opened with a ticket or a token."
 
 
 class ChannelRefused(Forbidden):
-    """The channel is neither that of the agent that asks nor that of an agent of the developer who asks."""
+    """The channel belongs neither to the calling agent nor to an agent of the calling developer."""
 
     code = "CHANNEL_REFUSED"
-    sentence = "An agent's channel is for the agent and its owner, that of a balance for the agent alone."
+    sentence = "Only an agent and its owner may subscribe to the agent's channel, and only the agent to balance updates."
 
 
 class TooManyChannels(Invalid):
-    """The socket has subscribed to as many channels as one socket may."""
+    """The socket has the maximum number of subscriptions."""
 
     code = "TOO_MANY_CHANNELS"
-    sentence = "This socket has as many subscriptions as one socket may have."
+    sentence = "This socket has the maximum number of subscriptions; unsubscribe from one first."
 
 
 class MessageTooLarge(PayloadTooLarge):
-    """A message to the feed is larger than any that it understands."""
+    """A message to the feed exceeds the size limit."""
 
     code = "MESSAGE_TOO_LARGE"
-    sentence = "A message to the feed has at most 4096 bytes."
+    sentence = "A message to the feed must have at most 4096 bytes."

@@ -19,15 +19,15 @@ from . import store
 from .store import Place
 
 BATCH_MAX = 500
-PATIENCE_MIN_SECONDS = 0.01
-PATIENCE_MAX_SECONDS = 0.2
+POLL_MIN_SECONDS = 0.01
+POLL_MAX_SECONDS = 0.2
 # Telling many readers takes time; half as much again is left to the rest of the process, at the least.
 PACE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.5
 FOLLOWING = "live feed: follow the journal"
 LINGER_SECONDS = 5.0
 """How long the journal is followed after the last socket left."""
-Tell = Callable[[Sequence[StoredEvent]], None]
+Deliver = Callable[[Sequence[StoredEvent]], None]
 
 
 class Follower:
@@ -37,13 +37,19 @@ class Follower:
     """
 
     def __init__(
-        self, dsn: str, *, begin: Callable[[], None], tell: Tell, rest: Callable[[], None], health: JobHealth
+        self,
+        dsn: str,
+        *,
+        begin: Callable[[], None],
+        deliver: Deliver,
+        rest: Callable[[], None],
+        health: JobHealth,
     ) -> None:
-        self.wanted = asyncio.Event()
+        self.is_needed = asyncio.Event()
         self._dsn = dsn
         self._health = health
         self._begin = begin
-        self._tell = tell
+        self._deliver = deliver
         self._rest = rest
         self._place: Place | None = None
 
@@ -56,10 +62,10 @@ class Follower:
     async def run(self) -> None:
         """Follow until cancelled, through every outage of the database."""
         while True:
-            if not self.wanted.is_set():
+            if not self.is_needed.is_set():
                 self._place = None
                 self._rest()
-                await self.wanted.wait()
+                await self.is_needed.wait()
             await self._follow_until_unwanted()
 
     async def _follow_until_unwanted(self) -> None:
@@ -80,28 +86,28 @@ class Follower:
 
     async def _follow(self, connection: Connection, wake: asyncio.Event) -> None:
         place = self._place or await self._horizon(connection)
-        patience = PATIENCE_MIN_SECONDS
-        last_wanted = time.monotonic()
+        timeout = POLL_MIN_SECONDS
+        last_needed = time.monotonic()
         while True:
-            if self.wanted.is_set():
-                last_wanted = time.monotonic()
-            elif time.monotonic() > last_wanted + LINGER_SECONDS:
+            if self.is_needed.is_set():
+                last_needed = time.monotonic()
+            elif time.monotonic() > last_needed + LINGER_SECONDS:
                 return
             wake.clear()
             events = await store.events_after(connection, place, BATCH_MAX)
             started = time.monotonic()
             if events:
                 place = self._place = Place.of(events[-1])
-                self._tell(events)
+                self._deliver(events)
             self._health.succeeded(FOLLOWING)
             await asyncio.sleep(max(PACE_SECONDS, (time.monotonic() - started) / 2))
             if len(events) == BATCH_MAX:
                 continue
-            patience = PATIENCE_MIN_SECONDS if events else min(2 * patience, PATIENCE_MAX_SECONDS)
+            timeout = POLL_MIN_SECONDS if events else min(2 * timeout, POLL_MAX_SECONDS)
             with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(timeout):
                     await wake.wait()
-                    patience = PATIENCE_MIN_SECONDS
+                    timeout = POLL_MIN_SECONDS
 
     async def _horizon(self, connection: Connection) -> Place:
         place = self._place = await store.horizon(connection)

@@ -35,7 +35,7 @@ class LiveFeed:
 
     def __init__(self, database: Database, *, frame: str, ledger: LedgerReadings, health: JobHealth) -> None:
         self._follower = Follower(
-            database.dsn, begin=self._be_ready, tell=self.tell, rest=self._forget, health=health
+            database.dsn, begin=self._be_ready, deliver=self.deliver, rest=self._forget, health=health
         )
         self._replays = Replays(database, lambda: self._follower.place, frame=frame, ledger=ledger)
         self._ready = asyncio.Event()
@@ -62,7 +62,7 @@ class LiveFeed:
         if self._sockets >= SOCKETS_MAX:
             raise Unavailable(retry_after=5)
         self._sockets += 1
-        self._follower.wanted.set()
+        self._follower.is_needed.set()
         feed_sockets.inc()
         try:
             await self._until_ready()
@@ -71,7 +71,7 @@ class LiveFeed:
             self._sockets -= 1
             feed_sockets.dec()
             if not self._sockets:
-                self._follower.wanted.clear()
+                self._follower.is_needed.clear()
 
     async def _until_ready(self) -> None:
         try:
@@ -102,7 +102,7 @@ class LiveFeed:
         reader.follow(channel)
         self._readers[channel.key].add(reader)
         replay = (event.replay_frame_for(reader.agents) for event in latest)
-        reader.say(message("subscribed", channel=channel.name), *filter(None, replay))
+        reader.send(message("subscribed", channel=channel.name), *filter(None, replay))
 
     def unsubscribe(self, reader: Reader, channel: rules.Channel) -> None:
         """Tell no more of this channel."""
@@ -112,13 +112,13 @@ class LiveFeed:
         if not readers:
             self._readers.pop(channel.key, None)
 
-    def tell(self, events: Sequence[StoredEvent]) -> None:
+    def deliver(self, events: Sequence[StoredEvent]) -> None:
         """Make each event ready once and give every reader its own."""
         for_reader: defaultdict[Reader, list[LiveEvent]] = defaultdict(list)
-        for told in events:
-            event = LiveEvent(told)
+        for stored in events:
+            event = LiveEvent(stored)
             self._replays.add(event)
-            for key in rules.private_keys_stopped_by(told.event_type, told.aggregate_id):
+            for key in rules.private_keys_stopped_by(stored.event_type, stored.aggregate_id):
                 for reader in self._readers.get(key, ()):
                     reader.doubted.set()
             audiences = [self._readers[key] for key in event.keys if key in self._readers]
@@ -126,7 +126,7 @@ class LiveFeed:
                 for_reader[reader].append(event)
         feed_events_total.inc(len(events))
         for reader, share in for_reader.items():
-            reader.tell(share)
+            reader.deliver(share)
 
     def _be_ready(self) -> None:
         self._ready.set()

@@ -36,7 +36,7 @@ class Reader:
         # The shared event itself: an object for each waiting message would keep the garbage collector busy.
         self._waiting: deque[LiveEvent | bytes] = deque()
         self._waiting_bytes = 0
-        self._last_told: LiveEvent | None = None
+        self._last_sent: LiveEvent | None = None
         self._work = asyncio.Event()
         self._settled = asyncio.Event()
         self._settled.set()
@@ -66,11 +66,11 @@ class Reader:
         followed = (rules.agent_of(channel.key) for channel in self._channels.values())
         self._agents = frozenset(did for did in (self._did, *followed) if did is not None)
 
-    def tell(self, told: Sequence[LiveEvent]) -> None:
+    def deliver(self, stored: Sequence[LiveEvent]) -> None:
         """Send live events, as far as they are shown to this reader."""
         if self.lost.is_set():
             return
-        shown = [(event, frame) for event in told if (frame := event.frame_for(self._agents))]
+        shown = [(event, frame) for event in stored if (frame := event.frame_for(self._agents))]
         if not shown:
             return
         self._spoke = True
@@ -78,12 +78,12 @@ class Reader:
         frames = b"".join(frame for _, frame in shown)
         is_small = len(events) == 1 or len(frames) <= AT_ONCE_BYTES
         if is_small and not self._waiting and self._line.write(frames):
-            self._last_told = events[-1]
+            self._last_sent = events[-1]
             feed_messages_total.inc(len(events))
             return
         self._queue(events)
 
-    def say(self, *frames: bytes) -> None:
+    def send(self, *frames: bytes) -> None:
         """Send messages that are not live events."""
         if not self.lost.is_set():
             self._spoke = True
@@ -105,7 +105,7 @@ class Reader:
             if not await self._line.drained():
                 return
             if self.lost.is_set():
-                self._line.write(resync(self._last_told))
+                self._line.write(resync(self._last_sent))
                 return
             self._send_some()
 
@@ -132,7 +132,7 @@ class Reader:
         if self._line.write(frames):
             feed_messages_total.inc(len(taken))
             live = [message for message in taken if isinstance(message, LiveEvent)]
-            self._last_told = live[-1] if live else self._last_told
+            self._last_sent = live[-1] if live else self._last_sent
         if not self._waiting:
             self._work.clear()
             self._settled.set()

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal import reading_store
 from hansa.rooms.journal.audience import PRIVATE_TYPES
 from hansa.rooms.journal.ledger_readings import LedgerReadings
-from hansa.rooms.journal.participants import Wanted, events_taking_part
+from hansa.rooms.journal.participants import ParticipantFilter, events_by_participant
 
 from . import rules
 from .messages import LiveEvent
@@ -38,7 +38,7 @@ class Replays:
         self._ledger = ledger
         self._kept: dict[str, Latest] = {}
         self._reading: dict[str, asyncio.Task[None]] = {}
-        self._told_meanwhile: defaultdict[str, list[Latest]] = defaultdict(list)
+        self._sent_meanwhile: defaultdict[str, list[Latest]] = defaultdict(list)
 
     def add(self, event: LiveEvent) -> None:
         """Note an event that is being told."""
@@ -46,7 +46,7 @@ class Replays:
             if key in self._kept and event.is_public:
                 self._kept[key].append(event)
             if event.is_public or rules.agent_of(key) is not None:
-                for meanwhile in self._told_meanwhile.get(key, ()):
+                for meanwhile in self._sent_meanwhile.get(key, ()):
                     meanwhile.append(event)
 
     def forget(self) -> None:
@@ -86,14 +86,14 @@ class Replays:
     def _noting(self, key: str) -> Iterator[Latest]:
         """What is told under `key` meanwhile, as far as a replay needs it."""
         meanwhile: Latest = deque(maxlen=REPLAYED)
-        self._told_meanwhile[key].append(meanwhile)
+        self._sent_meanwhile[key].append(meanwhile)
         try:
             yield meanwhile
         finally:
             # By identity: two empty ones are equal.
-            others = [one for one in self._told_meanwhile.pop(key) if one is not meanwhile]
+            others = [one for one in self._sent_meanwhile.pop(key) if one is not meanwhile]
             if others:
-                self._told_meanwhile[key] = others
+                self._sent_meanwhile[key] = others
 
     async def _stored(self, tx: Tx, key: str, place: Place) -> list[StoredEvent]:
         """The latest stored events under `key` up to `place`, the newest first."""
@@ -112,8 +112,10 @@ class Replays:
         found: list[StoredEvent] = []
         cursor: str | None = None
         while len(found) < REPLAYED:
-            wanted = Wanted(did, self._frame, limit=READ_AT_ONCE, sort_order="desc", cursor=cursor)
-            page = await events_taking_part(tx, wanted, self._ledger)
+            is_needed = ParticipantFilter(
+                did, self._frame, limit=READ_AT_ONCE, sort_order="desc", cursor=cursor
+            )
+            page = await events_by_participant(tx, is_needed, self._ledger)
             found += [
                 event
                 for event in page.events

@@ -26,7 +26,7 @@ root_router = APIRouter()
     dependencies=[Depends(limited(Limit("feed ticket", 120)))],
 )
 async def issue_feed_ticket(request: Request, caller: DeveloperOrAgent, db: Db, tokens: Tokens) -> TicketOut:
-    """A single-use ticket that opens /ws/events in the caller's name, so that no token stands in an address."""
+    """Issue a single-use ticket that opens /ws/events for the caller, so that no token appears in a URL."""
     ticket = await db.act(lambda tx: issue_ticket(tx, tokens, caller, bearer_token(request)))
     return TicketOut(ticket=ticket, expires_in=TICKET_SECONDS)
 

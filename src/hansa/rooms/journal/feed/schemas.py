@@ -6,5 +6,5 @@ from pydantic import BaseModel, Field
 class TicketOut(BaseModel):
     """A ticket for one socket."""
 
-    ticket: str = Field(description="Goes into the query of /ws/events as `token`; good once.")
+    ticket: str = Field(description="For the query of /ws/events as `token`; single use.")
     expires_in: int = Field(description="Seconds.")

@@ -4,21 +4,21 @@ from hansa.foundation.values.errors import Conflict, Forbidden
 
 
 class SnapshotsDisabled(Forbidden):
-    """The registry writes no baselines: ENABLE_PROJECTION_SNAPSHOTS is not true."""
+    """Projection snapshots are disabled: ENABLE_PROJECTION_SNAPSHOTS is not true."""
 
     code = "PROJECTION_SNAPSHOTS_DISABLED"
-    sentence = "This registry writes no projection snapshots (ENABLE_PROJECTION_SNAPSHOTS)."
+    sentence = "Projection snapshots are disabled at this registry (ENABLE_PROJECTION_SNAPSHOTS)."
 
 
 class ProjectionDiverges(Conflict):
-    """The balances are not what the log says. A baseline would hide the difference, so none is written."""
+    """The balances differ from the event log. No baseline is written, because it would hide the difference."""
 
     code = "PROJECTION_DIVERGES"
-    sentence = "The balances are not what the log says; no baseline is written."
+    sentence = "The balances differ from the event log; no baseline was written."
 
 
 class SnapshotWithheld(Conflict):
-    """The emission policy keeps ProjectionSnapshot events out of the journal."""
+    """The emission policy of ProjectionSnapshot does not record the event."""
 
     code = "PROJECTION_SNAPSHOT_WITHHELD"
-    sentence = "The emission policy of ProjectionSnapshot keeps it out of the journal."
+    sentence = "The emission policy of ProjectionSnapshot does not record the event."

@@ -28,7 +28,7 @@ async def write_projection_snapshot(
     settings: Config,
     ledger: OfLedger,
 ) -> SnapshotOut:
-    """Write the balances of all accounts into the journal, as the baseline that projections begin from."""
+    """Write the balances of all accounts into the journal as the baseline of projections."""
     if not settings.enable_projection_snapshots:
         raise SnapshotsDisabled
     baseline = await db.act(

@@ -10,9 +10,9 @@ class SnapshotOut(BaseModel):
 
     event_id: str
     sequence: int
-    position: str = Field(description="The PostgreSQL snapshot that the balances were read in.")
-    balances: int = Field(description="How many buckets of accounts hold something.")
-    events: int = Field(description="How many ProjectionSnapshot events hold them.")
+    position: str = Field(description="The PostgreSQL snapshot in which the balances were read.")
+    balances: int = Field(description="The number of account buckets with a balance.")
+    events: int = Field(description="The number of ProjectionSnapshot events.")
 
     @classmethod
     def of(cls, baseline: Baseline) -> "SnapshotOut":

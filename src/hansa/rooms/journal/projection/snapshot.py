@@ -41,10 +41,10 @@ async def write_baseline(
     count, part, held = 0, 0, list[HeldBalance]()
 
     async def write(*, is_last: bool) -> None:
-        told = ProjectionSnapshot(
+        event = ProjectionSnapshot(
             frame=frame, currency=currency, position=position, part=part, is_last=is_last, balances=held
         )
-        await append(tx, told)
+        await append(tx, event)
 
     async for one in _agreed(readings.balances(tx), projected_balances(tx)):
         if len(held) == BALANCES_PER_EVENT:

@@ -4,6 +4,6 @@ from hansa.foundation.values.errors import NotFound
 
 
 class ReactorUnknown(NotFound):
-    """The registry has no reactor of that name."""
+    """The registry has no reactor with this name."""
 
-    sentence = "The registry has no reactor of that name."
+    sentence = "The registry has no reactor with this name."

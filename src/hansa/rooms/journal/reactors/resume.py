@@ -13,22 +13,22 @@ from hansa.rooms.journal.reading_store import Place
 
 from . import store
 from .errors import ReactorUnknown
-from .rules import told_of
+from .rules import error_text
 
-TAKEN_UP_MAX = 100
+RESUMED_MAX = 100
 
 
 @dataclass(frozen=True)
-class TakenUp:
+class Resumed:
     """How many events were reacted to, and how many failed again."""
 
     reacted: int
     failed: int
 
 
-async def take_up_again(
+async def resume_events(
     database: Database, reactors: Sequence[Reactor], name: str, administrator: Developer
-) -> TakenUp:
+) -> Resumed:
     """React to the oldest events that the reactor set aside, each in a transaction of its own.
 
     Raises: ReactorUnknown, Unavailable.
@@ -37,7 +37,7 @@ async def take_up_again(
     if reactor is None:
         raise ReactorUnknown
     await database.act(lambda tx: record_admin_act(tx, administrator, act="reactor.retry", subject=name))
-    places = await database.read(lambda tx: store.places_set_aside(tx, name, TAKEN_UP_MAX))
+    places = await database.read(lambda tx: store.places_set_aside(tx, name, RESUMED_MAX))
     reacted = failed = 0
     for place in places:
         try:
@@ -46,9 +46,9 @@ async def take_up_again(
             raise
         except Exception as trouble:  # noqa: BLE001
             failed += 1
-            again = partial(store.fail_again, name=name, place=place, error=told_of(trouble))
+            again = partial(store.fail_again, name=name, place=place, error=error_text(trouble))
             await database.act(again)
-    return TakenUp(reacted, failed)
+    return Resumed(reacted, failed)
 
 
 async def _react(tx: Tx, *, reactor: Reactor, place: Place) -> int:

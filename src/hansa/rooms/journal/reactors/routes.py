@@ -14,8 +14,8 @@ from hansa.foundation.values.errors import Invalid, Unauthorized
 
 from .errors import ReactorUnknown
 from .readings import read_reactors
-from .resume import take_up_again
-from .schemas import ReactorOut, ReactorsOut, TakenUpOut
+from .resume import resume_events
+from .schemas import ReactorOut, ReactorsOut, ResumedOut
 
 router = APIRouter(prefix="/admin/reactors", route_class=GuardedRoute)
 
@@ -27,7 +27,7 @@ Reactors = Annotated[tuple[Reactor, ...], Depends(REACTORS.given)]
 
 @router.get("", responses=problems(Unauthorized, AreaMissing))
 async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settings: Config) -> ReactorsOut:
-    """How far each reactor has come, and what it gave up on."""
+    """The progress of each reactor, and the events that it set aside."""
     readings = await db.read(lambda tx: read_reactors(tx, reactors))
     return ReactorsOut(
         items=[ReactorOut.of(reading) for reading in readings],
@@ -38,6 +38,6 @@ async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settin
 @router.post("/{name}/retry", responses=problems(Unauthorized, AreaMissing, ReactorUnknown, Invalid))
 async def retry_what_was_set_aside(
     name: Annotated[str, Path(max_length=80)], administrator: Administrator, reactors: Reactors, db: Db
-) -> TakenUpOut:
-    """React to the events that a reactor gave up on, once their trouble is mended."""
-    return TakenUpOut.of(await take_up_again(db, reactors, name, administrator))
+) -> ResumedOut:
+    """Retry the events that a reactor set aside."""
+    return ResumedOut.of(await resume_events(db, reactors, name, administrator))

@@ -6,7 +6,7 @@ TROUBLE_MAX_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Pauses double from the first to the longest; after `tries` failures the event is set aside."""
 
     first_seconds: float = 0.5
@@ -20,7 +20,7 @@ class Patience:
         return min(self.first_seconds * 2.0 ** (failures - 1), self.longest_seconds)
 
 
-def told_of(trouble: Exception) -> str:
+def error_text(trouble: Exception) -> str:
     """What is kept of a trouble: its kind and the first line, which names no values of a row."""
     line = str(trouble).partition("\n")[0]
     return f"{type(trouble).__name__}: {line}"[:TROUBLE_MAX_CHARACTERS]

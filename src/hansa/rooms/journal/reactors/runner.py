@@ -24,13 +24,13 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.listener import listening
 
 from . import store
-from .rules import Patience, told_of
+from .rules import RetryPolicy, error_text
 
 BATCH_MAX = 50
 # Under load the journal notifies without a pause, mostly of what no reactor asks for.
 PACE_SECONDS = 0.1
-LOOK_AGAIN_MIN_SECONDS = 0.02
-LOOK_AGAIN_MAX_SECONDS = 1.0
+POLL_MIN_SECONDS = 0.02
+POLL_MAX_SECONDS = 1.0
 RECONNECT_SECONDS = 1.0
 NOTIFICATIONS = "reactors: notifications of the journal"
 
@@ -47,12 +47,12 @@ async def settle_reactors(tx: Tx, reactors: Sequence[Reactor]) -> None:
 async def run_reactors(
     database: Database,
     reactors: Sequence[Reactor],
-    patience: Patience | None = None,
+    retry_policy: RetryPolicy | None = None,
     health: JobHealth | None = None,
 ) -> None:
     """Run until cancelled; they must have been settled."""
     health = health or JobHealth()
-    runs = [_Run(database, reactor, patience or Patience(), health) for reactor in reactors]
+    runs = [_Run(database, reactor, retry_policy or RetryPolicy(), health) for reactor in reactors]
     async with asyncio.TaskGroup() as group:
         group.create_task(_wake(database.dsn, [run.wake for run in runs], health))
         for run in runs:
@@ -80,30 +80,32 @@ async def _wake(dsn: str, wakes: Sequence[asyncio.Event], health: JobHealth) -> 
 class _Run:
     """One reactor in this process."""
 
-    def __init__(self, database: Database, reactor: Reactor, patience: Patience, health: JobHealth) -> None:
+    def __init__(
+        self, database: Database, reactor: Reactor, retry_policy: RetryPolicy, health: JobHealth
+    ) -> None:
         self.wake = asyncio.Event()
         self._database = database
         self._reactor = reactor
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._health = health
         self._job = f"reactor: {reactor.name}"
         self._waits_for_an_event = False
         self._reacted = False
 
     async def keep_reacting(self) -> None:
-        look_again = LOOK_AGAIN_MIN_SECONDS
+        poll_seconds = POLL_MIN_SECONDS
         while True:
             self.wake.clear()
             pause = await self._health.attempt(self._job, self._catch_up)
             if self._reacted:
-                look_again = LOOK_AGAIN_MIN_SECONDS
+                poll_seconds = POLL_MIN_SECONDS
             await asyncio.sleep(max(PACE_SECONDS, pause))
             with suppress(TimeoutError):
-                async with asyncio.timeout(look_again):
+                async with asyncio.timeout(poll_seconds):
                     await self.wake.wait()
-                    look_again = LOOK_AGAIN_MIN_SECONDS
+                    poll_seconds = POLL_MIN_SECONDS
                     continue
-            look_again = min(2 * look_again, LOOK_AGAIN_MAX_SECONDS)
+            poll_seconds = min(2 * poll_seconds, POLL_MAX_SECONDS)
 
     async def _catch_up(self) -> bool:
         """React to all that is due; returns False while an event fails or another process is at it."""
@@ -129,22 +131,22 @@ class _Run:
             if event is None or turn is None:
                 raise
             if attempt.is_alone:
-                await self._give_way(event, turn, trouble)
+                await self._yield_turn(event, turn, trouble)
                 return 0
             return await self._take_turn(1)
         reactions_total.labels(self._reactor.name).inc(count)
         return count
 
-    async def _give_way(self, event: StoredEvent, turn: store.Turn, trouble: Exception) -> None:
+    async def _yield_turn(self, event: StoredEvent, turn: store.Turn, trouble: Exception) -> None:
         name = self._reactor.name
-        pause = self._patience.pause_after(turn.failures + 1)
+        pause = self._retry_policy.pause_after(turn.failures + 1)
         reactions_failed_total.labels(name).inc()
         self._health.failed(self._job, trouble, event_type=event.event_type, seq=event.sequence)
         self._waits_for_an_event = True
         if pause is not None:
             await self._database.act(lambda tx: store.note_failure(tx, name, turn, pause))
             return
-        await self._database.act(lambda tx: store.set_aside(tx, name, turn, event, told_of(trouble)))
+        await self._database.act(lambda tx: store.set_aside(tx, name, turn, event, error_text(trouble)))
         reactions_set_aside_total.labels(name).inc()
         _log.error(
             "event set aside",

@@ -5,29 +5,29 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from .readings import ReactorReading
-from .resume import TakenUp
+from .resume import Resumed
 
 
 class SetAsideOut(BaseModel):
-    """An event that a reactor gave up on."""
+    """An event that a reactor set aside after its last retry."""
 
     sequence: int
     event_type: str
     failures: int
-    trouble: str = Field(description="What the last try came to.")
+    trouble: str = Field(description="The error of the last attempt.")
     set_aside_at: datetime
 
 
 class ReactorOut(BaseModel):
-    """A reactor, and how far it has come."""
+    """A reactor and its progress."""
 
     name: str
     event_types: list[str]
     events_waiting: int = Field(description="Counted up to 1000.")
-    failures: int = Field(description="How often the next event has failed.")
-    retry_at: datetime | None = Field(description="When it is tried again.")
+    failures: int = Field(description="Failed attempts for the next event.")
+    retry_at: datetime | None = Field(description="When it is retried.")
     set_aside_count: int
-    set_aside: list[SetAsideOut] = Field(description="The newest few that it gave up on.")
+    set_aside: list[SetAsideOut] = Field(description="The newest events that it set aside.")
 
     @classmethod
     def of(cls, reading: ReactorReading) -> "ReactorOut":
@@ -56,15 +56,15 @@ class ReactorsOut(BaseModel):
     """Every reactor."""
 
     items: list[ReactorOut]
-    enabled: bool = Field(description="REACTOR_FRAMEWORK_ENABLED of this process.")
+    enabled: bool = Field(description="REACTOR_FRAMEWORK_ENABLED in this process.")
 
 
-class TakenUpOut(BaseModel):
-    """What became of the oldest events that were set aside; at most 100 are taken up at a time."""
+class ResumedOut(BaseModel):
+    """The result for the oldest events that were set aside; at most 100 are retried at a time."""
 
     reacted: int
     failed: int
 
     @classmethod
-    def of(cls, taken: TakenUp) -> "TakenUpOut":
+    def of(cls, taken: Resumed) -> "ResumedOut":
         return cls(**vars(taken))

@@ -34,7 +34,7 @@ class State:
 
 @dataclass(frozen=True)
 class SetAside:
-    """An event that a reactor gave up on."""
+    """An event that a reactor set aside after its last retry."""
 
     sequence: int
     event_type: str

@@ -4,7 +4,7 @@ from hansa.foundation.values.errors import Conflict
 
 
 class AccountHoldsUnits(Conflict):
-    """The account still holds units, liquid or staked: they would be lost to their owner."""
+    """The account still holds liquid or staked units, which would be lost."""
 
     code = "ACCOUNT_HOLDS_UNITS"
-    sentence = "The account still holds units; send them elsewhere and release its stakes first."
+    sentence = "The account still holds units; transfer them and release its stakes first."

@@ -65,4 +65,4 @@ async def _require_past(tx: Tx, moment: Moment) -> None:
     else:
         is_past = moment <= await store.present(tx)
     if not is_past:
-        raise MomentInvalid("`as_of` lies in the future.", field="as_of")
+        raise MomentInvalid("`as_of` is in the future.", field="as_of")

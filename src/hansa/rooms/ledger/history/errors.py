@@ -7,6 +7,4 @@ class MomentInvalid(Invalid):
     """`as_of` is neither a past time with its offset nor a sequence number of the journal."""
 
     code = "MOMENT_INVALID"
-    sentence = (
-        "`as_of` is a past ISO 8601 time with its offset, or a sequence number that the journal has reached."
-    )
+    sentence = "`as_of` must be a past ISO 8601 time with its offset, or a sequence number of the journal."

@@ -4,38 +4,38 @@ from hansa.foundation.values.errors import Conflict, Forbidden, Invalid, NotFoun
 
 
 class StakingDisabled(Forbidden):
-    """The registry takes no new stakes; present ones can be released."""
+    """Staking is disabled at this registry; existing stakes can be released."""
 
     code = "staking_disabled"
-    sentence = "Staking is switched off at this registry; present stakes can be released."
+    sentence = "Staking is disabled at this registry; existing stakes can be released."
 
 
 class RewardsDisabled(Forbidden):
-    """The registry pays no staking rewards."""
+    """Staking rewards are disabled at this registry."""
 
     code = "staking_rewards_disabled"
-    sentence = "Staking rewards are switched off at this registry."
+    sentence = "Staking rewards are disabled at this registry."
 
 
 class StakeBelowMinimum(Invalid):
-    """The amount is less than the smallest stake this registry takes."""
+    """The amount is below the minimum stake of this registry."""
 
     code = "STAKE_BELOW_MINIMUM"
-    sentence = "The amount is below the smallest stake."
+    sentence = "The amount is below the minimum stake."
 
 
 class TooManyPositions(Conflict):
-    """The agent holds as many active positions as one agent may."""
+    """The agent has the maximum number of active positions."""
 
     code = "TOO_MANY_POSITIONS"
-    sentence = "This agent holds too many active positions; release some first."
+    sentence = "This agent has the maximum number of active positions; release one first."
 
 
 class InsufficientUnlockedStake(Forbidden):
-    """More is asked for than is staked and no longer locked."""
+    """The amount exceeds what is staked and no longer locked."""
 
     code = "INSUFFICIENT_UNLOCKED_STAKE"
-    sentence = "Less than that is staked and no longer locked."
+    sentence = "The amount exceeds what is staked and no longer locked."
 
 
 class PositionLocked(Forbidden):

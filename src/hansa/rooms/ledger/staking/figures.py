@@ -42,8 +42,8 @@ class HistoryLine:
 
 
 @dataclass(frozen=True)
-class Everyone:
-    """What all agents together have staked."""
+class GlobalTotals:
+    """The stakes of all agents together."""
 
     staked: Minor
     locked: Minor

@@ -5,7 +5,7 @@ from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms.ledger.errors import AccountUnknown
 
 from . import rules, store
-from .figures import Everyone, HistoryLine, Holdings, StakeGap, Stats
+from .figures import GlobalTotals, HistoryLine, Holdings, StakeGap, Stats
 from .policy import StakingPolicy
 
 
@@ -40,9 +40,9 @@ async def read_stats(tx: Tx, did: str, policy: StakingPolicy) -> Stats:
     return Stats(found, totals, Minor(totals.reward_due + earned))
 
 
-async def read_everyone(tx: Tx) -> Everyone:
-    """What all agents together have staked."""
-    return await store.everyone(tx)
+async def read_global_totals(tx: Tx) -> GlobalTotals:
+    """The stakes of all agents together."""
+    return await store.global_totals(tx)
 
 
 async def stake_gaps(tx: Tx) -> list[StakeGap]:

@@ -27,7 +27,7 @@ class Claim:
 
 
 async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -> Claim:
-    """Pay what the agent's stakes earned, as far as the fee collector's balance reaches.
+    """Pay the rewards of the agent's stakes, limited by the balance of the fee collector.
 
     Raises: RewardsDisabled, AccountUnknown, AccountSuspended.
     """

@@ -19,7 +19,7 @@ from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, Insuffic
 
 from . import errors, rules
 from .policy import StakingPolicy
-from .reading import read_everyone, read_history, read_holdings, read_positions, read_stats
+from .reading import read_global_totals, read_history, read_holdings, read_positions, read_stats
 from .rewards import claim_rewards
 from .schemas import (
     ClaimOut,
@@ -91,12 +91,12 @@ async def stake_units(
     writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Set units aside, locked for 0 to 365 days."""
+    """Stake units, locked for 0 to 365 days."""
     await writes.admit(agent.did)
     order = body.order_by(agent.did)
 
     async def staked(tx: Tx) -> StakeOut:
-        return StakeOut.told(await stake(tx, order, policy, book), agent.did, book.currency)
+        return StakeOut.of_result(await stake(tx, order, policy, book), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/stake", key, body), staked)
 
@@ -128,12 +128,12 @@ async def unstake_units(
     writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Release units whose lock has ended; possible while staking is switched off."""
+    """Release units whose lock has ended; also possible while staking is disabled."""
     await writes.admit(agent.did)
     order = body.order_by(agent.did)
 
     async def unstaked(tx: Tx) -> UnstakeOut:
-        return UnstakeOut.told(await unstake(tx, order, book), agent.did, book.currency)
+        return UnstakeOut.of_result(await unstake(tx, order, book), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/unstake", key, body), unstaked)
 
@@ -143,23 +143,23 @@ async def unstake_units(
     responses=problems(Unauthorized, Forbidden, AccountSuspended, errors.RewardsDisabled, AccountUnknown),
 )
 async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> ClaimOut:
-    """Pay what the agent's stakes earned, as far as the fee collector's balance reaches."""
+    """Pay the rewards of the agent's stakes, limited by the balance of the fee collector."""
     claim = await db.act(lambda tx: claim_rewards(tx, agent.did, policy, book))
-    return ClaimOut.told(claim, agent.did, book.currency)
+    return ClaimOut.of_result(claim, agent.did, book.currency)
 
 
 @router.get("/status", responses=problems(Unauthorized, Forbidden, AccountUnknown))
 async def read_staking_status(
     agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db
 ) -> StakingStatusOut:
-    """What the registry allows, and where the asking agent stands."""
+    """The staking limits of the registry, and the status of the calling agent."""
     holdings = await db.read(lambda tx: read_holdings(tx, agent.did))
     return StakingStatusOut.of(holdings, agent.did, policy, book.currency)
 
 
 @router.get("/balance", responses=problems(Unauthorized, Forbidden, AccountUnknown))
 async def read_staking_balance(agent: CurrentAgent, db: Db) -> StakingBalanceOut:
-    """What the asking agent holds, liquid, staked and locked."""
+    """The calling agent's liquid, staked and locked balances."""
     return StakingBalanceOut.of(await db.read(lambda tx: read_holdings(tx, agent.did)))
 
 
@@ -167,7 +167,7 @@ async def read_staking_balance(agent: CurrentAgent, db: Db) -> StakingBalanceOut
 async def read_own_positions(
     agent: CurrentAgent, db: Db, limit: Limit = PAGE_DEFAULT, offset: Offset = 0
 ) -> Page[PositionOut]:
-    """The asking agent's positions: active ones first, then oldest first."""
+    """The calling agent's positions: active ones first, then oldest first."""
     positions, total = await db.read(lambda tx: read_positions(tx, agent.did, limit=limit, offset=offset))
     return Page[PositionOut](
         items=[PositionOut.of(position, agent.did) for position in positions],
@@ -177,7 +177,7 @@ async def read_own_positions(
 
 @router.get("/my-stats", responses=problems(Unauthorized, Forbidden, AccountUnknown))
 async def read_own_stats(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> StakingStatsOut:
-    """What the asking agent ever staked, released and was paid."""
+    """The calling agent's staking totals."""
     stats = await db.read(lambda tx: read_stats(tx, agent.did, policy))
     return StakingStatsOut.of(stats, agent.did, book.currency)
 
@@ -186,7 +186,7 @@ async def read_own_stats(agent: CurrentAgent, policy: Policy, book: BookOfHere, 
 async def read_own_history(
     agent: CurrentAgent, db: Db, limit: Limit = PAGE_DEFAULT, offset: Offset = 0
 ) -> Page[HistoryLineOut]:
-    """The asking agent's stakes, releases and rewards, newest first."""
+    """The calling agent's stakes, releases and rewards, newest first."""
     lines, total = await db.read(lambda tx: read_history(tx, agent.did, limit=limit, offset=offset))
     return Page[HistoryLineOut](
         items=[HistoryLineOut.of(line) for line in lines],
@@ -204,8 +204,8 @@ async def read_tiers(_: Public, policy: Policy) -> TiersOut:
 
 @router.get("/global-stats", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
 async def read_global_stats(_: Public, policy: Policy, book: BookOfHere, db: Db) -> GlobalStatsOut:
-    """What all agents together have staked."""
-    return GlobalStatsOut.of(await db.read(read_everyone), policy, book.currency)
+    """The stakes of all agents together."""
+    return GlobalStatsOut.of(await db.read(read_global_totals), policy, book.currency)
 
 
 def _repeatable(agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn) -> Repeatable | None:

@@ -103,22 +103,22 @@ def require_minimum(amount: Minor, policy: StakingPolicy) -> None:
     """Raises: StakeBelowMinimum."""
     if amount < policy.minimum:
         least = format_amount(policy.minimum)
-        raise StakeBelowMinimum(f"The smallest stake is {least}.", field="amount", context={"minimum": least})
+        raise StakeBelowMinimum(f"The minimum stake is {least}.", field="amount", context={"minimum": least})
 
 
 def uncovered(available: int, required: int) -> InsufficientBalance:
     """The refusal that says what is available and what is required."""
-    held, wanted = format_amount(available), format_amount(required)
+    held, needed = format_amount(available), format_amount(required)
     return InsufficientBalance(
-        f"The balance does not cover the stake: {held} available, {wanted} required.",
-        context={"available": held, "required": wanted},
+        f"The balance does not cover the stake: {held} available, {needed} required.",
+        context={"available": held, "required": needed},
     )
 
 
 def require_room(active_positions: int) -> None:
     """Raises: TooManyPositions."""
     if active_positions >= ACTIVE_POSITIONS_MAX:
-        raise TooManyPositions(f"An agent holds at most {ACTIVE_POSITIONS_MAX} active positions.")
+        raise TooManyPositions(f"An agent can have at most {ACTIVE_POSITIONS_MAX} active positions.")
 
 
 def position_number(position_id: str) -> int:
@@ -134,13 +134,13 @@ def draw_oldest_first(positions: Sequence[Position], amount: Minor) -> list[Draw
     unlocked = [position for position in positions if position.is_unlocked]
     _require_enough(sum(position.remaining for position in unlocked), amount)
     draws: list[Draw] = []
-    wanted: int = amount
+    needed: int = amount
     for position in unlocked:
-        if wanted == 0:
+        if needed == 0:
             break
-        taken = min(wanted, position.remaining)
+        taken = min(needed, position.remaining)
         draws.append(Draw(position, Minor(taken)))
-        wanted -= taken
+        needed -= taken
     return draws
 
 
@@ -170,8 +170,8 @@ def reward_of(position: Position) -> Minor:
 
 def _require_enough(unlocked: int, amount: Minor) -> None:
     if unlocked < amount:
-        releasable, wanted = format_amount(unlocked), format_amount(amount)
+        releasable, needed = format_amount(unlocked), format_amount(amount)
         raise InsufficientUnlockedStake(
-            f"Less than that is staked and no longer locked: {releasable} unlocked, {wanted} required.",
-            context={"unlocked": releasable, "required": wanted},
+            f"The amount exceeds what is staked and no longer locked: {releasable} unlocked, {needed} required.",
+            context={"unlocked": releasable, "required": needed},
         )

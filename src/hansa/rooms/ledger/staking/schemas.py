@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 from hansa.foundation.values.money import PositiveAmountOrNumber, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 
-from .figures import Everyone, HistoryLine, Holdings, Stats
+from .figures import GlobalTotals, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy
 from .rewards import Claim
 from .rules import ACTIVE_POSITIONS_MAX, LOCK_PERIOD_MAX_DAYS, Position, RewardTier
@@ -22,13 +22,13 @@ LockPeriod = Annotated[int, Field(strict=True, ge=0, le=LOCK_PERIOD_MAX_DAYS)]
 
 
 class StakeIn(RequestBody):
-    """Units to set aside."""
+    """Units to stake."""
 
     amount: PositiveAmountOrNumber
     lock_period: LockPeriod = Field(
         default=0,
         validation_alias=AliasChoices("lock_period", "lock_period_days"),
-        description="Days; 0 is releasable at any time. `lock_period_days` is the same.",
+        description="Days; 0: can be released at any time. `lock_period_days` is the same.",
     )
 
     @model_validator(mode="before")
@@ -36,7 +36,7 @@ class StakeIn(RequestBody):
     def _one_lock_period(cls, members: Any) -> Any:
         both = ("lock_period", "lock_period_days")
         if isinstance(members, dict) and all(members.get(name) is not None for name in both):
-            raise ValueError("lock_period and lock_period_days are the same: give one of them")
+            raise ValueError("lock_period and lock_period_days mean the same: send one of them")
         return members
 
     def order_by(self, agent: str) -> StakeOrder:
@@ -60,7 +60,7 @@ class PositionOut(BaseModel):
 
     position_id: str = Field(examples=["stake-17"])
     agent_did: str
-    amount: str = Field(description="What is still staked in it; once it is released, what it began with.")
+    amount: str = Field(description="The amount still staked; after the release, the original amount.")
     staked_at: datetime
     lock_period: int
     unlocks_at: datetime
@@ -84,7 +84,7 @@ class StakeOut(PositionOut):
     staked_balance: str
 
     @classmethod
-    def told(cls, receipt: StakeReceipt, agent: str, currency: str) -> "StakeOut":
+    def of_result(cls, receipt: StakeReceipt, agent: str, currency: str) -> "StakeOut":
         """The answer that tells this receipt."""
         return cls(
             **_members(receipt.position, agent),
@@ -97,7 +97,7 @@ class StakeOut(PositionOut):
 
 
 class DrawOut(BaseModel):
-    """What was taken out of one position, and what is left in it."""
+    """The amount released from one position, and the rest."""
 
     position_id: str
     amount: str
@@ -118,7 +118,7 @@ class UnstakeOut(BaseModel):
     timestamp: datetime
 
     @classmethod
-    def told(cls, receipt: UnstakeReceipt, agent: str, currency: str) -> "UnstakeOut":
+    def of_result(cls, receipt: UnstakeReceipt, agent: str, currency: str) -> "UnstakeOut":
         """The answer that tells this receipt."""
         return cls(
             transaction_id=f"tx-{receipt.tx_id}",
@@ -141,19 +141,17 @@ class UnstakeOut(BaseModel):
 
 
 class ClaimOut(BaseModel):
-    """What a claim paid; without a payment there is no transaction."""
+    """The result of a claim; without a payment there is no transaction."""
 
     transaction_id: str | None
     agent_did: str
-    amount: str = Field(
-        description="What was paid: 0 when nothing was earned or the fee collector holds nothing."
-    )
-    due: str = Field(description="Earned, and not paid because the fee collector's balance did not reach.")
+    amount: str = Field(description="The amount paid: 0 if nothing was earned or the fee collector is empty.")
+    due: str = Field(description="Earned but not paid, because the balance of the fee collector is too low.")
     currency: str
     liquid_balance: str
 
     @classmethod
-    def told(cls, claim: Claim, agent: str, currency: str) -> "ClaimOut":
+    def of_result(cls, claim: Claim, agent: str, currency: str) -> "ClaimOut":
         """The answer that tells this claim."""
         return cls(
             transaction_id=None if claim.tx_id is None else f"tx-{claim.tx_id}",
@@ -166,7 +164,7 @@ class ClaimOut(BaseModel):
 
 
 class StakingBalanceOut(BaseModel):
-    """What an agent holds: total is liquid and staked together, locked is a part of staked."""
+    """The balances of an agent: total is liquid plus staked; locked is part of staked."""
 
     liquid_balance: str
     staked_balance: str
@@ -185,7 +183,7 @@ class StakingBalanceOut(BaseModel):
 
 
 class StakingStatusOut(BaseModel):
-    """What the registry allows, and where the agent stands."""
+    """The staking limits of the registry, and the status of the agent."""
 
     agent_did: str
     staking_enabled: bool
@@ -220,14 +218,14 @@ class StakingStatusOut(BaseModel):
 
 
 class StakingStatsOut(BaseModel):
-    """What an agent ever did."""
+    """The staking totals of an agent."""
 
     agent_did: str
     currency: str
-    total_staked: str = Field(description="All stakes ever made.")
+    total_staked: str = Field(description="Total of all stakes.")
     total_unstaked: str
-    total_rewards: str = Field(description="All rewards ever paid.")
-    claimable_rewards: str = Field(description="Earned and not paid yet; 0 while rewards are switched off.")
+    total_rewards: str = Field(description="Total of all rewards paid.")
+    claimable_rewards: str = Field(description="Earned and not paid yet; 0 while rewards are disabled.")
     staked_balance: str
     active_positions: int
     total_positions: int
@@ -274,7 +272,7 @@ class HistoryLineOut(BaseModel):
 
 
 class TierOut(BaseModel):
-    """What locks of this many days earn."""
+    """The reward rate for locks of this many days."""
 
     lock_days_min: int
     lock_days_max: int
@@ -291,14 +289,14 @@ class TierOut(BaseModel):
 
 
 class TiersOut(BaseModel):
-    """The rates; nothing is paid while rewards are switched off."""
+    """The reward rates; nothing is paid while rewards are disabled."""
 
     rewards_enabled: bool
     tiers: list[TierOut]
 
 
 class GlobalStatsOut(BaseModel):
-    """What all agents together have staked."""
+    """The stakes of all agents together."""
 
     staking_enabled: bool
     rewards_enabled: bool
@@ -310,17 +308,17 @@ class GlobalStatsOut(BaseModel):
     stakers: int
 
     @classmethod
-    def of(cls, everyone: Everyone, policy: StakingPolicy, currency: str) -> "GlobalStatsOut":
+    def of(cls, global_totals: GlobalTotals, policy: StakingPolicy, currency: str) -> "GlobalStatsOut":
         """The public form of these figures."""
         return cls(
             staking_enabled=policy.is_open,
             rewards_enabled=policy.pays_rewards,
             minimum_stake=format_amount(policy.minimum),
             currency=currency,
-            total_staked=format_amount(everyone.staked),
-            total_locked=format_amount(everyone.locked),
-            active_positions=everyone.active_positions,
-            stakers=everyone.stakers,
+            total_staked=format_amount(global_totals.staked),
+            total_locked=format_amount(global_totals.locked),
+            active_positions=global_totals.active_positions,
+            stakers=global_totals.stakers,
         )
 
 

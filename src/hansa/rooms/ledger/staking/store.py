@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .figures import Everyone, HistoryLine, Holdings, StakeGap, Totals
+from .figures import GlobalTotals, HistoryLine, Holdings, StakeGap, Totals
 from .rules import Draw, Position
 
 _OPEN = """
@@ -87,7 +87,7 @@ _COUNT_HISTORY = """
 SELECT count(*) FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward')
 """
 
-_EVERYONE = """
+_GLOBAL_TOTALS = """
 SELECT coalesce(sum(remaining), 0)::bigint AS staked,
   coalesce(sum(remaining) FILTER (WHERE unlocks_at > statement_timestamp()), 0)::bigint AS locked,
   count(*) AS active_positions, count(DISTINCT account_id) AS stakers
@@ -178,11 +178,11 @@ async def page_of_history(
     return [HistoryLine(**row) for row in rows], await tx.fetchval(_COUNT_HISTORY, account_id)
 
 
-async def everyone(tx: Tx) -> Everyone:
-    """What all agents together have staked."""
-    row = await tx.fetchrow(_EVERYONE)
+async def global_totals(tx: Tx) -> GlobalTotals:
+    """The stakes of all agents together."""
+    row = await tx.fetchrow(_GLOBAL_TOTALS)
     assert row is not None
-    return Everyone(**row)
+    return GlobalTotals(**row)
 
 
 async def gaps(tx: Tx) -> list[StakeGap]:

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 
 from . import store
-from .records import Line, Wanted
+from .records import Line, StatementFilter
 
 CSV_COLUMNS = (
     "transaction_id",
@@ -28,9 +28,9 @@ FORMULA = re.compile(
 )
 
 
-async def lines_of(tx: Tx, did: str, wanted: Wanted) -> tuple[list[Line], int]:
+async def lines_of(tx: Tx, did: str, statement_filter: StatementFilter) -> tuple[list[Line], int]:
     """One page of an account's transactions, newest first, and how many there are in all."""
-    return await store.lines(tx, did, wanted), await store.count(tx, did, wanted)
+    return await store.lines(tx, did, statement_filter), await store.count(tx, did, statement_filter)
 
 
 async def fees_collected(tx: Tx, collector: str) -> Minor:

@@ -8,7 +8,7 @@ Direction = Literal["sent", "received"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class StatementFilter:
     """Which transactions; `before` is the id that the page begins below."""
 
     limit: int

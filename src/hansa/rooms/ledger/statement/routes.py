@@ -38,26 +38,26 @@ async def read_own_transactions(
     query: Annotated[StatementQuery, Query()],
     accept: Annotated[str, Header()] = "",
 ) -> Statement | Response:
-    """The asking agent's transactions, newest first; as CSV with `format=csv` or `Accept: text/csv`."""
-    wanted = query.wanted()
-    lines, total = await db.read(lambda tx: reading.lines_of(tx, agent.did, wanted))
+    """The calling agent's transactions, newest first; as CSV with `format=csv` or `Accept: text/csv`."""
+    statement_filter = query.statement_filter()
+    lines, total = await db.read(lambda tx: reading.lines_of(tx, agent.did, statement_filter))
     if query.format == "csv" or (query.format is None and accept.startswith(CSV)):
         return Response(reading.as_csv(lines), media_type=CSV)
-    return Statement.of(lines, total, wanted, settings.settlement_currency)
+    return Statement.of(lines, total, statement_filter, settings.settlement_currency)
 
 
 @router.get(
     "/teg/fees/config", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)]
 )
 async def read_fee_config(_: Public, settings: Config) -> FeeConfig:
-    """How the fee of a transfer is computed."""
+    """The formula of the transfer fee."""
     book = Book.of(settings)
     return FeeConfig.of(FeePolicy(), currency=book.currency, collector=book.fee_collector)
 
 
 @router.get("/teg/fees", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
 async def read_fees(_: Public, db: Db, settings: Config) -> Fees:
-    """How the fee is computed, and what has been collected."""
+    """The fee formula, and the fees collected."""
     book = Book.of(settings)
     config = FeeConfig.of(FeePolicy(), currency=book.currency, collector=book.fee_collector)
     collected = await db.look(lambda tx: reading.fees_collected(tx, book.fee_collector))

@@ -10,7 +10,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.rooms.ledger.rules import FeePolicy
 
-from .records import Direction, Line, Wanted
+from .records import Direction, Line, StatementFilter
 
 
 class StatementQuery(BaseModel):
@@ -18,7 +18,9 @@ class StatementQuery(BaseModel):
 
     limit: int = Field(default=50, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=10**9)
-    next: str | None = Field(default=None, pattern=r"^tx-[0-9]{1,18}$", description="From the page before.")
+    next: str | None = Field(
+        default=None, pattern=r"^tx-[0-9]{1,18}$", description="The cursor of the previous page."
+    )
     direction: Direction | None = None
     tx_type: str | None = Field(default=None, pattern=r"^[a-z_]{1,40}$")
     counterparty: str | None = Field(default=None, max_length=512)
@@ -26,9 +28,9 @@ class StatementQuery(BaseModel):
     until: Annotated[AwareDatetime, ISO_ONLY] | None = None
     format: Literal["json", "csv"] | None = None
 
-    def wanted(self) -> Wanted:
+    def statement_filter(self) -> StatementFilter:
         """The page that this query asks for."""
-        return Wanted(
+        return StatementFilter(
             limit=self.limit,
             offset=self.offset,
             before=int(self.next.removeprefix("tx-")) if self.next else None,
@@ -46,10 +48,10 @@ class StatementLine(BaseModel):
     transaction_id: str
     tx_type: str
     direction: str = Field(description="`sent` or `received`.")
-    counterparty: str | None = Field(description="The other account; null where there is none.")
+    counterparty: str | None = Field(description="The other account; null if there is none.")
     amount: str
-    fee_amount: str = Field(description="The fee that this agent paid on top.")
-    balance_after: str = Field(description="The liquid balance that the transaction left.")
+    fee_amount: str = Field(description="The fee that this agent paid in addition to the amount.")
+    balance_after: str = Field(description="The liquid balance after the transaction.")
     currency: str
     message: str | None
     timestamp: datetime
@@ -73,27 +75,29 @@ class StatementLine(BaseModel):
 class Statement(Page[StatementLine]):
     """A page of the agent's own transactions, newest first."""
 
-    next: str | None = Field(
-        description="Hand it back as `next` for the following page; null on the last one."
-    )
+    next: str | None = Field(description="Send it as `next` for the following page; null on the last one.")
 
     @classmethod
-    def of(cls, lines: list[Line], total: int, wanted: Wanted, currency: str) -> "Statement":
-        is_full = len(lines) == wanted.limit
+    def of(
+        cls, lines: list[Line], total: int, statement_filter: StatementFilter, currency: str
+    ) -> "Statement":
+        is_full = len(lines) == statement_filter.limit
         return cls(
             items=[StatementLine.of(line, currency) for line in lines],
-            pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+            pagination=Pagination.of(
+                total=total, limit=statement_filter.limit, offset=statement_filter.offset
+            ),
             next=f"tx-{lines[-1].tx_id}" if is_full else None,
         )
 
 
 class FeeConfig(BaseModel):
-    """How the fee of a transfer is computed; it is added on top of the amount."""
+    """The formula of the transfer fee, which is added to the amount."""
 
     base_rate_percent: str
     max_rate_percent: str
     velocity_scaling_factor: str = Field(
-        description="The turnovers an hour at which the maximum is reached; the rate rises in a straight line from one."
+        description="The turnovers per hour at which the maximum is reached; the rate rises linearly from 1."
     )
     rounding: str
     decimals: int
@@ -114,6 +118,6 @@ class FeeConfig(BaseModel):
 
 
 class Fees(FeeConfig):
-    """The fee's formula, and what the fee collector holds."""
+    """The fee formula, and the balance of the fee collector."""
 
     collected: str

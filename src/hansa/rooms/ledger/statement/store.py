@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .records import Line, Wanted
+from .records import Line, StatementFilter
 
 _MATCHING = """
 FROM ledger_account own
@@ -35,15 +35,22 @@ ORDER BY p.tx_id DESC LIMIT $8 OFFSET $9
 _COUNT = f"SELECT count(*) {_MATCHING}"
 
 
-async def lines(tx: Tx, did: str, wanted: Wanted) -> list[Line]:
+async def lines(tx: Tx, did: str, statement_filter: StatementFilter) -> list[Line]:
     """One page."""
-    rows = await tx.fetch(_LINES, did, *_filters(wanted), wanted.before, wanted.limit, wanted.offset)
+    rows = await tx.fetch(
+        _LINES,
+        did,
+        *_filters(statement_filter),
+        statement_filter.before,
+        statement_filter.limit,
+        statement_filter.offset,
+    )
     return [Line(**row) for row in rows]
 
 
-async def count(tx: Tx, did: str, wanted: Wanted) -> int:
+async def count(tx: Tx, did: str, statement_filter: StatementFilter) -> int:
     """How many match, on every page."""
-    total: int = await tx.fetchval(_COUNT, did, *_filters(wanted))
+    total: int = await tx.fetchval(_COUNT, did, *_filters(statement_filter))
     return total
 
 
@@ -52,5 +59,11 @@ async def collected(tx: Tx, collector: str) -> Minor:
     return Minor(await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", collector))
 
 
-def _filters(wanted: Wanted) -> tuple[object, ...]:
-    return wanted.direction, wanted.tx_type, wanted.counterparty, wanted.since, wanted.until
+def _filters(statement_filter: StatementFilter) -> tuple[object, ...]:
+    return (
+        statement_filter.direction,
+        statement_filter.tx_type,
+        statement_filter.counterparty,
+        statement_filter.since,
+        statement_filter.until,
+    )

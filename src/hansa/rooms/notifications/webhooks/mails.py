@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.mail_queue import Letter
+from hansa.foundation.plumbing.mail_queue import OutgoingMail
 from hansa.rooms.people import NOTICE_DAYS
 
 from .records import Errand
@@ -14,7 +14,7 @@ WHY: dict[StoppedBy, str] = {
 }
 
 
-def webhook_stopped(*, to: str, name: str, errand: Errand, stopped: StoppedBy) -> Letter:
+def webhook_stopped(*, to: str, name: str, errand: Errand, stopped: StoppedBy) -> OutgoingMail:
     """Told when the registry stops a webhook; of its address only the host, for the rest may be a secret of the receiver."""
     text = f"""Hello {name},
 
@@ -23,4 +23,4 @@ your webhook {errand.webhook_id} at {errand.place} has been stopped: {WHY[stoppe
 What happens from now on is not told to it. What was waiting for it stays, for up to 30 days. When the receiver is well
 again, set the webhook going with PUT /api/v1/developers/webhooks/{errand.webhook_id}.
 """
-    return Letter(to, "Your webhook has been stopped", text, timedelta(days=NOTICE_DAYS))
+    return OutgoingMail(to, "Your webhook has been stopped", text, timedelta(days=NOTICE_DAYS))

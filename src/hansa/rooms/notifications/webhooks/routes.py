@@ -47,7 +47,7 @@ SENT_ON_REQUEST = Limit("webhook-sent-on-request", 30)
 async def create_webhook(
     body: WebhookIn, developer: Owner, db: Db, config: Config, seal: Sealing
 ) -> NewWebhookOut:
-    """Have an address told what happens. The secret is shown this once."""
+    """Create a webhook. The secret is shown only once."""
     wanted = subscribing.Subscription(
         body.url, body.event_types, body.description, config.outgoing_allow_hosts
     )
@@ -64,7 +64,7 @@ async def list_webhooks(developer: Owner, query: Annotated[PageQuery, Query()], 
 
 @router.get("/{webhook_id}", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid))
 async def read_webhook(webhook_id: Id, developer: Owner, db: Db) -> WebhookOut:
-    """One of the own webhooks."""
+    """One own webhook."""
     return WebhookOut.of(await db.read(lambda tx: subscribing.find(tx, developer.id, webhook_id)))
 
 
@@ -75,7 +75,7 @@ async def read_webhook(webhook_id: Id, developer: Owner, db: Db) -> WebhookOut:
 async def change_webhook(
     webhook_id: Id, body: WebhookChangeIn, developer: Owner, db: Db, config: Config
 ) -> WebhookOut:
-    """Change a webhook, and set it going unless `is_active` is false."""
+    """Change a webhook, and activate it unless `is_active` is false."""
 
     async def change(tx: Tx) -> Webhook:
         webhook = await subscribing.lock(tx, developer.id, webhook_id)
@@ -98,7 +98,7 @@ async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut
     responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid),
 )
 async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing) -> RotatedSecretOut:
-    """Make a new secret, shown this once. For a day deliveries are signed with the former one too."""
+    """Create a new secret, shown only once. For one day deliveries are also signed with the former one."""
     secret, until = await db.act(lambda tx: subscribing.rotate_secret(tx, seal, developer.id, webhook_id))
     return RotatedSecretOut(id=webhook_id, secret=secret, former_secret_until=until)
 
@@ -108,7 +108,7 @@ async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing)
     responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, WebhookStopped, Invalid, TooManyRequests),
 )
 async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
-    """Send a `webhook.test` at once, tried once; how it ended is found among the deliveries."""
+    """Send a `webhook.test` now, with one attempt; the result is among the deliveries."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
     return DeliveryOut.of(await db.act(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
 
@@ -119,7 +119,7 @@ async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
 async def list_deliveries(
     webhook_id: Id, developer: Owner, query: Annotated[DeliveriesQuery, Query()], db: Db
 ) -> DeliveryPage:
-    """What was sent and is to be sent, newest first; kept for 30 days."""
+    """Deliveries, sent and pending, newest first; kept for 30 days."""
     deliveries, total = await db.read(
         lambda tx: reading.deliveries_of(tx, developer.id, webhook_id, **query.model_dump())
     )
@@ -139,7 +139,7 @@ async def list_deliveries(
     ),
 )
 async def resend_delivery(webhook_id: Id, delivery_id: Id, developer: Owner, db: Db) -> DeliveryOut:
-    """Send a delivery again, however it ended: the same id, the same bytes, all its tries anew."""
+    """Send a delivery again with the same id and content, and a new series of attempts."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
     delivery = await db.act(lambda tx: deliveries.resend(tx, developer.id, webhook_id, delivery_id))
     return DeliveryOut.of(delivery)

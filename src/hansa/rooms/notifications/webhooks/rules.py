@@ -22,7 +22,7 @@ StoppedBy = Literal["owner", "failures", "gone"]
 
 
 class WebhookEvent(StrEnum):
-    """What a webhook can be told of; `*` in a subscription means all of them, later ones too."""
+    """The event types of webhooks; `*` in a subscription means all of them, including future ones."""
 
     AGENT_ONBOARDED = "agent.onboarded"
     AGENT_SUSPENDED = "agent.suspended"

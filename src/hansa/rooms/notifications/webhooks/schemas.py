@@ -30,10 +30,10 @@ Description = Annotated[str, Field(max_length=DESCRIPTION_MAX_CHARACTERS)]
 
 
 class WebhookIn(BaseModel):
-    """Where to tell what."""
+    """A webhook to create."""
 
     url: Url = Field(description="A public https address.")
-    event_types: EventTypes = Field(description="What to tell; `*`: everything, what is added later too.")
+    event_types: EventTypes = Field(description="Event types; `*`: all, including future ones.")
     description: Description | None = None
 
 
@@ -44,7 +44,7 @@ class WebhookChangeIn(RequestBody):
     event_types: EventTypes | None = None
     description: Description | None = None
     is_active: StrictBool = Field(
-        default=True, description="False stops the webhook; true, or absent, sets it going."
+        default=True, description="False stops the webhook; true or absent activates it."
     )
 
     def changes(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class WebhookOut(BaseModel):
     description: str | None
     is_active: bool
     stopped_by: rules.StoppedBy | None = Field(
-        description="`owner`, or `failures` after 20 in a row, or `gone` after the answer 410."
+        description="`owner`, `failures` after 20 failures in a row, or `gone` after the status 410."
     )
     stopped_at: datetime | None
     consecutive_failures: int
@@ -76,13 +76,13 @@ class WebhookOut(BaseModel):
 
 
 class NewWebhookOut(WebhookOut):
-    """A new webhook. The secret is shown this once."""
+    """A new webhook. The secret is shown only once."""
 
     secret: str
 
 
 class RotatedSecretOut(BaseModel):
-    """A new secret, shown this once. Until then the former one signs too."""
+    """A new secret, shown only once. Deliveries are also signed with the former one until then."""
 
     id: str
     secret: str
@@ -115,9 +115,9 @@ class DeliveriesQuery(PageQuery):
 
 
 class DeliveryOut(BaseModel):
-    """One delivery and how its last try ended."""
+    """One delivery and the result of its last attempt."""
 
-    id: str = Field(description="What the receiver sees as webhook-id, the same at every try.")
+    id: str = Field(description="The webhook-id header, the same for every attempt.")
     webhook_id: str
     event_type: str
     payload: dict[str, Any]
@@ -126,8 +126,10 @@ class DeliveryOut(BaseModel):
     next_try_at: datetime | None
     created_at: datetime
     last_tried_at: datetime | None
-    answered_status: int | None = Field(description="What the receiver answered.")
-    trouble: str | None = Field(description="Why there was no answer: `timeout`, `internal_host` and others.")
+    answered_status: int | None = Field(description="The status code of the receiver's response.")
+    trouble: str | None = Field(
+        description="Why there was no response: `timeout`, `internal_host` and others."
+    )
 
     @classmethod
     def of(cls, delivery: Delivery) -> "DeliveryOut":

@@ -73,7 +73,7 @@ def _forget_ended(under_way: UnderWay) -> None:
         if isinstance(trouble, Unavailable):
             _log.warning("the result of a delivery was not written", reason=trouble.detail)
         elif trouble:
-            _log.error("a delivery failed on our side", exc_info=trouble)
+            _log.error("delivery failed with an internal error", exc_info=trouble)
 
 
 async def _let_end(under_way: UnderWay) -> None:
@@ -154,7 +154,7 @@ async def _call(runtime: Runtime, errand: Errand) -> Outcome:
         purpose = purpose_of(errand.webhook_id)
         keys = [runtime.seal.open(sealed, purpose).decode() for sealed in errand.sealed_secrets]
     except BadSeal:
-        _log.error("webhook secret does not open", webhook=errand.webhook_id)
+        _log.error("webhook secret cannot be decrypted", webhook=errand.webhook_id)
         return Outcome(None, "secret_unreadable")
     headers = {
         "Content-Type": "application/json",

@@ -26,7 +26,7 @@ ReadingDeveloper = Annotated[Developer, developer_holding("keys:read")]
 async def make_api_key(
     body: ApiKeyIn | KeyName, developer: ManagingDeveloper, db: Db, config: Config
 ) -> MadeKeyOut:
-    """Make an API key, from a bare name or more. The plain key is shown this once."""
+    """Create an API key. The plain key is shown only once."""
     asked = ApiKeyIn.of(body)
     days = config.api_key_default_ttl_days if asked.expires_in_days is None else asked.expires_in_days
     made = await db.act(
@@ -39,7 +39,7 @@ async def make_api_key(
 async def list_api_keys(
     developer: ReadingDeveloper, query: Annotated[ApiKeysQuery, Query()], db: Db
 ) -> ApiKeysPage:
-    """One's own API keys, newest first."""
+    """Own API keys, newest first."""
     keys, total = await db.read(
         lambda tx: make.list_keys(tx, developer, limit=query.limit, offset=query.offset)
     )
@@ -50,5 +50,5 @@ async def list_api_keys(
 async def revoke_api_key(
     key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], developer: ManagingDeveloper, db: Db
 ) -> ApiKeyInfo:
-    """Revoke one's own API key; it opens nothing from the next request on."""
+    """Revoke an own API key, with effect from the next request."""
     return ApiKeyInfo.of(await db.act(lambda tx: make.revoke_key(tx, developer, key_id)))

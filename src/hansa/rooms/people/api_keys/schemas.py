@@ -26,14 +26,14 @@ KeyName = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS, pat
 
 
 class ApiKeyIn(BaseModel):
-    """An API key to make."""
+    """An API key to create."""
 
     key_name: KeyName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(SCOPES))] | None = Field(
-        default=None, description="What the key may do; without: everything that its owner may."
+        default=None, description="The scopes of the key; absent: all scopes of its owner."
     )
     expires_in_days: Annotated[StrictInt, Field(ge=0, le=TTL_MAX_DAYS)] | None = Field(
-        default=None, description="0: it does not end; without: API_KEY_DEFAULT_TTL_DAYS."
+        default=None, description="0: no expiry; absent: API_KEY_DEFAULT_TTL_DAYS."
     )
 
     @classmethod
@@ -43,16 +43,16 @@ class ApiKeyIn(BaseModel):
 
 
 class ApiKeyInfo(BaseModel):
-    """An API key as its owner sees it; the key itself is shown when it is made and never again."""
+    """An API key as its owner sees it. The key itself is shown only once, when it is created."""
 
     id: int
-    key_prefix: str = Field(description="How the key begins.")
-    description: str = Field(description="The name it was given.")
-    is_active: bool = Field(description="Neither revoked nor past its end.")
+    key_prefix: str = Field(description="The first characters of the key.")
+    description: str = Field(description="The name of the key.")
+    is_active: bool = Field(description="Neither revoked nor expired.")
     created_at: datetime
-    last_used_at: datetime | None = Field(description="To the minute.")
+    last_used_at: datetime | None = Field(description="Accurate to one minute.")
     scopes: list[str]
-    expires_at: datetime | None = Field(description="Null: it does not end.")
+    expires_at: datetime | None = Field(description="Null: no expiry.")
 
     @classmethod
     def of(cls, key: ApiKey) -> "ApiKeyInfo":
@@ -60,7 +60,7 @@ class ApiKeyInfo(BaseModel):
 
 
 class MadeKeyOut(BaseModel):
-    """A new API key. The plain key is shown this once."""
+    """A new API key. The plain key is shown only once."""
 
     plain_api_key: str
     api_key_info: ApiKeyInfo
@@ -78,7 +78,7 @@ class ApiKeysQuery(BaseModel):
 
 
 class ApiKeysPage(Page[ApiKeyInfo]):
-    """One's own API keys, newest first; revoked and expired ones are not active."""
+    """The API keys of the developer, newest first; revoked and expired ones are not active."""
 
     @classmethod
     def of(cls, keys: list[ApiKey], total: int, query: ApiKeysQuery) -> "ApiKeysPage":

@@ -22,7 +22,7 @@ async def audit_log(
     query: Annotated[AuditLogQuery, Query()],
     db: Db,
 ) -> AuditLogPage:
-    """What administrators did, newest first."""
-    wanted = query.wanted()
-    acts, names, total = await db.read(lambda tx: read_audit_log(tx, wanted))
-    return AuditLogPage.of(acts, names, total, wanted)
+    """The audit log of administrators, newest first."""
+    criteria = query.criteria()
+    acts, names, total = await db.read(lambda tx: read_audit_log(tx, criteria))
+    return AuditLogPage.of(acts, names, total, criteria)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from hansa.foundation.plumbing.admin_acts import ActsWanted, AdminAct
+from hansa.foundation.plumbing.admin_acts import AdminAct, AdminActFilter
 from hansa.foundation.values.paging import Page, Pagination
 
 BIGINT_MAX = 2**63 - 1
@@ -14,40 +14,46 @@ BIGINT_MAX = 2**63 - 1
 class AuditLogQuery(BaseModel):
     """Which acts of administrators."""
 
-    developer_id: int | None = Field(default=None, ge=1, le=BIGINT_MAX, description="Acts of this one.")
-    act: Annotated[str, Field(max_length=80)] | None = Field(default=None, description="Acts of this kind.")
+    developer_id: int | None = Field(
+        default=None, ge=1, le=BIGINT_MAX, description="Actions of this administrator."
+    )
+    act: Annotated[str, Field(max_length=80)] | None = Field(
+        default=None, description="Actions of this kind."
+    )
     subject: Annotated[str, Field(max_length=512)] | None = Field(
-        default=None, description="Acts done to this DID or id."
+        default=None, description="Actions on this DID or id."
     )
     limit: int = Field(default=50, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=10**9)
 
-    def wanted(self) -> ActsWanted:
+    def criteria(self) -> AdminActFilter:
         """The page that this query asks for."""
-        return ActsWanted(**self.model_dump())
+        return AdminActFilter(**self.model_dump())
 
 
 class AdminActOut(BaseModel):
-    """One act of an administrator."""
+    """One action of an administrator."""
 
     id: int
-    developer_id: int | None = Field(description="Who did it; null: the operator, at the command line.")
-    developer_name: str | None = Field(description="Its display name now; null once the account is deleted.")
-    credential: str = Field(description="The session, or `api-key:<id>`, that was shown.")
+    developer_id: int | None = Field(description="The administrator; null: the operator at the command line.")
+    developer_name: str | None = Field(
+        description="The current display name; null after the account is deleted."
+    )
+    credential: str = Field(description="The credential used: a session id or `api-key:<id>`.")
     act: str
-    subject: str = Field(description="The DID or id it was done to.")
+    subject: str = Field(description="The DID or id of the subject.")
     reason: str | None
     done_at: datetime
 
 
 class AuditLogPage(Page[AdminActOut]):
-    """Acts of administrators, newest first."""
+    """Actions of administrators, newest first."""
 
     @classmethod
     def of(
-        cls, acts: list[AdminAct], names: dict[int, str], total: int, wanted: ActsWanted
+        cls, acts: list[AdminAct], names: dict[int, str], total: int, criteria: AdminActFilter
     ) -> "AuditLogPage":
         return cls(
             items=[AdminActOut(**vars(act), developer_name=names.get(act.developer_id or 0)) for act in acts],
-            pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+            pagination=Pagination.of(total=total, limit=criteria.limit, offset=criteria.offset),
         )

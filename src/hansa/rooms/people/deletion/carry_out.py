@@ -7,7 +7,7 @@ stands in the way puts a deletion off and holds up no other.
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import forget_letters
+from hansa.foundation.plumbing.mail_queue import delete_mails_to
 from hansa.foundation.plumbing.room import AccountEnd
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.people import store as people_store
@@ -39,13 +39,13 @@ async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> N
             await account_end.end(tx, deletion.developer_id)
             await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
     except Conflict as obstacle:
-        _log.info("deletion put off", developer=deletion.developer_id, reason=obstacle.code)
+        _log.info("deletion postponed", developer=deletion.developer_id, reason=obstacle.code)
         await store.put_off(tx, deletion.developer_id, PUT_OFF_MINUTES)
 
 
 async def _erase(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> None:
     profile = await people_store.profile_of(tx, deletion.developer_id)
-    await forget_letters(tx, profile.email)
+    await delete_mails_to(tx, profile.email)
     await account_end.erase(tx, deletion.developer_id)
     await store.erase_person(tx, deletion.developer_id)
     await store.end_processing(tx, deletion.developer_id)

@@ -4,14 +4,14 @@ from hansa.foundation.values.errors import Conflict
 
 
 class DeletionBlocked(Conflict):
-    """The account's agents still hold what would be lost with them; `blockers` names each such thing."""
+    """The account's agents still hold units or stakes; `blockers` lists them."""
 
     code = "DELETION_BLOCKED"
-    sentence = "The account cannot be deleted while its agents hold something; `blockers` says what."
+    sentence = "The account cannot be deleted while its agents hold units or stakes; `blockers` lists them."
 
 
 class DeletionNotRequested(Conflict):
-    """There is no deletion that could be cancelled: none was asked for, or it was cancelled or has begun."""
+    """No deletion can be cancelled: none was requested, or it was cancelled or has begun."""
 
     code = "DELETION_NOT_REQUESTED"
-    sentence = "No deletion of this account waits to be carried out."
+    sentence = "No deletion of this account is pending."

@@ -14,7 +14,7 @@ from .errors import DeletionBlocked, DeletionNotRequested
 
 
 @dataclass(frozen=True)
-class Standing:
+class DeletionStatus:
     """How the deletion of an account stands, and what is in its way now."""
 
     deletion: store.Deletion | None
@@ -23,7 +23,7 @@ class Standing:
 
 async def request_deletion(
     tx: Tx, seal: Seal, developer: Developer, account_end: AccountEnd, *, cooling_off_days: int
-) -> Standing:
+) -> DeletionStatus:
     """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
 
     A repeated request while a deletion waits changes nothing.
@@ -31,23 +31,25 @@ async def request_deletion(
     Raises: DeletionBlocked.
     """
     if blockers := await account_end.blockers(tx, developer.id):
-        told = [asdict(blocker) for blocker in blockers]
-        raise DeletionBlocked(context={"blockers": told}, members={"blockers": told})
+        blocking = [asdict(blocker) for blocker in blockers]
+        raise DeletionBlocked(context={"blockers": blocking}, members={"blockers": blocking})
     requested = await store.request_deletion(tx, developer.id, cooling_off_days)
     if requested is None:
-        return Standing(await store.deletion_of(tx, developer.id), [])
+        return DeletionStatus(await store.deletion_of(tx, developer.id), [])
     await mails.notify(tx, seal, developer.id, mails.deletion_requested(requested.effective_at))
-    return Standing(requested, [])
+    return DeletionStatus(requested, [])
 
 
-async def cancel_deletion(tx: Tx, developer: Developer) -> Standing:
+async def cancel_deletion(tx: Tx, developer: Developer) -> DeletionStatus:
     """Keep the account after all. Raises: DeletionNotRequested."""
     cancelled = await store.cancel_deletion(tx, developer.id)
     if cancelled is None:
         raise DeletionNotRequested
-    return Standing(cancelled, [])
+    return DeletionStatus(cancelled, [])
 
 
-async def standing_of(tx: Tx, developer: Developer, account_end: AccountEnd) -> Standing:
+async def deletion_status_of(tx: Tx, developer: Developer, account_end: AccountEnd) -> DeletionStatus:
     """How it stands with the developer's own account."""
-    return Standing(await store.deletion_of(tx, developer.id), await account_end.blockers(tx, developer.id))
+    return DeletionStatus(
+        await store.deletion_of(tx, developer.id), await account_end.blockers(tx, developer.id)
+    )

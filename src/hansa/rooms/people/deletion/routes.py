@@ -24,7 +24,7 @@ router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRout
 async def request_deletion(
     developer: CurrentDeveloper, account_end: OwnedData, db: Db, config: Config, seal: Sealing
 ) -> DeletionOut:
-    """Have one's own account deleted after the cooling-off. Until then every token works, and any of them can cancel it."""
+    """Request the deletion of the own account after the cooling-off period. Until then tokens work, and each can cancel it."""
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
         await db.act(
@@ -35,7 +35,7 @@ async def request_deletion(
 
 @router.post("/cancel-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionNotRequested))
 async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
-    """Keep one's own account after all."""
+    """Cancel the deletion of the own account."""
     return DeletionOut.of(await db.act(lambda tx: request.cancel_deletion(tx, developer)))
 
 
@@ -43,5 +43,5 @@ async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
 async def deletion_status(
     developer: Annotated[Developer, developer_holding("profile:read")], account_end: OwnedData, db: Db
 ) -> DeletionOut:
-    """How the deletion of one's own account stands, and what is in its way."""
-    return DeletionOut.of(await db.read(lambda tx: request.standing_of(tx, developer, account_end)))
+    """The status of the deletion of the own account, and what prevents it."""
+    return DeletionOut.of(await db.read(lambda tx: request.deletion_status_of(tx, developer, account_end)))

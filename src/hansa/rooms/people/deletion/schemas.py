@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from .request import Standing
+from .request import DeletionStatus
 
 
 class BlockerOut(BaseModel):
-    """Something of an agent that would be lost with it."""
+    """Something that an agent holds and that would be lost."""
 
     kind: Literal["balance", "stake", "contracts"]
     agent_did: str
@@ -18,23 +18,23 @@ class BlockerOut(BaseModel):
 
 
 class DeletionOut(BaseModel):
-    """How the deletion of an account stands."""
+    """The status of the deletion of an account."""
 
     status: Literal["none", "requested", "cancelled", "processing", "deleted"]
     requested_at: datetime | None
     effective_at: datetime | None = Field(
-        description="When the account is deleted, unless something is in the way."
+        description="When the account is deleted, unless something prevents it."
     )
-    blockers: list[BlockerOut] = Field(description="What is in the way now.")
+    blockers: list[BlockerOut] = Field(description="What prevents the deletion now.")
 
     @classmethod
-    def of(cls, standing: Standing) -> "DeletionOut":
-        deletion = standing.deletion
+    def of(cls, current: DeletionStatus) -> "DeletionOut":
+        deletion = current.deletion
         return cls.model_validate(
             {
                 "status": deletion.status if deletion else "none",
                 "requested_at": deletion.requested_at if deletion else None,
                 "effective_at": deletion.effective_at if deletion else None,
-                "blockers": [vars(blocker) for blocker in standing.blockers],
+                "blockers": [vars(blocker) for blocker in current.blockers],
             }
         )

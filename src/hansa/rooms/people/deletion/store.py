@@ -134,8 +134,10 @@ async def erase_person(tx: Tx, developer_id: int) -> None:
     """Delete or blank whatever tells of the person; the number remains."""
     for statement in _ERASE:
         await tx.execute(statement, developer_id)
-    nobody = [sha256(f"\0{reading} {developer_id}".encode()).digest() for reading in ("written", "lower")]
-    await tx.execute(_ERASE_DEVELOPER, developer_id, *nobody)
+    erased_names = [
+        sha256(f"\0{reading} {developer_id}".encode()).digest() for reading in ("written", "lower")
+    ]
+    await tx.execute(_ERASE_DEVELOPER, developer_id, *erased_names)
 
 
 async def share_closed(tx: Tx, developer_id: int) -> bool:

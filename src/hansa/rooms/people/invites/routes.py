@@ -27,7 +27,7 @@ Administrator = Annotated[Developer, admin_holding("admin_support")]
 async def generate_invites(
     body: InvitesIn, administrator: Administrator, db: Db, config: Config
 ) -> list[MadeInviteOut]:
-    """Make invitations. Their codes are shown this once."""
+    """Create invitations. Their codes are shown only once."""
     made = await db.act(
         lambda tx: invite.make_invites(
             tx,
@@ -54,5 +54,5 @@ async def list_invites(_: Administrator, query: Annotated[InvitesQuery, Query()]
 async def revoke_invite(
     code: Annotated[str, Path(max_length=64)], administrator: Administrator, db: Db
 ) -> InviteInfo:
-    """Revoke an invitation that is not used up, by its code or its id."""
+    """Revoke an active invitation, by its code or id."""
     return InviteInfo.of(await db.act(lambda tx: invite.revoke_invite(tx, administrator, code)))

@@ -28,41 +28,41 @@ NOTE_MAX_CHARACTERS = 500
 
 
 class InvitesIn(RequestBody):
-    """Invitations to make."""
+    """Invitations to create."""
 
     count: StrictInt = Field(default=1, ge=1, le=INVITES_AT_ONCE)
-    max_uses: StrictInt = Field(default=1, ge=1, le=MAX_USES, description="Registrations by each code.")
+    max_uses: StrictInt = Field(default=1, ge=1, le=MAX_USES, description="Number of registrations per code.")
     expires_days: Annotated[StrictInt, Field(ge=1, le=LIFETIME_MAX_DAYS)] | None = Field(
-        default=30, description="Null: the codes do not end."
+        default=30, description="Null: the codes do not expire."
     )
     note: Annotated[str, Field(max_length=NOTE_MAX_CHARACTERS)] | None = None
     grants_admin: StrictBool = Field(
         default=False,
-        description="Whether those who come by the codes administer the areas of `admin_flags`.",
+        description="Whether developers who register with the codes become administrators of the areas in `admin_flags`.",
     )
     admin_flags: Annotated[list[Area], Field(max_length=len(ADMIN_AREAS))] | None = Field(
-        default=None, description="Without: all five."
+        default=None, description="Absent: all five."
     )
 
     @model_validator(mode="after")
     def _flags_are_granted(self) -> "InvitesIn":
         if self.admin_flags and not self.grants_admin:
-            raise ValueError("admin_flags are given only with grants_admin")
+            raise ValueError("admin_flags require grants_admin")
         return self
 
 
 class InviteInfo(BaseModel):
     """An invitation as administrators see it."""
 
-    id: str = Field(description="Stands for the code where it is revoked.")
-    code_prefix: str = Field(description="How the code begins.")
+    id: str = Field(description="Identifies the code for revocation.")
+    code_prefix: str = Field(description="The first characters of the code.")
     state: Literal["active", "used_up", "expired", "revoked"]
     max_uses: int
     uses: int
     note: str | None
     grants_admin: bool
     admin_flags: list[str]
-    created_by: int = Field(description="The developer who made it.")
+    created_by: int = Field(description="The developer who created it.")
     created_by_name: str | None
     created_at: datetime
     expires_at: datetime | None
@@ -85,10 +85,10 @@ class InviteInfo(BaseModel):
 
 
 class MadeInviteOut(InviteInfo):
-    """A new invitation. The code is shown this once."""
+    """A new invitation. The code is shown only once."""
 
     code: str
-    invite_url: str = Field(description="A page that begins registration; the code stands in its fragment.")
+    invite_url: str = Field(description="A page that begins registration, with the code in its fragment.")
 
     @classmethod
     def made(cls, made: MadeInvite, base_url: str) -> "MadeInviteOut":

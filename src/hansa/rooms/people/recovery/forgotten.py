@@ -6,7 +6,7 @@ takes, whether there is an account. A job looks it up when the request has ended
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
-from hansa.foundation.plumbing.mail_queue import write_letter
+from hansa.foundation.plumbing.mail_queue import enqueue_mail
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.people import mails
 
@@ -24,7 +24,7 @@ async def note_forgotten(tx: Tx, email: str) -> None:
     await enqueue(tx, KIND, str(noted_id), {"id": noted_id})
 
 
-async def leave_forgotten_unanswered(tx: Tx) -> None:
+async def drop_password_requests(tx: Tx) -> None:
     """Write to none of the addresses that were noted."""
     await store.forget_all(tx)
 
@@ -39,7 +39,7 @@ async def _answer(tx: Tx, runtime: Runtime, job: Job) -> None:
     # Behind the # it stays in the browser: no server, proxy or log on the way sees it.
     link = f"{runtime.settings.base_url}/set-password#token={token}"
     letter = mails.new_password(to=person.email, name=person.name, link=link, minutes=LINK_MINUTES)
-    await write_letter(tx, runtime.seal, letter)
+    await enqueue_mail(tx, runtime.seal, letter)
 
 
 FORGOTTEN_PASSWORDS = TransactionalKind(KIND, _answer)

@@ -6,13 +6,13 @@ from uuid import UUID
 from hansa.foundation.plumbing.caller import PasswordSetter
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import TokenDesk, TokenKind
+from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 
 from . import store
 
 
-async def grant(tx: Tx, tokens: TokenDesk, developer_id: int, lifetime_seconds: int) -> str:
+async def grant(tx: Tx, tokens: TokenIssuer, developer_id: int, lifetime_seconds: int) -> str:
     """The token that sets the developer's password."""
     granted = await store.add_grant(tx, developer_id, lifetime_seconds)
     return tokens.issue(

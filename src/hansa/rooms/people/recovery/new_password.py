@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.caller import Developer, PasswordSetter
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.tokens import TokenDesk
+from hansa.foundation.plumbing.tokens import TokenIssuer
 from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import mails, recovery_keys, sessions
 from hansa.rooms.people.errors import RecoveryRefused, WrongPassword
@@ -30,7 +30,7 @@ async def set_password(tx: Tx, seal: Seal, setter: PasswordSetter, new_hash: str
     await _end_what_the_old_one_opened(tx, seal, setter.developer_id)
 
 
-async def recover_account(tx: Tx, seal: Seal, tokens: TokenDesk, email: str, recovery_key: str) -> str:
+async def recover_account(tx: Tx, seal: Seal, tokens: TokenIssuer, email: str, recovery_key: str) -> str:
     """The token that sets the password of who has this address and recovery key. Raises: RecoveryRefused."""
     developer_id = await recovery_keys.burn_of_address(tx, email, recovery_key)
     if developer_id is None:

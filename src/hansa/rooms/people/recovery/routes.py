@@ -43,7 +43,7 @@ router = APIRouter(route_class=GuardedRoute)
 async def change_password(
     body: ChangePasswordIn, developer: CurrentDeveloper, db: Db, seal: Sealing
 ) -> MessageOut:
-    """Change the password. Every developer token of the account ends, refresh tokens included; API keys stay."""
+    """Change the password. All developer and refresh tokens of the account end; API keys stay valid."""
     rules.require_acceptable_password(body.new_password, field="new_password")
     old_hash = await prove_password(db, developer, body.current_password)
     new_hash = await passwords.hashed(body.new_password)
@@ -57,7 +57,7 @@ async def change_password(
     responses=problems(Invalid, BodyInvalid, TooManyRequests),
 )
 async def forgot_password(body: ForgottenIn, db: Db, _: Public) -> MessageOut:
-    """Have a link mailed that sets a new password; the answer is the same whether there is such an account or not."""
+    """Send a link for a new password by e-mail; the response does not depend on whether the account exists."""
     await admit(db, FORGOTTEN_PER_ACCOUNT, account_key(body.email))
     await db.act(lambda tx: note_forgotten(tx, body.email))
     return MessageOut(message="If there is an account with this address, a link is on its way to it.")
@@ -71,7 +71,7 @@ async def forgot_password(body: ForgottenIn, db: Db, _: Public) -> MessageOut:
 async def recover_account(
     body: RecoveryIn, db: Db, tokens: Tokens, seal: Sealing, _: Public
 ) -> PasswordTokenOut:
-    """Exchange a recovery key, which is used up, for the right to set a new password within five minutes."""
+    """Exchange a recovery key, which works once, for a token that sets a new password within five minutes."""
     await admit(db, RECOVERIES_PER_ACCOUNT, account_key(body.email))
     token = await db.act(
         lambda tx: new_password.recover_account(tx, seal, tokens, body.email, body.recovery_key)
@@ -99,7 +99,7 @@ async def recover_account(
 async def renew_recovery_keys(
     body: RenewKeysIn, developer: CurrentDeveloper, db: Db, seal: Sealing
 ) -> RecoveryKeysOut:
-    """Replace the recovery keys. The new ones are shown this once, and the old ones are worth nothing any more."""
+    """Replace the recovery keys. The new ones are shown only once; the former ones are invalid."""
     await prove_password(db, developer, body.password)
     keys = await db.act(lambda tx: renew_keys(tx, seal, developer, body.code))
     if keys is None:
@@ -114,7 +114,7 @@ async def renew_recovery_keys(
 async def set_new_password(
     body: SetPasswordIn, setter: CurrentPasswordSetter, db: Db, seal: Sealing
 ) -> MessageOut:
-    """Set a new password with the token of a recovery or of a mailed link. Whoever was logged in is so no more."""
+    """Set a new password with the token of a recovery or of a link sent by e-mail. All sessions end."""
     rules.require_acceptable_password(body.new_password, field="new_password")
     new_hash = await passwords.hashed(body.new_password)
     await db.act(lambda tx: new_password.set_password(tx, seal, setter, new_hash))

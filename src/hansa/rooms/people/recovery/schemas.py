@@ -8,14 +8,14 @@ from hansa.rooms.people.schemas import CODE_MAX_CHARACTERS, Email, NewPassword, 
 
 
 class ChangePasswordIn(BaseModel):
-    """A new password, by who knows the present one."""
+    """A new password and the current one."""
 
     current_password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
     new_password: NewPassword
 
 
 class SetPasswordIn(BaseModel):
-    """A new password, by who holds a token for it."""
+    """A new password and the token that authorizes it."""
 
     new_password: NewPassword
 
@@ -34,14 +34,14 @@ class RecoveryIn(BaseModel):
 
 
 class RenewKeysIn(BaseModel):
-    """The password, and with two-factor login a code."""
+    """The password, and a code if two-factor login is on."""
 
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
     code: Annotated[str, Field(max_length=CODE_MAX_CHARACTERS)] | None = Field(default=None, repr=False)
 
 
 class RecoveryKeysOut(BaseModel):
-    """Three new recovery keys, shown this once."""
+    """Three new recovery keys, shown only once."""
 
     recovery_keys: list[str]
 

@@ -4,22 +4,22 @@ from hansa.foundation.values.errors import Conflict, TooManyRequests, Unauthoriz
 
 
 class CodeWrong(Unauthorized):
-    """The code is wrong, too old, or was used before."""
+    """The code is wrong, expired or already used."""
 
-    sentence = "The code is wrong, too old, or was used before."
+    sentence = "The code is wrong, expired or already used."
 
 
 class CodesPaused(TooManyRequests):
-    """Too many wrong codes in a row: no code of the account is looked at for a while."""
+    """Too many wrong codes in a row: codes of this account are refused for some time."""
 
-    sentence = "Too many wrong codes; come back later."
+    sentence = "Too many wrong codes; retry after the time in the Retry-After header."
 
 
 class TwoFactorOn(Conflict):
-    """Two-factor login is on already."""
+    """Two-factor login is already on."""
 
     code = "TWO_FACTOR_ON"
-    sentence = "Two-factor login is on already; turn it off before setting it up anew."
+    sentence = "Two-factor login is already on; turn it off before a new setup."
 
 
 class TwoFactorOff(Conflict):
@@ -30,7 +30,7 @@ class TwoFactorOff(Conflict):
 
 
 class TwoFactorNotSetUp(Conflict):
-    """No setup is waiting for its first code."""
+    """No two-factor setup was begun."""
 
     code = "TWO_FACTOR_NOT_SET_UP"
-    sentence = "No setup is waiting for its first code; begin with POST /auth/2fa/setup."
+    sentence = "No two-factor setup was begun; begin with POST /auth/2fa/setup."

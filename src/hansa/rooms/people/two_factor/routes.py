@@ -24,7 +24,7 @@ router = APIRouter(prefix="/2fa", route_class=GuardedRoute)
 
 @router.post("/setup", operation_id="set_up_two_factor", responses=problems(Unauthorized, TwoFactorOn))
 async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Sealing) -> SetupOut:
-    """Begin two-factor login: a seed for the authenticator app. It counts once the app's first code was verified."""
+    """Set up two-factor login: a seed for the authenticator app. It is on after the app's first code was verified."""
     app = await db.act(lambda tx: begin_setup(tx, seal, developer, config.registry_name))
     return SetupOut(secret=app.seed, otpauth_uri=app.otpauth_uri, qr_svg=app.qr_svg())
 
@@ -35,7 +35,7 @@ async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Seal
     responses=problems(CodeWrong, TwoFactorNotSetUp, TwoFactorOn, Invalid, BodyInvalid, CodesPaused),
 )
 async def verify(body: VerifyIn, developer: CurrentDeveloper, db: Db, seal: Sealing) -> BackupCodesOut:
-    """Turn two-factor login on with the app's first code. The backup codes are shown this once."""
+    """Turn two-factor login on with the app's first code. The backup codes are shown only once."""
     backup_codes = await db.act(lambda tx: turn_on(tx, seal, developer, body.code))
     if backup_codes is None:
         raise CodeWrong
@@ -66,7 +66,7 @@ async def disable(body: DisableIn, developer: CurrentDeveloper, db: Db, seal: Se
 async def recover_without_code(
     body: RecoverIn, developer: MaybeDeveloper, db: Db, seal: Sealing
 ) -> MessageOut:
-    """Turn two-factor login off with a recovery key: logged in, or with the partial token of a login begun."""
+    """Turn two-factor login off with a recovery key, when logged in or with the partial token of a login."""
     if not await db.act(lambda tx: recover(tx, seal, developer, body.partial_token, body.recovery_key)):
         raise RecoveryRefused
     return MessageOut(message="Two-factor login is off; log in with your password.")

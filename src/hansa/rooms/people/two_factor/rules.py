@@ -12,7 +12,7 @@ from hmac import compare_digest
 import pyotp
 
 STEP_SECONDS = 30
-STEPS_ASIDE = 1
+STEPS_OF_DRIFT = 1
 DIGITS = 6
 BACKUP_CODES = 10
 BACKUP_CODE_GROUPS = 5
@@ -38,7 +38,7 @@ def matching_step(seed: str, code: str, *, now: int, last_step: int) -> int | No
     """The time step whose code this is, of those that may still be taken; `now` in epoch seconds."""
     app = pyotp.TOTP(seed, digits=DIGITS, interval=STEP_SECONDS)
     present = now // STEP_SECONDS
-    for step in range(present - STEPS_ASIDE, present + STEPS_ASIDE + 1):
+    for step in range(present - STEPS_OF_DRIFT, present + STEPS_OF_DRIFT + 1):
         if step > last_step and compare_digest(app.generate_otp(step), code):
             return step
     return None

@@ -8,11 +8,11 @@ from hansa.rooms.people.schemas import Code, Secret
 
 
 class SetupOut(BaseModel):
-    """What the authenticator app needs; shown this once."""
+    """The setup of the authenticator app; shown only once."""
 
-    secret: str = Field(description="The seed in base32, to be typed where the picture cannot be read.")
+    secret: str = Field(description="The seed in base32, for manual entry.")
     otpauth_uri: str
-    qr_svg: str = Field(description="The otpauth_uri as a picture: an SVG element.")
+    qr_svg: str = Field(description="The otpauth_uri as a QR code: an SVG element.")
 
 
 class VerifyIn(BaseModel):
@@ -22,20 +22,20 @@ class VerifyIn(BaseModel):
 
 
 class BackupCodesOut(BaseModel):
-    """Ten codes that each work once in place of the app's; shown this once."""
+    """Ten single-use codes that replace a code of the app; shown only once."""
 
     backup_codes: list[str]
 
 
 class DisableIn(BaseModel):
-    """Both factors, to do without the second."""
+    """Both factors, to turn the second one off."""
 
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
     code: Code
 
 
 class RecoverIn(BaseModel):
-    """A recovery key; with it a partial token, from whoever is not logged in."""
+    """A recovery key, and a partial token if the caller is not logged in."""
 
     recovery_key: Secret
     partial_token: Annotated[str, Field(min_length=1)] | None = Field(default=None, repr=False)

@@ -24,7 +24,7 @@ def entry_of(agent: ListedAgent, api: str) -> Entry:
     serves it.
     """
     return Entry(
-        **_told(agent, api),
+        **_members(agent, api),
         data=None if agent.source_registry is None else agent.card_data,
         capabilities=_capabilities(agent.card_data) or None,
         representative_queries=_queries(agent),
@@ -34,10 +34,10 @@ def entry_of(agent: ListedAgent, api: str) -> Entry:
 
 def result_of(found: FoundAgent, api: str, source: str) -> SearchResult:
     """What a search shows of an agent: as much as helps to choose."""
-    return SearchResult(**_told(found, api), score=_score(found.score), source=source)
+    return SearchResult(**_members(found, api), score=_score(found.score), source=source)
 
 
-def _told(agent: ShownAgent, api: str) -> dict[str, Any]:
+def _members(agent: ShownAgent, api: str) -> dict[str, Any]:
     """The members that an entry has wherever it stands."""
     return {
         "identifier": str(agent.identifier),

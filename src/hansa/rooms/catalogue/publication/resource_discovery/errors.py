@@ -21,21 +21,21 @@ MALFORMED = "INVALID_ARGUMENT"
 
 
 class ArgumentInvalid(BadRequest):
-    """The query, the filter, the page token or the identifier is not of the form of Agentic Resource Discovery."""
+    """The query, filter, page token or identifier does not follow the format of Agentic Resource Discovery."""
 
     code = MALFORMED
-    sentence = "The request is not of the form that Agentic Resource Discovery describes."
+    sentence = "The request does not follow the format of Agentic Resource Discovery."
 
 
 class EntryUnknown(NotFound):
-    """No entry of this registry has that identifier."""
+    """No entry of this registry has this identifier."""
 
     code = "ENTRY_UNKNOWN"
-    sentence = "No entry of this registry has that identifier."
+    sentence = "No entry of this registry has this identifier."
 
 
 class ResourceDiscoveryProblem(Problem):
-    """A refusal with the members of Agentic Resource Discovery; a refusal before the route has none of these."""
+    """An error with the members of Agentic Resource Discovery; errors outside the route do not have them."""
 
     error_code: Literal[*ERROR_CODES.values(), MALFORMED] | None = Field(default=None, alias="errorCode")  # type: ignore[valid-type]
     message: str | None = Field(default=None, description="The same as `detail`.")
@@ -59,16 +59,16 @@ class ResourceDiscoveryRoute(GuardedRoute):
                 return await answer(request)
             except RequestValidationError as trouble:
                 invalid = InvalidMember.of(trouble)
-                raise _told(ArgumentInvalid(invalid.message, field=invalid.field)) from None
+                raise _with_members(ArgumentInvalid(invalid.message, field=invalid.field)) from None
             except Invalid as trouble:
-                raise _told(ArgumentInvalid(trouble.detail, field=trouble.field)) from None
+                raise _with_members(ArgumentInvalid(trouble.detail, field=trouble.field)) from None
             except Refused as trouble:
-                raise _told(trouble) from None
+                raise _with_members(trouble) from None
 
         return answered
 
 
-def _told(trouble: Refused) -> Refused:
+def _with_members(trouble: Refused) -> Refused:
     trouble.members |= {
         "errorCode": ERROR_CODES.get(trouble.status, MALFORMED),
         "message": trouble.detail,

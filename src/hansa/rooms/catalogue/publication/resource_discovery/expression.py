@@ -35,13 +35,13 @@ def read_filter(text: str | None) -> ListFilter:
     times: dict[str, datetime] = {}
     for field, operator, value in _conditions(text or ""):
         if field in texts or field in times:
-            raise _refusal(f"{field} stands there twice; several values are separated by commas")
+            raise _refusal(f"{field} occurs twice; separate several values by commas")
         if field in TEXT_FIELDS and operator == "=":
             texts[field] = tuple(part.strip() for part in value.split(",") if part.strip())
         elif field in TIME_FIELDS:
             times[field] = _moment(field, value)
         else:
-            raise _refusal(f"{field} {operator} is not known; known are {_KNOWN}")
+            raise _refusal(f"{field} {operator} is unknown; expected one of {_KNOWN}")
     return ListFilter(
         names=texts.get("displayName", ()),
         types=texts.get("type", ()),
@@ -54,11 +54,11 @@ def read_filter(text: str | None) -> ListFilter:
 def read_order(text: str | None) -> Order:
     """Raises: ArgumentInvalid."""
     field, _, direction = (text or "createdAt DESC").strip().partition(" ")
-    wanted = f"{field} {direction.strip().upper() or 'ASC'}"
+    normalised = f"{field} {direction.strip().upper() or 'ASC'}"
     for order in ORDERS:
-        if order == wanted:
+        if order == normalised:
             return order
-    raise ArgumentInvalid(f"orderBy: entries are ordered by {', '.join(ORDERS)}.", field="orderBy")
+    raise ArgumentInvalid(f"orderBy: expected one of {', '.join(ORDERS)}.", field="orderBy")
 
 
 _KNOWN = "displayName =, type =, publisherId =, createdAfter > and updatedAfter >"
@@ -70,7 +70,7 @@ def _conditions(text: str) -> list[tuple[str, str, str]]:
     while text.strip():
         condition = _CONDITION.match(text, place)
         if condition is None or len(found) == CONDITIONS_MAX:
-            raise _refusal(f"no condition at character {place}; a condition is field = 'value'")
+            raise _refusal(f"expected a condition at character {place}, such as field = 'value'")
         field, operator, single, double, bare = condition.groups()
         found.append((field, operator, next(value for value in (single, double, bare) if value is not None)))
         place = condition.end()
@@ -78,7 +78,7 @@ def _conditions(text: str) -> list[tuple[str, str, str]]:
             break
         joint = _AND.match(text, place)
         if joint is None:
-            raise _refusal(f"no AND at character {place}")
+            raise _refusal(f"expected AND at character {place}")
         place = joint.end()
     return found
 
@@ -88,7 +88,7 @@ def _moment(field: str, value: str) -> datetime:
         moment = datetime.fromisoformat(value)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise _refusal(f"{field} is not an ISO 8601 time such as 2026-01-31T12:00:00Z") from None
+        raise _refusal(f"{field} must be an ISO 8601 time such as 2026-01-31T12:00:00Z") from None
 
 
 def _refusal(trouble: str) -> ArgumentInvalid:

@@ -34,7 +34,7 @@ def read_identifier(text: str) -> Identifier:
     read = _read(text)
     if read is None:
         raise ArgumentInvalid(
-            "The identifier is not of the form urn:air:<publisher>:<namespace>:<name>.", field="identifier"
+            "The identifier must have the form urn:air:<publisher>:<namespace>:<name>.", field="identifier"
         )
     return read
 

@@ -22,7 +22,7 @@ ENTRIES_OF_A_CATALOGUE = 100
 
 
 @dataclass(frozen=True)
-class ListWanted:
+class EntryListRequest:
     """Which entries, in which order, and which page of them."""
 
     filter: ListFilter
@@ -31,19 +31,19 @@ class ListWanted:
     token: str | None
 
 
-async def list_entries(tx: Tx, wanted: ListWanted, settings: Settings) -> ListOut:
+async def list_entries(tx: Tx, criteria: EntryListRequest, settings: Settings) -> ListOut:
     """One page of agents, own and mirrored. Raises: ArgumentInvalid for a token of another order."""
-    order = wanted.order
-    place = place_in(wanted.token, order, _members(order)) if wanted.token is not None else None
-    if wanted.filter.types and AGENT_TYPE not in wanted.filter.types:
+    order = criteria.order
+    place = place_in(criteria.token, order, _members(order)) if criteria.token is not None else None
+    if criteria.filter.types and AGENT_TYPE not in criteria.filter.types:
         return ListOut(items=[])
-    conditions = store.conditions_of(wanted.filter)
-    if wanted.filter.publishers:
-        origins = await origins_of(tx, wanted.filter.publishers, settings)
+    conditions = store.conditions_of(criteria.filter)
+    if criteria.filter.publishers:
+        origins = await origins_of(tx, criteria.filter.publishers, settings)
         if not origins:
             return ListOut(items=[])
         conditions = store.of_origins(conditions, origins)
-    page = await store.agents_after(tx, conditions, order, place, wanted.limit)
+    page = await store.agents_after(tx, conditions, order, place, criteria.limit)
     onward = token_of(order, *_place(page.agents[-1], order)) if page.more else None
     return ListOut(items=_entries(page.agents, settings), page_token=onward)
 

@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.publication.cacheable_response import (
-    ASK_EACH_TIME,
     KEEP_FOR_MINUTES,
+    REVALIDATE_EACH_TIME,
     document,
 )
 from hansa.rooms.catalogue.rules import BIGINT_MAX
@@ -23,10 +23,10 @@ from hansa.rooms.catalogue.search import Search, SearchNotReady
 from .errors import ArgumentInvalid, EntryUnknown, ResourceDiscoveryRoute
 from .expression import read_filter, read_order
 from .identifiers import read_identifier
-from .listing import ListWanted, catalogue_after, entry_called, list_entries
+from .listing import EntryListRequest, catalogue_after, entry_called, list_entries
 from .manifest import manifest_of
 from .schemas import Entry, ExploreIn, ExploreOut, ListOut, ListQuery, Manifest, SearchIn, SearchOut
-from .searching import Desk, explore, search
+from .searching import SearchContext, explore, search
 
 READS = [Depends(within_read_limit)]
 
@@ -53,14 +53,14 @@ api_router = APIRouter(
     operation_id="read_manifest_at_former_path",
 )
 async def read_manifest(request: Request, settings: Config, _: Public) -> Response:
-    """What this domain offers to agents: the search, the card of the registry, and every agent."""
+    """The resources of this domain: the search, the card of the registry, and every agent."""
     return document(request, manifest_of(settings), keep=KEEP_FOR_MINUTES)
 
 
 @api_router.post("/search", response_model_exclude_none=True, responses=problems(SearchNotReady))
 async def search_entries(body: SearchIn, searcher: Search, db: Db, settings: Config, _: Public) -> SearchOut:
-    """Find agents by what they are needed for, own and mirrored, the best first."""
-    return await search(Desk(searcher, db, settings), body)
+    """Search agents, own and mirrored, best match first."""
+    return await search(SearchContext(searcher, db, settings), body)
 
 
 @api_router.post("/explore", response_model_exclude_none=True, responses=problems(SearchNotReady))
@@ -68,7 +68,7 @@ async def explore_entries(
     body: ExploreIn, searcher: Search, db: Db, settings: Config, _: Public
 ) -> ExploreOut:
     """Count the agents that a search would find, by type, publisher, tags or origin."""
-    return await explore(Desk(searcher, db, settings), body)
+    return await explore(SearchContext(searcher, db, settings), body)
 
 
 @api_router.get("/catalogue", response_model=Manifest, responses=TAGGED)
@@ -77,11 +77,11 @@ async def read_catalogue(
     db: Db,
     settings: Config,
     _: Public,
-    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the link to the next one.")] = 0,
+    after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="As in the link to the next page.")] = 0,
 ) -> Response:
     """A hundred entries of this registry's agents, and a link to the next hundred."""
     catalogue = await db.read(lambda tx: catalogue_after(tx, after, settings))
-    return document(request, catalogue, keep=ASK_EACH_TIME)
+    return document(request, catalogue, keep=REVALIDATE_EACH_TIME)
 
 
 @api_router.get("/agents", response_model=ListOut, responses=TAGGED)
@@ -89,11 +89,11 @@ async def list_agents(
     request: Request, query: Annotated[ListQuery, Query()], db: Db, settings: Config, _: Public
 ) -> Response:
     """List entries of agents, this registry's own and mirrored ones, without ranking."""
-    wanted = ListWanted(
+    criteria = EntryListRequest(
         read_filter(query.filter), read_order(query.order_by), query.page_size, query.page_token
     )
-    page = await db.read(lambda tx: list_entries(tx, wanted, settings))
-    return document(request, page, keep=ASK_EACH_TIME)
+    page = await db.read(lambda tx: list_entries(tx, criteria, settings))
+    return document(request, page, keep=REVALIDATE_EACH_TIME)
 
 
 @api_router.get(
@@ -108,7 +108,7 @@ async def read_entry(
     _: Public,
     identifier: Annotated[str, Path(description="The whole identifier, percent-encoded once.")],
 ) -> Response:
-    """Read the entry with exactly that identifier."""
-    wanted = read_identifier(identifier)
-    entry = await db.look(lambda tx: entry_called(tx, wanted, settings))
-    return document(request, entry, keep=ASK_EACH_TIME)
+    """Read the entry with exactly this identifier."""
+    criteria = read_identifier(identifier)
+    entry = await db.look(lambda tx: entry_called(tx, criteria, settings))
+    return document(request, entry, keep=REVALIDATE_EACH_TIME)

@@ -31,7 +31,7 @@ class BodyInCamelCase(RequestBody, InCamelCase):
 
 
 class TrustManifest(InCamelCase):
-    """Under which identity the agent proves itself."""
+    """The workload identity of the agent."""
 
     identity: str
     identity_type: Literal["did", "spiffe"]
@@ -52,7 +52,7 @@ class EntryMembers(InCamelCase):
 
 
 class Entry(EntryMembers):
-    """One resource as a whole: exactly one of `url` and `data` leads to it."""
+    """One resource; it has exactly one of `url` and `data`."""
 
     context: str = Field(default=BASE_CONTEXT, alias="@context")
     data: dict[str, Any] | None = None
@@ -62,9 +62,9 @@ class Entry(EntryMembers):
 
 
 class SearchResult(EntryMembers):
-    """One entry that a search found; the whole of it is read under its identifier."""
+    """One result of a search; the complete entry is available under its identifier."""
 
-    score: int = Field(ge=0, le=100, description="How well the words fit; says nothing about trust.")
+    score: int = Field(ge=0, le=100, description="Relevance of the match; not a measure of trust.")
     source: str = Field(description="The registry whose index holds the entry.")
 
 
@@ -78,7 +78,7 @@ class Host(InCamelCase):
 
 
 class Manifest(InCamelCase):
-    """What a domain offers; also of the form of the predecessor, `ai-catalog.json` 1.0."""
+    """The resources of a domain; also valid as the predecessor format `ai-catalog.json` 1.0."""
 
     spec_version: Literal["1.0"] = "1.0"
     host: Host
@@ -92,27 +92,27 @@ class ListQuery(InCamelCase):
         default=None,
         max_length=1000,
         description="`displayName`, `type`, `publisherId`, `createdAfter` and `updatedAfter`, joined by AND;"
-        " a value may be several, separated by commas.",
+        " several values separated by commas.",
         examples=["displayName = 'translator' AND createdAfter > '2026-01-01'"],
     )
     order_by: str | None = Field(
         default=None,
         max_length=64,
-        description="`createdAt` or `updatedAt`, then `ASC` or `DESC`; without: `createdAt DESC`.",
+        description="`createdAt` or `updatedAt`, then `ASC` or `DESC`; absent: `createdAt DESC`.",
     )
     page_size: int = Field(default=20, ge=1, le=PAGE_MAX)
     page_token: Annotated[str, Field(max_length=TOKEN_MAX)] | None = None
 
 
 class ListOut(InCamelCase):
-    """A page of entries; `pageToken` leads on, and is missing where the list ends."""
+    """A page of entries; `pageToken` is the cursor of the next page, absent on the last one."""
 
     items: list[Entry]
     page_token: str | None = None
 
 
-class Asked(BodyInCamelCase):
-    """What is looked for: values of one filter key are alternatives, keys narrow one another."""
+class QueryIn(BodyInCamelCase):
+    """The search: values of one filter key are combined with OR, keys with AND."""
 
     context: Any = Field(default=None, alias="@context", description="Binds prefixes of filter keys.")
     text: Annotated[str, Field(max_length=TEXT_MAX)] | None = None
@@ -121,8 +121,8 @@ class Asked(BodyInCamelCase):
     ] = Field(default={}, examples=[{"tags": ["finance"]}])
 
 
-class SearchAsked(Asked):
-    """A search: words are required."""
+class SearchQueryIn(QueryIn):
+    """A search; the text is required."""
 
     text: str = Field(min_length=1, max_length=TEXT_MAX)
 
@@ -130,16 +130,17 @@ class SearchAsked(Asked):
 class SearchIn(BodyInCamelCase):
     """The body of a search."""
 
-    query: SearchAsked
+    query: SearchQueryIn
     federation: Literal["auto", "referrals", "none"] = Field(
-        default="auto", description="All three search this registry and its mirrors; no other is asked."
+        default="auto",
+        description="All three search this registry and its mirrors; other registries are not queried.",
     )
     page_size: int = Field(default=10, ge=1, le=PAGE_MAX)
     page_token: Annotated[str, Field(max_length=TOKEN_MAX)] | None = None
 
 
 class Referral(InCamelCase):
-    """Another registry that may be asked."""
+    """Another registry that can be queried."""
 
     identifier: str
     display_name: str
@@ -148,14 +149,14 @@ class Referral(InCamelCase):
 
 
 class SearchOut(InCamelCase):
-    """What a search found, the best first."""
+    """The results of a search, best match first."""
 
     results: list[SearchResult]
     referrals: list[Referral] | None = Field(default=None, description="With `federation: referrals` only.")
     page_token: str | None = None
 
 
-class FacetWanted(BodyInCamelCase):
+class FacetRequest(BodyInCamelCase):
     """One term to count by."""
 
     field: str = Field(max_length=VALUE_MAX)
@@ -164,34 +165,34 @@ class FacetWanted(BodyInCamelCase):
 
 
 class ResultType(BodyInCamelCase):
-    """The shape of the counts."""
+    """The requested counts."""
 
-    facets: list[FacetWanted] = Field(min_length=1, max_length=16)
+    facets: list[FacetRequest] = Field(min_length=1, max_length=16)
 
 
 class ExploreIn(BodyInCamelCase):
     """The body of a count."""
 
-    query: Asked = Asked()
+    query: QueryIn = QueryIn()
     result_type: ResultType
 
 
 class Bucket(InCamelCase):
-    """A value and how many entries have it."""
+    """A value and the number of entries with it."""
 
     value: str
     count: int
 
 
 class Facet(InCamelCase):
-    """The commonest values; `otherCount` is missing where an entry may have several values."""
+    """The most frequent values; `otherCount` is absent if an entry may have several values."""
 
     buckets: list[Bucket]
     other_count: int | None = None
 
 
 class ExploreOut(InCamelCase):
-    """Counts over everything that was found, by the fields as they were asked for."""
+    """Counts over all results, by the requested fields."""
 
     result_type: Literal["facets"] = "facets"
     facets: dict[str, Facet]

@@ -10,14 +10,14 @@ from dataclasses import dataclass, fields
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.catalogue.search import Discovery, Facets, FoundCard, Searcher, Wanted, discover
+from hansa.rooms.catalogue.search import Discovery, Facets, FoundCard, Searcher, SearchQuery, discover
 
 from .entries import AGENT_TYPE, result_of
 from .errors import ArgumentInvalid
 from .manifest import API, REGISTRY_AT
 from .publishers import origins_of, trust_domains
 from .records import FoundAgent, ShownAgent
-from .schemas import Asked, Bucket, ExploreIn, ExploreOut, Facet, FacetWanted, SearchIn, SearchOut
+from .schemas import Bucket, ExploreIn, ExploreOut, Facet, FacetRequest, QueryIn, SearchIn, SearchOut
 from .terms import Context, read_context
 from .tokens import place_in, token_of
 
@@ -29,7 +29,7 @@ _SHOWN = tuple(field.name for field in fields(ShownAgent))
 
 
 @dataclass(frozen=True)
-class Desk:
+class SearchContext:
     """What a question needs of the process that answers it."""
 
     searcher: Searcher
@@ -37,14 +37,14 @@ class Desk:
     settings: Settings
 
 
-async def search(desk: Desk, body: SearchIn) -> SearchOut:
+async def search(search_context: SearchContext, body: SearchIn) -> SearchOut:
     """The entries that fit, the best first. Raises: ArgumentInvalid, SearchNotReady."""
     purpose = _purpose(body.query)
     begin = place_in(body.page_token, purpose, 1)[0] if body.page_token is not None else 0
-    found = await _found(desk, body.query, limit=body.page_size, offset=min(begin, DEPTH_MAX))
+    found = await _found(search_context, body.query, limit=body.page_size, offset=min(begin, DEPTH_MAX))
     end = begin + body.page_size
-    api = desk.settings.base_url + API
-    source = f"{desk.settings.base_url}{REGISTRY_AT}/"
+    api = search_context.settings.base_url + API
+    source = f"{search_context.settings.base_url}{REGISTRY_AT}/"
     agents = [_agent(card) for card in found.results]
     return SearchOut(
         results=[result_of(agent, api, source) for agent in agents if agent.identifier.is_well_formed],
@@ -53,25 +53,27 @@ async def search(desk: Desk, body: SearchIn) -> SearchOut:
     )
 
 
-async def explore(desk: Desk, body: ExploreIn) -> ExploreOut:
+async def explore(search_context: SearchContext, body: ExploreIn) -> ExploreOut:
     """How many of the entries that fit have which values. Raises: ArgumentInvalid, SearchNotReady."""
     context = read_context(body.query.context)
     wanted = [(facet, context.term(facet.field)) for facet in body.result_type.facets]
-    found = await _found(desk, body.query, limit=1, offset=0)
-    publishers = await desk.database.look(lambda tx: trust_domains(tx, desk.settings))
+    found = await _found(search_context, body.query, limit=1, offset=0)
+    publishers = await search_context.database.look(lambda tx: trust_domains(tx, search_context.settings))
     return ExploreOut(facets={facet.field: _facet(facet, term, found, publishers) for facet, term in wanted})
 
 
-async def _found(desk: Desk, asked: Asked, *, limit: int, offset: int) -> Discovery:
+async def _found(search_context: SearchContext, asked: QueryIn, *, limit: int, offset: int) -> Discovery:
     context = read_context(asked.context)
     chosen = _chosen(asked, context)
     types, tags, origins = (chosen.get(term) for term in ("type", "tags", "metadata.origin"))
     if "publisher" in chosen:
-        named = await desk.database.look(lambda tx: origins_of(tx, chosen["publisher"], desk.settings))
+        named = await search_context.database.look(
+            lambda tx: origins_of(tx, chosen["publisher"], search_context.settings)
+        )
         origins = named if origins is None else named & origins
     if (types is not None and AGENT_TYPE not in types) or origins == set() or tags == set():
         return NOTHING
-    wanted = Wanted(
+    wanted = SearchQuery(
         q=(asked.text or "").strip(),
         origins=tuple(sorted(origins or ())),
         any_tags=tuple(sorted(tags or ())),
@@ -79,27 +81,27 @@ async def _found(desk: Desk, asked: Asked, *, limit: int, offset: int) -> Discov
         limit=limit,
         offset=offset,
     )
-    return await discover(desk.searcher, desk.database, wanted)
+    return await discover(search_context.searcher, search_context.database, wanted)
 
 
-def _chosen(asked: Asked, context: Context) -> dict[str, set[str]]:
+def _chosen(asked: QueryIn, context: Context) -> dict[str, set[str]]:
     """The values wanted of each term."""
     chosen: dict[str, set[str]] = {}
     for key, values in asked.filter.items():
         term = context.term(key)
         if term in chosen:
-            raise ArgumentInvalid(f"{term}: two keys of the filter mean this term.", field="query")
+            raise ArgumentInvalid(f"{term}: two keys of the filter have this meaning.", field="query")
         chosen[term] = {values} if isinstance(values, str) else set(values)
     return chosen
 
 
-def _facet(wanted: FacetWanted, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
+def _facet(wanted: FacetRequest, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
     counted = _counted(term, found, publishers)
     kept = [(value, count) for value, count in counted.most_common() if count >= wanted.min_count]
-    told = kept[: wanted.limit]
+    returned = kept[: wanted.limit]
     # An entry has several tags, and of tags the commonest alone are counted.
     others = None if term == "tags" else sum(count for _, count in kept[wanted.limit :])
-    return Facet(buckets=[Bucket(value=value, count=count) for value, count in told], other_count=others)
+    return Facet(buckets=[Bucket(value=value, count=count) for value, count in returned], other_count=others)
 
 
 def _counted(term: str, found: Discovery, publishers: dict[str, str]) -> Counter[str]:
@@ -119,7 +121,7 @@ def _agent(card: FoundCard) -> FoundAgent:
     return FoundAgent(**{name: getattr(card, name) for name in _SHOWN}, score=card.score)
 
 
-def _purpose(asked: Asked) -> str:
+def _purpose(asked: QueryIn) -> str:
     """A token of one search is of no use to another."""
-    told = f"{asked.text}\n{sorted(asked.filter.items())}\n{asked.context}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    returned = f"{asked.text}\n{sorted(asked.filter.items())}\n{asked.context}"
+    return hashlib.sha256(returned.encode()).hexdigest()[:16]

@@ -28,7 +28,7 @@ _SHOWN = "is_active AND NOT unlisted AND status = 'active' AND did IS NOT NULL"
 _BY_DID = f"SELECT {_COLUMNS} FROM catalogue_card WHERE did = $1 AND trust_domain = $2 AND {_SHOWN}"  # noqa: S608
 
 _AFTER = "(updated_at, id) {0} (timestamptz 'epoch' + {{0}} * interval '1 microsecond', {{1}})"
-_WAYS: dict[Order, tuple[str, str]] = {
+_ORDERS: dict[Order, tuple[str, str]] = {
     "createdAt DESC": ("id DESC", "id < {0}"),
     "createdAt ASC": ("id", "id > {0}"),
     "updatedAt DESC": ("updated_at DESC, id DESC", _AFTER.format("<")),
@@ -79,7 +79,7 @@ async def agents_after(
 ) -> Agents:
     """The agents that may be shown, from `place` on: the card number, or microseconds of the change and the number."""
     await tx.execute(f"SET LOCAL statement_timeout = '{LIST_SECONDS}s'")
-    columns, beyond = _WAYS[order]
+    columns, beyond = _ORDERS[order]
     if place is not None:
         conditions = conditions.having(beyond, *place)
     rows = await tx.fetch(
@@ -93,19 +93,19 @@ async def trust_domains_of_peers(tx: Tx) -> dict[str, str]:
     return {row["name"]: row["trust_domain"] for row in await tx.fetch(_PUBLISHERS)}
 
 
-def conditions_of(wanted: ListFilter) -> Conditions:
+def conditions_of(criteria: ListFilter) -> Conditions:
     """The filter as conditions."""
     conditions = EVERY_CARD
-    if wanted.names:
-        patterns = [like_pattern(name) for name in wanted.names]
+    if criteria.names:
+        patterns = [like_pattern(name) for name in criteria.names]
         # The first condition is for the index, the second for the truth.
         held = listed_text("LIKE ANY({0}::text[])")
         conditions = conditions.having(f"{held} AND name_text LIKE ANY({{0}}::text[])", patterns)
-    if wanted.created_after is not None:
+    if criteria.created_after is not None:
         # A card changes when it is created: the second condition, which has an index, follows from the first.
-        conditions = conditions.having("created_at > {0} AND updated_at > {0}", wanted.created_after)
-    if wanted.updated_after is not None:
-        conditions = conditions.having("updated_at > {0}", wanted.updated_after)
+        conditions = conditions.having("created_at > {0} AND updated_at > {0}", criteria.created_after)
+    if criteria.updated_after is not None:
+        conditions = conditions.having("updated_at > {0}", criteria.updated_after)
     return conditions
 
 

@@ -52,9 +52,11 @@ def read_context(given: Any) -> Context:
         if isinstance(part, dict):
             bound |= _bindings(part)
         elif part is not None and part != BASE_CONTEXT:
-            raise ArgumentInvalid("@context: another document is not fetched; bind prefixes.", field="query")
+            raise ArgumentInvalid(
+                "@context: documents are not fetched; bind prefixes instead.", field="query"
+            )
     if len(bound) > BINDINGS_MAX:
-        raise ArgumentInvalid(f"@context: at most {BINDINGS_MAX} names are bound.", field="query")
+        raise ArgumentInvalid(f"@context: at most {BINDINGS_MAX} names can be bound.", field="query")
     return Context(bound)
 
 
@@ -65,7 +67,7 @@ def _bindings(part: dict[str, Any]) -> dict[str, str]:
         if name.startswith("@"):
             continue
         if not isinstance(address, str):
-            raise ArgumentInvalid("@context: a name is bound to an address.", field="query")
+            raise ArgumentInvalid("@context: a name must be bound to an address.", field="query")
         bound[name] = address
     return bound
 
