@@ -25,6 +25,7 @@ class QuoteOut(BaseModel):
     expires_at: datetime
     quote_token: str | None = Field(
         repr=False,
+        examples=["eyJhbGciOiJFZERTQSJ9.eyJraW5kIjoicGF5LnF1b3RlLnYxIn0.c2lnbmF0dXJl"],
         description="With firm=true: amount and fee, signed; authorize takes it once, until expires_at.",
     )
 
