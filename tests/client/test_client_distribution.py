@@ -1,8 +1,13 @@
 """The client is a distribution of its own that needs little and works alone."""
 
+import ast
 import subprocess
+import sys
 import tomllib
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from tests.client.clean_environment import METADATA, ROOT, declared
 
@@ -18,6 +23,39 @@ print([name for name in ("hansa", "fastapi", "asyncpg", "a2a") if importlib.util
 
 def test_it_has_at_most_six_dependencies():
     assert len(declared()) <= 6
+
+
+def extras() -> list[Requirement]:
+    optional = tomllib.loads(METADATA.read_text())["project"]["optional-dependencies"]
+    return [Requirement(text) for extra in optional.values() for text in extra]
+
+
+def imported() -> set[str]:
+    """The distributions of what its modules import anywhere, also inside functions."""
+    nodes = [
+        node
+        for file in (ROOT / "src" / "hansa_client").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+    ]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    packages = {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names}
+    own = {"hansa_client", "hansa_verify"}
+    return {packages_distributions()[package][0] for package in packages - own}
+
+
+def test_whatever_it_imports_is_a_dependency_or_belongs_to_an_extra():
+    stated = {one.name for one in [*declared(), *extras()]}
+    assert imported() <= stated
+
+
+def test_the_extras_admit_the_versions_that_are_tested_here():
+    refused = [str(one) for one in extras() if distribution(one.name).version not in one.specifier]
+    assert refused == []
+    provided = {
+        name for one in extras() for name in distribution(one.name).metadata.get_all("Provides-Extra", [])
+    }
+    assert {extra for one in extras() for extra in one.extras} <= provided
 
 
 def test_it_has_the_version_and_the_python_of_the_server():

@@ -21,6 +21,29 @@ class AuthorizedToken(Record, frozen=True):
     contract_id: int | None
     issuer: str
     issuer_header: str
+    capture_by: str = "caller"
+    reserved: bool = False
+    resource: str | None = None
+    request_digest: str | None = None
+
+
+class PaymentQuote(Record, frozen=True):
+    """What a payment to an agent would cost now; None where the price is not known in the registry's unit.
+
+    `source` says where the card states the price: `legacy`, `extension` or `none`.
+    """
+
+    target_agent_did: str
+    price: Decimal | None
+    price_currency: str
+    amount: Decimal | None
+    currency: str
+    rate: Decimal | None
+    fee: Decimal | None
+    total: Decimal | None
+    pricing_model: str | None
+    source: str
+    expires_at: datetime
 
 
 class Verification(Record, frozen=True):
@@ -58,6 +81,40 @@ class Settlement(Record, frozen=True):
     reason: str | None = None
 
 
+class TokenToSettle(Record, frozen=True):
+    """One token of `settle_many`; with `success` False it is freed."""
+
+    secrets: ClassVar = frozenset({"token"})
+
+    token: str
+    task_id: str | None = None
+    success: bool = True
+
+
+class LineRefusal(Record, frozen=True):
+    """Why one line of a bulk was refused."""
+
+    code: str
+    detail: str
+
+
+class SettledLine(Record, frozen=True):
+    """What became of one token of `settle_many`: `completed` with an answer, or `refused` with an error."""
+
+    index: int
+    status: str
+    answer: Settlement | None
+    error: LineRefusal | None
+
+
+class SettledMany(Record, frozen=True):
+    """What became of each token, in the order of the request."""
+
+    items: list[SettledLine]
+    completed: int
+    refused: int
+
+
 class ReleasedToken(Record, frozen=True):
     """A token that was released; nothing was paid."""
 
@@ -66,7 +123,7 @@ class ReleasedToken(Record, frozen=True):
 
 
 class ListedToken(Record, frozen=True):
-    """One of the caller's tokens."""
+    """One of the agent's tokens; `reason` says why its settlement failed."""
 
     token_id: str
     target_agent_did: str
@@ -77,3 +134,8 @@ class ListedToken(Record, frozen=True):
     created_at: datetime
     expires_at: datetime
     settled_at: datetime | None
+    caller_did: str | None = None
+    capture_by: str = "caller"
+    reserved: bool = False
+    settlement_tx_id: str | None = None
+    reason: str | None = None

@@ -2,15 +2,18 @@
 """Payment tokens: a caller authorizes one for a payee, the payee verifies it, one of them settles it."""
 
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote as quoted
 
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
 from hansa_client.records.payments import (
     AuthorizedToken,
     ListedToken,
+    PaymentQuote,
     ReleasedToken,
+    SettledMany,
     Settlement,
+    TokenToSettle,
     Verification,
 )
 
@@ -22,11 +25,23 @@ WAIT_SECONDS = 30
 
 
 class Payments:
-    """Authorize, verify, settle and release payment tokens."""
+    """Quote, authorize, verify, settle and release payments."""
 
     def __init__(self, transport: Transport, agent: Session) -> None:
         self._transport = transport
         self._agent = agent
+
+    def quote(self, target_agent_did: str, *, amount: Amount | None = None) -> PaymentQuote:
+        """The price on an agent's card, or the amount that is named instead, with the fee of now.
+
+        Raises: NotFound, BadRequest.
+        """
+        query = {
+            "target_agent_did": target_agent_did,
+            "amount": None if amount is None else amount_text(amount),
+        }
+        call = Call("GET", f"{PREFIX}/quote", query=query)
+        return self._transport.answer(call, PaymentQuote, self._agent)
 
     def authorize(
         self,
@@ -40,9 +55,13 @@ class Payments:
         capture_by: str | None = None,
         reserve: bool | None = None,
         quote_token: str | None = None,
+        approval_id: str | None = None,
         key: str | None = None,
     ) -> AuthorizedToken:
         """A token for one payment. With the same `key` and body the same token is returned for 24 hours.
+
+        Where the owner has to approve, Forbidden has the code SPEND_APPROVAL_REQUIRED and the `approval_id` in its
+        `context`; repeat the call with it once it is approved.
 
         Raises: InsufficientBalance, Forbidden, TooManyRequests, OutcomeUnknown.
         """
@@ -56,6 +75,7 @@ class Payments:
             "capture_by": capture_by,
             "reserve": reserve,
             "quote_token": quote_token,
+            "approval_id": approval_id,
         }
         call = Call("POST", f"{PREFIX}/authorize", json=body, key=key or new_key())
         return self._transport.answer(call, AuthorizedToken, self._agent)
@@ -100,15 +120,32 @@ class Payments:
         )
         return self._transport.answer(call, Settlement, self._agent)
 
+    def settle_many(
+        self, tokens: Sequence[str | TokenToSettle], *, wait_seconds: int = WAIT_SECONDS
+    ) -> SettledMany:
+        """As `settle`, of up to 500 tokens. A refused one is named in its line and does not affect the others."""
+        lines = [TokenToSettle(token=one) if isinstance(one, str) else one for one in tokens]
+        call = Call(
+            "POST",
+            f"{PREFIX}/settle-many",
+            json={"tokens": lines},
+            headers={"Prefer": f"wait={wait_seconds}"},
+            is_idempotent=True,
+            extra_seconds=wait_seconds,
+        )
+        return self._transport.answer(call, SettledMany, self._agent)
+
     def release(self, token_id: str, *, key: str | None = None) -> ReleasedToken:
         """Give up an authorized token, by its id; a consumed one is freed by `settle(token, success=False)`."""
         call = Call(
-            "POST", f"{PREFIX}/release-by-id/{quote(token_id, safe='')}", json={}, key=key or new_key()
+            "POST", f"{PREFIX}/release-by-id/{quoted(token_id, safe='')}", json={}, key=key or new_key()
         )
         return self._transport.answer(call, ReleasedToken, self._agent)
 
-    def tokens(self, *, status: str | None = None, limit: int = 50) -> Sequence[ListedToken]:
-        """The caller's tokens, newest first; at most 200."""
-        query = {"status": status, "limit": limit}
+    def tokens(
+        self, *, status: str | None = None, role: str | None = None, limit: int = 50
+    ) -> Sequence[ListedToken]:
+        """The tokens that this agent authorized, or with the role `payee` those that pay it, newest first; at most 200."""
+        query = {"status": status, "role": role, "limit": limit}
         call = Call("GET", f"{PREFIX}/my-tokens", query=query)
         return self._transport.answer(call, list[ListedToken], self._agent)
