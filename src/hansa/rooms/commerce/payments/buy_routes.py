@@ -68,7 +68,7 @@ PurchasesOfHere = Annotated[Purchases, Depends(PURCHASES.given)]
         Unavailable,
     ),
 )
-async def buy(
+async def buy_call(
     body: BuyIn,
     agent: PayingAgent,
     purchases: PurchasesOfHere,
