@@ -167,3 +167,10 @@ class ServiceNotCallable(Invalid):
 
     code = "SERVICE_NOT_CALLABLE"
     sentence = "The card of the service names no JSON-RPC address that this registry may call."
+
+
+class ReceiptUnknown(NotFound):
+    """There is no settled payment with this id."""
+
+    code = "RECEIPT_UNKNOWN"
+    sentence = "There is no settled payment with this id."
