@@ -5,7 +5,6 @@ import typer
 from . import agents, login, use
 from .options import USE
 
-
 CLIENT = "hansa-client"
 
 
