@@ -54,10 +54,10 @@ class ModelToken:
 
     def settled(self, by: str, *, success: bool) -> int:
         """The status of the answer to a settle request, whose outcome is waited for."""
-        if by != self.capture_by:
-            # The caller gives a token of its payee up until it is verified.
-            if by == "payee" or success or self.status == "consumed":
-                return 403
+        # The caller gives a token of its payee up until it is verified.
+        gives_up = by == "caller" and not success and self.status != "consumed"
+        if by != self.capture_by and not gives_up:
+            return 403
         if self.status == "settled":
             return 200
         if self.status not in OPEN:
