@@ -32,6 +32,7 @@ async def test_the_older_block_states_the_price_before_the_extension(registry: T
         "total": "2.5125",
         "pricing_model": "per_request",
         "source": "legacy",
+        "quote_token": None,
     }
 
 

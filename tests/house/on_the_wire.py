@@ -402,6 +402,7 @@ _.pulled
 _.q
 _.qr_svg
 _.query
+_.quote_token
 _.rate
 _.reacted
 _.reason

@@ -1,9 +1,15 @@
 """What the process needs to know of commerce."""
 
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.rooms import agents
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import agents, federation
 
 from . import contracts, payments, x402
+
+
+def _signatory(runtime: Runtime) -> federation.Signatory:
+    return federation.Signatory(runtime.database, runtime.seal)
+
 
 ROOM = Room(
     name="commerce",
@@ -19,10 +25,11 @@ ROOM = Room(
         {"agent_rbac_mode", "base_url", "dispute_window_hours", "settlement_currency", "trust_domain"}
     ),
     account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
-    offers=(payments.VERIFIER, payments.SETTLEMENTS),
+    offers=(payments.VERIFIER, payments.SETTLEMENTS, payments.SIGNATORY),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
         payments.SETTLEMENTS.built_by(payments.Settlements),
+        payments.SIGNATORY.built_by(_signatory),
         agents.REQUIRE_UNBOUND.filled_with(contracts.require_unbound),
     ),
 )

@@ -4,6 +4,7 @@ from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.answers import settle_and_answer
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.errors import TokenExpired
+from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
 from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
@@ -20,6 +21,7 @@ JOBS: tuple[JobKind, ...] = (
 __all__ = [
     "JOBS",
     "SETTLEMENTS",
+    "SIGNATORY",
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",

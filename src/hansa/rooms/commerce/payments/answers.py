@@ -14,8 +14,9 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, ledger, transfers
 
 from . import rules
-from .authorize import Authorized, AuthorizeOrder, Presented, Quoted, authorize
+from .authorize import Authorized, AuthorizeOrder, Presented, authorize
 from .errors import AnswerUnreadable
+from .firm_quote import read_quote
 from .rules import Token, Verdict
 from .schemas import AuthorizeOut
 from .settle import SettleOrder, settle
@@ -34,19 +35,21 @@ async def authorize_once(
     *,
     request: Repeatable | None,
     capability_token: str | None,
-    quoted: Quoted | None = None,
+    quote_token: str | None = None,
 ) -> tuple[str, bool]:
     """The answer with the token, and whether it is a repetition.
 
     What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
 
-    Raises: what `authorize` raises, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
+    Raises: what `authorize` and `read_quote` raise, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
-    presented = Presented(capability_token, request.scope if request else None, quoted)
 
     async def act(tx: Tx) -> tuple[str, bool] | agents.Approval:
         if request and (kept := await idempotency.recall(tx, request)) is not None:
             return _opened(seal, request, kept), True
+        # After the recall: a repeated request gets its answer although the quote is used, or over by then.
+        quoted = await read_quote(tx, agent.did, order, quote_token) if quote_token is not None else None
+        presented = Presented(capability_token, request.scope if request else None, quoted)
         made = await authorize(tx, agent, order, settings, presented)
         if not isinstance(made, Authorized):
             return made

@@ -86,7 +86,7 @@ async def authorize(
     """Make a token, or ask the agent's owner to approve the payment.
 
     Raises: TargetMalformed, SystemAccountRefused, what a spend policy or a capability refuses with, PayeeNotAdmitted,
-    ReserveNotPossible, TooManyUnusedTokens, InsufficientBalance.
+    ReserveNotPossible, TooManyUnusedTokens, QuoteUsed, InsufficientBalance.
     """
     rules.require_target(agent.did, order.payee)
     if is_system_did(order.payee):
@@ -157,7 +157,7 @@ def _new_token(
 
 
 async def _inserted(tx: Tx, new: store.NewToken) -> Token:
-    """Write a token into a slot of its caller. Raises: TooManyUnusedTokens."""
+    """Write a token into a slot of its caller. Raises: TooManyUnusedTokens, QuoteUsed."""
     has_expired_own = False
     while True:
         if token := await store.insert(tx, new):

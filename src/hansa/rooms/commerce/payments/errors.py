@@ -103,3 +103,44 @@ class AnswerUnreadable(Invalid):
     code = "IDEMPOTENCY_ANSWER_UNREADABLE"
     sentence = "The answer under this Idempotency-Key can no longer be read; use a new key."
     status: ClassVar[int] = 422
+
+
+class QuoteNotFirm(Invalid):
+    """A firm quote is possible only for an amount above zero to a payee of this registry."""
+
+    code = "QUOTE_NOT_FIRM"
+
+
+class QuoteUnreadable(Invalid):
+    """The quote_token is not one that this registry signed."""
+
+    code = "QUOTE_TOKEN_INVALID"
+    sentence = "quote_token is not a quote that this registry signed."
+
+
+class QuoteOfAnother(Forbidden):
+    """The quote was made for another agent."""
+
+    code = "QUOTE_OF_ANOTHER"
+    sentence = "The quote was made for another agent; ask for a quote of your own."
+
+
+class QuoteMismatch(Invalid):
+    """The amount or the payee is not that of the quote."""
+
+    code = "QUOTE_MISMATCH"
+    sentence = "amount and target_agent_did must be those of the quote."
+
+
+class QuoteExpired(Conflict):
+    """The quote has expired."""
+
+    code = "QUOTE_EXPIRED"
+    sentence = "The quote has expired; ask for a new one."
+
+
+class QuoteUsed(Conflict):
+    """Another token was authorized with the quote."""
+
+    code = "QUOTE_USED"
+    sentence = "The quote was used for another token; ask for a new one."

@@ -36,6 +36,10 @@ class Quote:
         """Amount and fee."""
         return None if self.amount is None or self.fee is None else Minor(self.amount + self.fee)
 
+    def rate_to(self, currency: str) -> str | None:
+        """Units of this currency for one of the price; None where there is no rate."""
+        return "1" if self.price_currency == currency else None
+
 
 async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: ledger.Book) -> Quote:
     """Read the price of a service, or of the amount that is named instead.
@@ -59,7 +63,7 @@ async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: led
         source=source,
         amount=amount,
         fee=None if amount is None else await _fee(tx, caller, payee, amount, book),
-        expires_at=await now(tx) + QUOTED_FOR,
+        expires_at=(await now(tx)).replace(microsecond=0) + QUOTED_FOR,
     )
 
 
@@ -76,6 +80,12 @@ def amount_of(price: Decimal) -> Minor | None:
     """The least amount that covers a price; None beyond what one payment can be."""
     minor = int((price * UNIT).to_integral_value(ROUND_CEILING))
     return Minor(minor) if minor <= AMOUNT_MAX_UNITS * UNIT else None
+
+
+def plain_price(price: Decimal) -> str:
+    """A price in digits, without an exponent and trailing zeros."""
+    digits = f"{price:f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 async def _fee(tx: Tx, caller: str, payee: str, amount: Minor, book: ledger.Book) -> Minor:

@@ -31,13 +31,15 @@ from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized, Unavailable
 from hansa.foundation.values.money import PositiveAmount, parse_positive
-from hansa.rooms import agents, catalogue, ledger, transfers
+from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
 from .answers import authorize_once, settle_and_answer, settle_many
 from .authorize import PERMISSION
+from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .preferences import Preference, wait_seconds
-from .quote import quote
+from .quote import Quote, quote
+from .quote_schemas import QuoteOut
 from .reading import list_tokens
 from .release import release, release_by_id
 from .rules import Status
@@ -46,7 +48,6 @@ from .schemas import (
     AuthorizeOut,
     PaymentVerifyIn,
     PaymentVerifyOut,
-    QuoteOut,
     ReleaseIn,
     ReleaseOut,
     SettleIn,
@@ -67,6 +68,7 @@ router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
 
 
 VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
+SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 CapabilityToken = Annotated[
@@ -107,6 +109,11 @@ CapabilityToken = Annotated[
         agents.ApprovalsPending,
         Invalid,
         errors.ReserveNotPossible,
+        errors.QuoteUnreadable,
+        errors.QuoteOfAnother,
+        errors.QuoteMismatch,
+        errors.QuoteExpired,
+        errors.QuoteUsed,
         errors.AnswerUnreadable,
         KeyReused,
         KeyInProgress,
@@ -134,7 +141,14 @@ async def authorize_payment(
         else None
     )
     answer, replayed = await authorize_once(
-        db, seal, agent, body.order(), config, request=request, capability_token=capability
+        db,
+        seal,
+        agent,
+        body.order(),
+        config,
+        request=request,
+        capability_token=capability,
+        quote_token=body.quote_token,
     )
     return answer_once(answer, replayed=replayed)
 
@@ -285,20 +299,40 @@ async def read_my_tokens(
 
 @router.get(
     "/quote",
-    responses=problems(errors.TargetMalformed, Unauthorized, Forbidden, catalogue.CardUnknown, Invalid),
+    responses=problems(
+        errors.TargetMalformed,
+        Unauthorized,
+        Forbidden,
+        catalogue.CardUnknown,
+        Invalid,
+        errors.QuoteNotFirm,
+        federation.KeyDoesNotOpen,
+    ),
 )
 async def quote_payment(
     agent: CurrentAgent,
     db: Db,
     config: Config,
+    signatory: SignatoryOfHere,
     *,
     target_agent_did: Annotated[str, Query(max_length=DID_MAX_CHARACTERS)],
     amount: Annotated[
         PositiveAmount | None, Query(description="The amount to be paid instead of the price on the card.")
     ] = None,
+    firm: Annotated[
+        bool, Query(description="Sign the quote, so that authorize honours its amount and fee for a minute.")
+    ] = False,
 ) -> QuoteOut:
     """The price of a service, as its card states it, and the fee that its payment would bear now."""
     book = ledger.Book.of(config)
     named = None if amount is None else parse_positive(amount)
-    quoted = await db.read(lambda tx: quote(tx, agent.did, target_agent_did, named, book))
-    return QuoteOut.of(quoted, config.settlement_currency)
+
+    async def read(tx: Tx) -> Quote:
+        quoted = await quote(tx, agent.did, target_agent_did, named, book)
+        if firm:
+            await require_firm(tx, quoted)
+        return quoted
+
+    quoted = await db.read(read)
+    signed = await sign_quote(signatory, agent.did, quoted, book.currency) if firm else None
+    return QuoteOut.of(quoted, book.currency, signed)

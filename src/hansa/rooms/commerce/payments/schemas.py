@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,11 +9,10 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import Amount, Minor, format_amount, parse_amount
+from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
 
 from .authorize import Authorized, AuthorizeOrder
-from .quote import Quote, Source
 from .rules import CaptureBy, Status, Token, positive_amount
 from .settle import SettleOrder
 from .verify import Verification, VerifyOrder, first_use_of
@@ -23,6 +21,7 @@ TTL_SECONDS_DEFAULT = 900
 ISSUER_HEADER = "X-Payment-Issuer"
 BIGINT_MAX = 2**63 - 1
 LINES_MAX = 500
+QUOTE_TOKEN_MAX_CHARACTERS = 4096
 
 
 def _within_amounts(text: str) -> str:
@@ -69,6 +68,14 @@ class AuthorizeIn(RequestBody):
     ] = False
     approval_id: Annotated[
         UUID | None, Field(description="The owner's approval of this payee and amount, good for one payment.")
+    ] = None
+    quote_token: Annotated[
+        str | None,
+        Field(
+            max_length=QUOTE_TOKEN_MAX_CHARACTERS,
+            repr=False,
+            description="A firm quote for this payee and amount; its fee is the one of the payment.",
+        ),
     ] = None
 
     def order(self) -> AuthorizeOrder:
@@ -121,39 +128,6 @@ class AuthorizeOut(BaseModel):
             reserved=token.is_reserved,
             resource=token.resource,
             request_digest=token.request_digest,
-        )
-
-
-class QuoteOut(BaseModel):
-    """The price of a service and what its payment would cost; null where the price is not known in this registry's unit."""
-
-    target_agent_did: str
-    price: str | None = Field(examples=["2.5"])
-    price_currency: str
-    amount: str | None
-    currency: str
-    rate: str | None = Field(description="Units of this registry for one of the price.", examples=["1"])
-    fee: str | None
-    total: str | None
-    pricing_model: str | None
-    source: Source
-    expires_at: datetime
-
-    @classmethod
-    def of(cls, quoted: Quote, currency: str) -> "QuoteOut":
-        """The shape of a quote."""
-        return cls(
-            target_agent_did=quoted.payee,
-            price=None if quoted.price is None else _plain(quoted.price),
-            price_currency=quoted.price_currency,
-            amount=_amount(quoted.amount),
-            currency=currency,
-            rate="1" if quoted.price_currency == currency else None,
-            fee=_amount(quoted.fee),
-            total=_amount(quoted.total),
-            pricing_model=quoted.pricing_model,
-            source=quoted.source,
-            expires_at=quoted.expires_at,
         )
 
 
@@ -389,16 +363,6 @@ class TokenOut(BaseModel):
             settlement_tx_id=token.settlement_tx_id,
             reason=token.reason,
         )
-
-
-def _amount(minor: Minor | None) -> str | None:
-    return None if minor is None else format_amount(minor)
-
-
-def _plain(price: Decimal) -> str:
-    """A price in digits, without an exponent and trailing zeros."""
-    digits = f"{price:f}"
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 def _status_of(verification: Verification) -> Status | None:

@@ -14,7 +14,11 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
+from .errors import QuoteUsed
 from .rules import SETTLING_SECONDS, UNUSED_MAX, Status, Token
+
+# One token for each firm quote.
+QUOTE_KEY = "commerce_payment_token_quote"
 
 COLUMNS = """
 t.id, t.caller, t.payee, t.amount, t.status, t.capture_by, t.is_reserved, t.hold_id, t.fixed_fee, t.contract_id, t.resource,
@@ -113,9 +117,12 @@ class Verified:
 
 
 async def insert(tx: Tx, new: NewToken) -> Token | None:
-    """Write a token into a free slot of its caller; None when there is none, or a rival took it."""
-    return _token(
-        await tx.fetchrow(
+    """Write a token into a free slot of its caller; None when there is none, or a rival took it.
+
+    Raises: QuoteUsed, after which the transaction can only be undone.
+    """
+    try:
+        row = await tx.fetchrow(
             _INSERT,
             new.id,
             new.token_sha256,
@@ -133,7 +140,11 @@ async def insert(tx: Tx, new: NewToken) -> Token | None:
             new.capability_id,
             float(new.ttl_seconds),
         )
-    )
+    except asyncpg.UniqueViolationError as taken:
+        if taken.constraint_name != QUOTE_KEY:
+            raise
+        raise QuoteUsed from None
+    return _token(row)
 
 
 async def count_unused(tx: Tx, caller: str) -> int:

@@ -2,6 +2,7 @@
 
 from .errors import KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
+from .reading import published_keys
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
@@ -18,6 +19,7 @@ __all__ = [
     "admin_router",
     "detached_signature",
     "initialize_keys",
+    "published_keys",
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",
