@@ -179,13 +179,13 @@ async def test_the_second_head_of_a_connection_is_bounded_too(patient: Listening
 @pytest.mark.parametrize(
     ("head", "sentence"),
     [
-        (LIVEZ + b"Host: elsewhere.test\r\n\r\n", "host is given more than once"),
+        (LIVEZ + b"Host: elsewhere.test\r\n\r\n", "host occurs more than once"),
         (b"GET /livez HTTP/1.1\r\n\r\n", "Host header field is missing"),
         (b"GET /livez HTTP/1.1\r\nHost: a/b?c#d\r\n\r\n", "not a host"),
         (b"GET /livez\r\n\r\n", "got HTTP/0.9"),
         (LIVEZ.replace(b"1.1", b"2.0") + b"\r\n", "HTTP"),
-        (LIVEZ + b"Idempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n", "idempotency-key is given more than once"),
-        (LIVEZ + b"Idempotency-Key: a\r\nidempotency-key: a\r\n\r\n", "idempotency-key is given more than once"),
+        (LIVEZ + b"Idempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n", "idempotency-key occurs more than once"),
+        (LIVEZ + b"Idempotency-Key: a\r\nidempotency-key: a\r\n\r\n", "idempotency-key occurs more than once"),
         (b"GET /api/v1/teg%2fbalance HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n", "encoded slash"),
         (b"GET /api/v1/teg%2Fbalance HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n", "encoded slash"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "not valid HTTP"),

@@ -13,15 +13,14 @@ from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
 from hansa.foundation.plumbing.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
 
-NOW = datetime.now(UTC).isoformat()
-
 
 @pytest.fixture
 def sound(tmp_path: Path) -> Facts:
     """The facts of a registry that runs and lacks nothing."""
     tmp_path.chmod(0o711)
-    presence = ServingProcess(1, 1, NOW, "http://127.0.0.1:1", hansa.__version__, 1, "embedded")
-    audit = {"status": "OK", "delta": "0", "last_cycle": {"checked_at": NOW}}
+    now = datetime.now(UTC).isoformat()
+    presence = ServingProcess(1, 1, now, "http://127.0.0.1:1", hansa.__version__, 1, "embedded")
+    audit = {"status": "OK", "delta": "0", "last_cycle": {"checked_at": now}}
     return Facts(
         settings=read_settings(data_dir=tmp_path),
         data_dir=tmp_path,
@@ -62,7 +61,7 @@ def test_an_audit_of_long_ago_is_a_problem(sound: Facts):
 
 
 def test_background_work_that_fails_is_a_problem_with_its_error(sound: Facts):
-    job = {"name": "sweep x", "since": NOW, "failures": 3, "error": "TimeoutError"}
+    job = {"name": "sweep x", "since": "2026-11-23T10:00:00+00:00", "failures": 3, "error": "TimeoutError"}
     failing = replace(sound, answers=replace(sound.answers, failing_jobs=[job]))
     found = worst(failing, "background")
     assert found.severity == "problem"

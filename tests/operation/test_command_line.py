@@ -52,7 +52,7 @@ async def test_commands_are_listed_by_their_purpose(tmp_path: Path):
     shown = (await run("--help", data_dir=tmp_path / "data")).output
     places = [shown.index(f"─ {panel} ─") for panel in ("Run", "Administer", "Inspect", "Develop")]
     assert places == sorted(places)
-    assert min(shown.index("│ map "), shown.index("│ events ")) > places[-1]
+    assert min(shown.index("│ map "), shown.index("│ schema ")) > places[-1]
 
 
 async def test_help_is_shown_without_loading_the_service():

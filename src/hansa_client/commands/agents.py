@@ -61,7 +61,7 @@ def create_agent(
     opening.show(f"{made.agent_card_name}  {made.agent_did}", shown, as_json=as_json)
 
 
-@app.command("list")
+@app.command("list", epilog=examples("hansa-client agent list --json"))
 def list_agents(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """List the developer's agents; the one in use has a star."""
     from .opening import as_developer, show
@@ -74,7 +74,7 @@ def list_agents(*, profile: ProfileName = None, as_json: AsJson = False) -> None
         show("\n".join(lines), agents, as_json=as_json)
 
 
-@app.command("show")
+@app.command("show", epilog=examples("hansa-client agent show Painter"))
 def show_agent(
     agent: Annotated[
         str | None, typer.Argument(help="A DID, or the name of an own agent; by default the one in use.")
@@ -107,7 +107,7 @@ def show_agent(
         show("\n".join(lines), known, as_json=as_json)
 
 
-@app.command("use")
+@app.command("use", epilog=examples("hansa-client agent use Painter"))
 def use_agent(
     agent: Annotated[str, typer.Argument(help="Name or DID of a stored agent.")],
     *,

@@ -109,7 +109,7 @@ def login(
         )
 
 
-@app.command(rich_help_panel=USE)
+@app.command(rich_help_panel=USE, epilog=examples("hansa-client logout --profile work"))
 def logout(profile: ProfileName = None, *, as_json: AsJson = False) -> None:
     """End the session and delete its tokens from this machine; credentials of agents stay."""
     from hansa_client.errors import Unauthorized
@@ -129,7 +129,7 @@ def logout(profile: ProfileName = None, *, as_json: AsJson = False) -> None:
         opening.show("Logged out.", {"profile": name}, as_json=as_json)
 
 
-@profile_app.command("list")
+@profile_app.command("list", epilog=examples("hansa-client profile list --json"))
 def list_profiles(*, as_json: AsJson = False) -> None:
     """List the profiles; the one in use has a star."""
     from .opening import reported, show
@@ -144,7 +144,7 @@ def list_profiles(*, as_json: AsJson = False) -> None:
         show("\n".join(lines), stored, as_json=as_json)
 
 
-@profile_app.command("use")
+@profile_app.command("use", epilog=examples("hansa-client profile use work"))
 def use_profile(
     name: Annotated[str, typer.Argument(help="The profile.")], *, as_json: AsJson = False
 ) -> None:

@@ -77,7 +77,7 @@ def pay(
         _show(response, owned[0] if owned else None, as_json=as_json)
 
 
-@pending_app.command("list")
+@pending_app.command("list", epilog=examples("hansa-client pending list --json"))
 def list_pending(*, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """List the payments that are not decided, after asking the registry which of them have ended."""
     from .opening import show
@@ -91,7 +91,9 @@ def list_pending(*, agent: AgentName = None, profile: ProfileName = None, as_jso
         show("\n".join(lines) or "No payments are pending.", list(entries), as_json=as_json)
 
 
-@pending_app.command("settle")
+@pending_app.command(
+    "settle", epilog=examples("hansa-client pending settle 5f0c4a1e9b7d4c3f8a6e2d1b0c9f8e7d")
+)
 def settle_pending(
     payment: PaymentId,
     *,
@@ -104,7 +106,9 @@ def settle_pending(
         _show_ended(pending.settle(payment), "settled", as_json=as_json)
 
 
-@pending_app.command("release")
+@pending_app.command(
+    "release", epilog=examples("hansa-client pending release 5f0c4a1e9b7d4c3f8a6e2d1b0c9f8e7d")
+)
 def release_pending(
     payment: PaymentId,
     *,

@@ -33,7 +33,7 @@ def find(
         show("\n".join(lines) or "No agents found.", found, as_json=as_json)
 
 
-@app.command(rich_help_panel=USE)
+@app.command(rich_help_panel=USE, epilog=examples("hansa-client balance --agent Painter"))
 def balance(*, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Show what the agent can spend."""
     from .opening import as_agent, show
@@ -92,7 +92,7 @@ def send(
         )
 
 
-@app.command(rich_help_panel=USE)
+@app.command(rich_help_panel=USE, epilog=examples("hansa-client tokens --json"))
 def tokens(
     *,
     status: Annotated[

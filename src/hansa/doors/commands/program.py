@@ -55,7 +55,7 @@ def hansa(
 
 for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):
     app.add_typer(top_level.app)
-add_verbs(app)
+add_verbs(app, program="hansa")
 app.add_typer(registry_keys.bundle_app)
 app.add_typer(development.schema_app, name="schema", rich_help_panel=DEVELOP)
 app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
