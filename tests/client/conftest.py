@@ -9,6 +9,7 @@ from hansa_client import AsyncRegistry, Registry
 from tests.client import clean_environment
 from tests.client.both import Client
 from tests.client.faults import Faults
+from tests.client.terminal import Terminal
 from tests.registry import TestRegistry
 
 Open = Callable[..., Client]
@@ -47,3 +48,13 @@ async def connect(request: pytest.FixtureRequest, address: str, faults: Faults) 
     yield open_client
     for client in opened:
         await client.close()
+
+
+@pytest.fixture
+def terminal(programs: Path, tmp_path: Path) -> Callable[..., Terminal]:
+    def open_terminal(**environment: str) -> Terminal:
+        home = tmp_path / "home"
+        home.mkdir()
+        return Terminal(programs, home, environment)
+
+    return open_terminal

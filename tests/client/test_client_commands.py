@@ -6,17 +6,16 @@ import os
 import shutil
 import signal
 import stat
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.client.terminal import END_SECONDS, Terminal, logged_in
 from tests.operation.registry_process import COMMAND
 from tests.registry import PASSWORD, TestRegistry
 
-END_SECONDS = 60
 KEYRING = """
 import json, os
 from keyring.backend import KeyringBackend
@@ -42,64 +41,6 @@ class Drawer(KeyringBackend):
         secrets.pop(f"{service} {username}", None)
         self.write(secrets)
 """
-
-
-@dataclass
-class Terminal:
-    """Where one user types commands; `said` is all that was ever printed."""
-
-    programs: Path
-    home: Path
-    environment: dict[str, str]
-    said: str = ""
-
-    @property
-    def directory(self) -> Path:
-        return self.home / ".config" / "hansa-client"
-
-    async def start(self, *arguments: str) -> Process:
-        return await asyncio.create_subprocess_exec(
-            *(self.programs / "hansa-client", *arguments),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            env={
-                "PATH": os.defpath,
-                "HOME": str(self.home),
-                "HANSA_CLIENT_PASSWORD": PASSWORD,
-                **self.environment,
-            },
-        )
-
-    async def run(self, *arguments: str, code: int = 0) -> str:
-        """What a command printed; of one that failed, its one line on standard error."""
-        async with asyncio.timeout(END_SECONDS):
-            process = await self.start(*arguments)
-            output, complaint = (text.decode() for text in await process.communicate())
-        self.said += output + complaint
-        assert process.returncode == code, output + complaint
-        assert complaint.count("\n") == (1 if code else 0), complaint
-        return complaint if code else output
-
-    async def json(self, *arguments: str) -> dict:
-        return json.loads(await self.run(*arguments, "--json"))
-
-
-@pytest.fixture
-def terminal(programs: Path, tmp_path: Path) -> Callable[..., Terminal]:
-    def open_terminal(**environment: str) -> Terminal:
-        home = tmp_path / "home"
-        home.mkdir()
-        return Terminal(programs, home, environment)
-
-    return open_terminal
-
-
-async def logged_in(terminal: Terminal, address: str) -> None:
-    keys = str(terminal.home / "recovery-keys")
-    options = ["--name", "Ada", "--email", "ada@example.org", "--recovery-keys", keys, "--accept-terms"]
-    await terminal.run("register", address, *options)
-    await terminal.run("login", address, "--email", "ada@example.org")
 
 
 async def test_a_user_registers_creates_agents_and_sends_units(

@@ -64,7 +64,8 @@ class Stage:
 async def set_stage(registry: TestRegistry) -> Stage:
     """A registry with a developer, two agents and a link to verify an address."""
     developer = await registry.developer()
-    agent, payee = await developer.agent(name="Staged"), await registry.agent()
+    agent = await developer.agent(name="Staged")
+    payee = await registry.agent(pricing={"base_rate": "0.0001"})
     spare, doomed = [await developer.agent(name=name) for name in ("Spare", "Doomed")]
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
@@ -273,6 +274,14 @@ async def _token_id(stage: Stage) -> str:
     return (await _authorized(stage))["token_id"]
 
 
+async def _settled_id(stage: Stage) -> str:
+    made = await _authorized(stage)
+    headers = {**stage.agent.headers, "Prefer": "wait=10"}
+    settled = await stage.registry.post("/a2a-payment/settle", json={"token": made["token"]}, headers=headers)
+    assert settled.json()["status"] == "settled", settled.text
+    return made["token_id"]
+
+
 async def _wallet_to_unbind(stage: Stage) -> str:
     """The address of a new wallet of the staged agent, the only one that it has."""
     wallet = TestWallet()
@@ -297,6 +306,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "/pay/{token_id:uuid}": _settled_id,
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
@@ -525,6 +535,10 @@ async def _bulk(stage: Stage) -> WellFormed:
     return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
 
 
+async def _purchase(stage: Stage) -> WellFormed:
+    return _json(target_agent_did=stage.payee.did, message="Hello", max_amount="1", timeout_seconds=1)
+
+
 async def _payment(stage: Stage) -> WellFormed:
     return _json(target_agent_did=stage.payee.did, amount="0.0001")
 
@@ -663,6 +677,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /x402/settle": _x402_payment,
     "POST /x402/verify": _x402_payment,
     "POST /api/v1/a2a-payment/authorize": _payment,
+    "POST /api/v1/a2a-payment/buy": _purchase,
     "POST /api/v1/a2a-payment/verify": _own_token,
     "POST /api/v1/a2a-payment/settle": _own_token,
     "POST /api/v1/a2a-payment/settle-many": _own_tokens,

@@ -315,6 +315,7 @@ _.mark
 _.marks
 _.matched_in
 _.matched_words
+_.max_amount
 _.max_per_tx
 _.max_rate_percent
 _.max_timeout_seconds
@@ -362,6 +363,7 @@ _.owner
 _.page_size
 _.page_token
 _.pagination
+_.params
 _.parent_token_id
 _.part
 _.partial_token
@@ -425,6 +427,7 @@ _.regulated_actions
 _.remaining
 _.representative_queries
 _.reputation
+_.request
 _.request_digest
 _.requested_at
 _.requested_by
@@ -470,6 +473,7 @@ _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
+_.settle_on_timeout
 _.settled_at
 _.settlement_currency
 _.settlement_tx_id
@@ -528,6 +532,7 @@ _.terms
 _.text
 _.ticket
 _.tiers
+_.timeout_seconds
 _.timestamp
 _.title
 _.to

@@ -44,6 +44,7 @@ class AsyncRegistry:
         http_transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.url = origin_of(url)
+        self.agent_client_id = agent.client_id if agent is not None else ""
         self._http = httpx2.AsyncClient(base_url=self.url, follow_redirects=False, transport=http_transport)
         transport = AsyncTransport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
         self._transport = transport

@@ -63,6 +63,8 @@ class Intent:
     url: str
     payee: str
     registry: str
+    payer: str
+    """The client id of the agent that pays; another agent never continues its payment."""
     amount: Decimal
     currency: str | None
     capture_by: str
@@ -82,6 +84,7 @@ class Entry:
     url: str
     payee: str
     registry: str
+    payer: str
     amount: Decimal
     currency: str | None
     capture_by: str
@@ -123,8 +126,8 @@ _SCHEMA = (
         payment_id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, call_id TEXT,
         progress TEXT NOT NULL CHECK (progress IN ('planned', 'sent', 'delivered', 'undelivered',
             'settled', 'released', 'failed', 'expired')),
-        method TEXT NOT NULL, url TEXT NOT NULL, payee TEXT NOT NULL, registry TEXT NOT NULL, amount TEXT NOT NULL,
-        currency TEXT, capture_by TEXT NOT NULL, ttl_seconds INTEGER NOT NULL, token_id TEXT, owner TEXT,
+        method TEXT NOT NULL, url TEXT NOT NULL, payee TEXT NOT NULL, registry TEXT NOT NULL, payer TEXT NOT NULL,
+        amount TEXT NOT NULL, currency TEXT, capture_by TEXT NOT NULL, ttl_seconds INTEGER NOT NULL, token_id TEXT, owner TEXT,
         created_at REAL NOT NULL, ended_at REAL, detail TEXT,
         CHECK ((progress IN ('settled', 'released', 'failed', 'expired')) = (ended_at IS NOT NULL)))""",
     "CREATE INDEX IF NOT EXISTS payment_open ON payment (fingerprint) WHERE ended_at IS NULL",
@@ -133,9 +136,9 @@ _SCHEMA = (
     """CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
         WHERE call_id IS NOT NULL AND progress NOT IN ('released', 'failed', 'expired')""",
 )
-_SELECT = """SELECT payment_id, fingerprint, call_id, progress, method, url, payee, registry, amount, currency, capture_by,
-    ttl_seconds, token_id, owner, created_at, ended_at, detail FROM payment"""
-_INSERT = "INSERT INTO payment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SELECT = """SELECT payment_id, fingerprint, call_id, progress, method, url, payee, registry, payer, amount, currency,
+    capture_by, ttl_seconds, token_id, owner, created_at, ended_at, detail FROM payment"""
+_INSERT = "INSERT INTO payment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INTERRUPT = "UPDATE payment SET owner = NULL, detail = ? WHERE payment_id = ? AND ended_at IS NULL"
 _MOVE = """UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), detail = ?, ended_at = ?
     WHERE payment_id = ? AND ended_at IS NULL"""
@@ -189,6 +192,16 @@ class Journal:
 
         return self._run(use)
 
+    def entries_of_this_process(self) -> "Future[list[Entry]]":
+        """What this process made or continued, newest first."""
+
+        def use(connection: sqlite3.Connection) -> list[Entry]:
+            return _entries(
+                connection, f"{_SELECT} WHERE owner = ? ORDER BY created_at DESC", (this_process(),)
+            )
+
+        return self._run(use)
+
     def entry(self, payment_id: str) -> "Future[Entry | None]":
         """The entry of this id."""
 
@@ -228,6 +241,7 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         url=intent.url,
         payee=intent.payee,
         registry=intent.registry,
+        payer=intent.payer,
         amount=intent.amount,
         currency=intent.currency,
         capture_by=intent.capture_by,
@@ -250,7 +264,7 @@ def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
     if intent.call_id is not None:
         statement = f"{_SELECT} WHERE call_id = ? AND progress NOT IN ('released', 'failed', 'expired')"
         for entry in _entries(connection, statement, (intent.call_id,)):
-            if entry.fingerprint != intent.fingerprint or entry.payee != intent.payee:
+            if entry.fingerprint != intent.fingerprint or not _is_between_same(entry, intent):
                 raise ValueError(f"the call_id {intent.call_id!r} was used for another call")
             if entry.is_open and not entry.is_interrupted:
                 raise PaymentInProgress(f"The call {intent.call_id!r} is being paid by another request.")
@@ -265,10 +279,15 @@ def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
         (
             entry
             for entry in same
-            if entry.is_interrupted and entry.payee == intent.payee and entry.expires_at > now
+            if entry.is_interrupted and _is_between_same(entry, intent) and entry.expires_at > now
         ),
         None,
     )
+
+
+def _is_between_same(entry: Entry, intent: Intent) -> bool:
+    """Whether both are payments of one agent of one registry to one payee."""
+    return (entry.registry, entry.payer, entry.payee) == (intent.registry, intent.payer, intent.payee)
 
 
 def _spent_today(connection: sqlite3.Connection, payee: str) -> tuple[Decimal, Decimal]:

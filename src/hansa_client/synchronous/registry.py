@@ -45,6 +45,7 @@ class Registry:
         http_transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self.url = origin_of(url)
+        self.agent_client_id = agent.client_id if agent is not None else ""
         self._http = httpx2.Client(base_url=self.url, follow_redirects=False, transport=http_transport)
         transport = Transport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
         self._transport = transport

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 import hansa
 from hansa.doors.assembly import ASSEMBLY
-from hansa.doors.console import catalogue_pages, pages
+from hansa.doors.console import catalogue_pages, pages, receipt_pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import admin_jobs, api_description, problems, status
 from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
@@ -42,7 +42,13 @@ class ServiceRoutes:
 def service_routes() -> ServiceRoutes:
     """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
     api = [*ASSEMBLY.api_routers, status.api_router, admin_jobs.router]
-    root = [*ASSEMBLY.root_routers, status.root_router, pages.router, catalogue_pages.router]
+    root = [
+        *ASSEMBLY.root_routers,
+        status.root_router,
+        pages.router,
+        catalogue_pages.router,
+        receipt_pages.router,
+    ]
     routes: list[BaseRoute] = [
         Route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False),
         *(

@@ -17,19 +17,28 @@ ROOM = Room(
         Routes(150, payments.hot_router),
         Routes(2010, contracts.router),
         Routes(2020, payments.router),
+        Routes(2021, payments.buy_router),
         Routes(3500, x402.router, at_root=True),
     ),
     reactors=(contracts.CONTRACTS_FOLLOW,),
     jobs=(contracts.CONTRACT_DEADLINES, contracts.CONTRACTS_OF_REVOKED, *payments.JOBS),
     settings=frozenset(
-        {"agent_rbac_mode", "base_url", "dispute_window_hours", "settlement_currency", "trust_domain"}
+        {
+            "agent_rbac_mode",
+            "base_url",
+            "dispute_window_hours",
+            "outgoing_allow_hosts",
+            "settlement_currency",
+            "trust_domain",
+        }
     ),
     account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
-    offers=(payments.VERIFIER, payments.SETTLEMENTS, payments.SIGNATORY),
+    offers=(payments.VERIFIER, payments.SETTLEMENTS, payments.SIGNATORY, payments.PURCHASES),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
+        payments.PURCHASES.built_by(payments.Purchases),
         agents.REQUIRE_UNBOUND.filled_with(contracts.require_unbound),
     ),
 )

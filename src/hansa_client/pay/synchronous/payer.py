@@ -94,6 +94,7 @@ class Payer:
             url=str(request.url.copy_with(query=None)),
             payee=offer.payee,
             registry=self._registry.url,
+            payer=self._registry.agent_client_id,
             amount=offer.amount,
             currency=offer.currency,
             capture_by=preferred,

@@ -13,7 +13,7 @@ from .ending import Ending
 
 
 class PendingPayments:
-    """The open entries of a journal that no running program works on, for the command line and for programs."""
+    """The open payments of the registry's agent that no running program works on, for the command line and programs."""
 
     def __init__(self, registry: Registry, journal: Journal) -> None:
         self._registry = registry
@@ -41,7 +41,7 @@ class PendingPayments:
 
     def _resolved(self, payment_id: str, *, success: bool) -> Entry:
         entry = result(self._journal.entry(payment_id))
-        if entry is None:
+        if entry is None or not self._is_own(entry):
             raise KeyError(payment_id)
         if entry.is_open:
             self._settled(entry, success=success)
@@ -74,4 +74,8 @@ class PendingPayments:
 
     def _interrupted(self) -> Sequence[Entry]:
         entries = result(self._journal.entries(only_open=True))
-        return [entry for entry in entries if entry.is_interrupted and entry.registry == self._registry.url]
+        return [entry for entry in entries if entry.is_interrupted and self._is_own(entry)]
+
+    def _is_own(self, entry: Entry) -> bool:
+        """Another agent would be given a token of its own for the key of an entry."""
+        return (entry.registry, entry.payer) == (self._registry.url, self._registry.agent_client_id)

@@ -3,9 +3,12 @@
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.answers import settle_and_answer
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
-from hansa.rooms.commerce.payments.errors import TokenExpired
+from hansa.rooms.commerce.payments.buy_routes import buy_router
+from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
 from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
+from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
 from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
+from hansa.rooms.commerce.payments.receipt import signed_receipt
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
 from hansa.rooms.commerce.payments.rules import Terms, Token
@@ -16,16 +19,20 @@ from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens),
     scheduled("payments: resume settlements", 2, resume_settlements),
+    PURCHASE_ENDS,
 )
 
 __all__ = [
     "JOBS",
+    "PURCHASES",
     "SETTLEMENTS",
     "SIGNATORY",
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
     "Presented",
+    "Purchases",
+    "ReceiptUnknown",
     "SettleOrder",
     "Settlements",
     "Terms",
@@ -34,10 +41,12 @@ __all__ = [
     "Verifier",
     "VerifyOrder",
     "authorize",
+    "buy_router",
     "hot_router",
     "router",
     "settle_and_answer",
     "settle_within",
+    "signed_receipt",
     "token_of_id",
     "token_of_secret",
 ]

@@ -8,6 +8,7 @@ from hansa.foundation.values.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    Refused,
     TooManyRequests,
 )
 
@@ -144,3 +145,32 @@ class QuoteUsed(Conflict):
 
     code = "QUOTE_USED"
     sentence = "The quote was used for another token; ask for a new one."
+
+
+class PriceAboveMaximum(Refused):
+    """The price of the service is above max_amount; nothing was authorized."""
+
+    status: ClassVar[int] = 402
+    code = "PRICE_ABOVE_MAXIMUM"
+    remedy = "Raise max_amount to the price in the context, or choose another service."
+
+
+class PriceNotPayable(Invalid):
+    """The service has no price above zero in this registry's unit."""
+
+    code = "PRICE_NOT_PAYABLE"
+    sentence = "The service has no price above zero in this registry's unit; call it directly."
+
+
+class ServiceNotCallable(Invalid):
+    """The service is no agent of this registry, or its card names no address that the registry may call by JSON-RPC."""
+
+    code = "SERVICE_NOT_CALLABLE"
+    sentence = "The card of the service names no JSON-RPC address that this registry may call."
+
+
+class ReceiptUnknown(NotFound):
+    """There is no settled payment with this id."""
+
+    code = "RECEIPT_UNKNOWN"
+    sentence = "There is no settled payment with this id."

@@ -54,6 +54,12 @@ WHERE t.token_sha256 = $1 AND CASE t.capture_by WHEN 'payee' THEN t.payee ELSE t
 RETURNING {COLUMNS}, false AS is_expired
 """  # noqa: S608
 
+_BEGIN_OF = f"""
+UPDATE commerce_payment_token t SET status = 'settling', settling_at = clock_timestamp(), task_id = $2
+WHERE t.id = $1 AND t.status IN ('authorized', 'consumed') AND clock_timestamp() <= t.expires_at
+RETURNING {COLUMNS}, false AS is_expired
+"""  # noqa: S608
+
 _END = f"""
 UPDATE commerce_payment_token t SET status = $2, ended_at = clock_timestamp(), reason = $3
 WHERE t.id = $1 AND t.status IN ('authorized', 'consumed', 'settling') RETURNING {COLUMNS}, {_NOW_EXPIRED}
@@ -202,6 +208,11 @@ async def begin_settlement(
 ) -> Token | None:
     """Let a token settle that this agent may settle and that is open and not expired; None: it is not so."""
     return _token(await tx.fetchrow(_BEGIN, token_sha256, settler, task_id, capture_amount))
+
+
+async def begin_settlement_of(tx: Tx, token_id: UUID, task_id: str | None) -> Token | None:
+    """Let a locked token settle; None when it has expired or ended."""
+    return _token(await tx.fetchrow(_BEGIN_OF, token_id, task_id))
 
 
 async def is_overdue(tx: Tx, token_id: UUID) -> bool:

@@ -1,0 +1,251 @@
+"""Purchases: a payment is authorized, the service is called, and the token ends by what the service answered.
+
+- No transaction is open during the call. Token, first record under the Idempotency-Key and a job that ends the token are
+  one commit before it; the end of the token and the kept answer are one commit after it.
+- The job ends the token of a process that died: released while no service has verified it, else settled or released as
+  `settle_on_timeout` says, exactly as after a call without an answer.
+- The token leaves the process in the call alone.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, NoReturn
+from uuid import UUID
+
+from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
+from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
+from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.seal import BadSeal
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import agents, catalogue, ledger, transfers
+
+from . import rules, store
+from .authorize import Authorized, AuthorizeOrder, Presented, authorize
+from .ending import end_unpaid
+from .errors import AnswerUnreadable, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable
+from .quote import quote
+from .rules import Token
+from .service_call import (
+    Interface,
+    Outcome,
+    ServiceAnswer,
+    ServiceRequest,
+    body_for,
+    headers_for,
+    interface_of,
+    read_answer,
+)
+from .settlements import SETTLEMENTS
+
+ROUTE = "/a2a-payment/buy"
+SEALED_FOR = "answer of a purchase"
+ENDS = "payments: end purchases"
+ANSWER_MAX_BYTES = 1024 * 1024
+SETTLED_WITHIN_SECONDS = 10.0
+# A call waits for its turn at a host before its own time begins.
+TURN = timedelta(seconds=30)
+SPARE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class PurchaseOrder:
+    """What an agent buys, and at most for how much in minor units."""
+
+    payee: str
+    request: ServiceRequest
+    amount_max: Minor
+    ttl_seconds: int
+    timeout_seconds: int
+    settle_on_timeout: bool = False
+    approval_id: UUID | None = None
+
+    @property
+    def token_seconds(self) -> int:
+        """How long the token has to live, so that it does not expire during the call."""
+        return max(self.ttl_seconds, self.timeout_seconds + int((TURN + SPARE).total_seconds()))
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """The token of a purchase and what the service answered; `answer` is None where that is not known."""
+
+    token: Token
+    answer: ServiceAnswer | None
+
+
+@dataclass(frozen=True)
+class _Begun:
+    authorized: Authorized = field(repr=False)
+    interface: Interface
+
+
+class Purchases:
+    """Buys from services in one process."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._book = ledger.Book.of(runtime.settings)
+
+    async def buy(
+        self, agent: Agent, order: PurchaseOrder, request: Repeatable | None, capability_token: str | None
+    ) -> tuple[Purchase, bool]:
+        """The purchase, and whether it is a repetition.
+
+        Raises: what `quote` and `authorize` raise, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable, KeyReused,
+        KeyInProgress, ApprovalRequired, AnswerUnreadable.
+        """
+        presented = Presented(capability_token, request.scope if request else None)
+
+        async def begun(tx: Tx) -> Purchase | _Begun | agents.Approval:
+            if request and (known := await idempotency.recall(tx, request)) is not None:
+                return await self._known(tx, request, UUID(json.loads(known)["token_id"]))
+            return await self._begin(tx, agent, order, presented, request)
+
+        done = await self._runtime.database.act(begun)
+        if isinstance(done, agents.Approval):
+            _require_approval(done)
+        if isinstance(done, Purchase):
+            return done, True
+        answer = await self._call(order, done)
+        token_id = done.authorized.token.id
+
+        async def ended(tx: Tx) -> Token:
+            token = await end_purchase(
+                tx, token_id, answer, settle_on_timeout=order.settle_on_timeout, book=self._book
+            )
+            if request:
+                await self._keep(tx, request, answer)
+            return token
+
+        token = await self._runtime.database.act(ended)
+        if token.status == "settling":
+            settlements = SETTLEMENTS.of(self._runtime)
+            settlements.start(token.id)
+            token = await settlements.outcome(token.id, SETTLED_WITHIN_SECONDS)
+        return Purchase(token, answer), False
+
+    async def _begin(
+        self,
+        tx: Tx,
+        agent: Agent,
+        order: PurchaseOrder,
+        presented: Presented,
+        request: Repeatable | None,
+    ) -> _Begun | agents.Approval:
+        quoted = await quote(tx, agent.did, order.payee, None, self._book)
+        if not quoted.amount:
+            raise PriceNotPayable
+        if quoted.amount > order.amount_max:
+            raise PriceAboveMaximum(
+                f"The price is {format_amount(quoted.amount)}; max_amount is {format_amount(order.amount_max)}.",
+                context={
+                    "price": format_amount(quoted.amount),
+                    "max_amount": format_amount(order.amount_max),
+                },
+            )
+        if not await agents.statuses_of(tx, [order.payee]):
+            raise ServiceNotCallable("A purchase is possible only from an agent of this registry.")
+        card = await catalogue.card_of_agent(tx, order.payee)
+        interface = interface_of(card.card_data or {}, self._runtime.settings.outgoing_allow_hosts)
+        payment = AuthorizeOrder(
+            order.payee, quoted.amount, ttl_seconds=order.token_seconds, approval_id=order.approval_id
+        )
+        made = await authorize(tx, agent, payment, self._runtime.settings, presented)
+        if not isinstance(made, Authorized):
+            return made
+        token_id = str(made.token.id)
+        due_at = await store.now(tx) + timedelta(seconds=order.timeout_seconds) + TURN + SPARE / 2
+        payload = {"token_id": token_id, "settle_on_timeout": order.settle_on_timeout}
+        await enqueue(tx, ENDS, token_id, payload, due_at)
+        if request:
+            await idempotency.remember(tx, request, json.dumps({"token_id": token_id}))
+        return _Begun(made, interface)
+
+    async def _call(self, order: PurchaseOrder, begun: _Begun) -> ServiceAnswer:
+        interface, token = begun.interface, begun.authorized.token
+        try:
+            answer = await self._runtime.outgoing.post(
+                interface.url,
+                body_for(interface, order.request, str(token.id)),
+                headers=headers_for(interface, begun.authorized.secret, self._runtime.settings.base_url),
+                limits=CallLimits(order.timeout_seconds, ANSWER_MAX_BYTES),
+            )
+        except OutgoingTrouble as trouble:
+            return ServiceAnswer(Outcome.UNKNOWN, trouble=trouble.reason)
+        return read_answer(answer)
+
+    async def _known(self, tx: Tx, request: Repeatable, token_id: UUID) -> Purchase:
+        """A purchase that was begun under this key before. Raises: KeyInProgress, AnswerUnreadable."""
+        token = await store.find(tx, token_id)
+        assert token is not None, "tokens are not deleted"
+        kept = await idempotency.recall(tx, _answer_of(request))
+        if kept is None:
+            if token.status in rules.OPEN:
+                raise KeyInProgress
+            return Purchase(token, None)
+        try:
+            opened = json.loads(self._runtime.seal.open_under(request.key, b64decode(kept), SEALED_FOR))
+        except BadSeal:
+            raise AnswerUnreadable from None
+        return Purchase(token, ServiceAnswer(**{**opened, "outcome": Outcome(opened["outcome"])}))
+
+    async def _keep(self, tx: Tx, request: Repeatable, answer: ServiceAnswer) -> None:
+        members: dict[str, Any] = {
+            "outcome": answer.outcome.value,
+            "body": answer.body,
+            "task_id": answer.task_id,
+            "trouble": answer.trouble,
+        }
+        sealed = self._runtime.seal.close_under(request.key, json.dumps(members).encode(), SEALED_FOR)
+        await idempotency.recall(tx, _answer_of(request))
+        await idempotency.remember(tx, _answer_of(request), b64encode(sealed).decode())
+
+
+async def end_purchase(
+    tx: Tx, token_id: UUID, answer: ServiceAnswer, *, settle_on_timeout: bool, book: ledger.Book
+) -> Token:
+    """Settle or release the token of a purchase by its answer; one that has ended stays as it is."""
+    token = await store.lock(tx, token_id)
+    assert token is not None, "tokens are not deleted"
+    if token.status not in rules.OPEN:
+        return token
+    is_due = answer.outcome is Outcome.UNKNOWN and token.status == "consumed" and settle_on_timeout
+    if answer.outcome is Outcome.DELIVERED or is_due:
+        begun = await store.begin_settlement_of(tx, token.id, answer.task_id)
+        return begun or await end_unpaid(tx, token, "expired", book)
+    return await end_unpaid(tx, token, "released", book)
+
+
+async def _end_left(tx: Tx, runtime: Runtime, job: Job) -> None:
+    """End the token of a purchase whose process did not come back; one that has ended is left alone."""
+    left = ServiceAnswer(Outcome.UNKNOWN)
+    await end_purchase(
+        tx,
+        UUID(job.payload["token_id"]),
+        left,
+        settle_on_timeout=job.payload["settle_on_timeout"],
+        book=ledger.Book.of(runtime.settings),
+    )
+
+
+def _answer_of(request: Repeatable) -> Repeatable:
+    """What the service's answer is kept under."""
+    return Repeatable(request.caller, f"{ROUTE} answer", request.key, request.body)
+
+
+def _require_approval(approval: agents.Approval) -> NoReturn:
+    """Raises: ApprovalRequired. Committed all the same: the owner is asked."""
+    raise transfers.ApprovalRequired(
+        "The agent's owner has to approve this payment; then repeat the request with approval_id.",
+        context={"approval_id": str(approval.id), "expires_at": approval.expires_at.isoformat()},
+    )
+
+
+PURCHASES: Slot[Purchases] = Slot("commerce: purchases")
+PURCHASE_ENDS = TransactionalKind(ENDS, _end_left)

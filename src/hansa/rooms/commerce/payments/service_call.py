@@ -1,0 +1,147 @@
+"""The call of a purchase: how a service is asked, and what its answer says about the work. No I/O."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
+from hansa.foundation.plumbing.outgoing import Answer
+from hansa.foundation.values.web_address import read_web_address, why_closed
+
+from .errors import ServiceNotCallable
+
+JSON_RPC = "JSONRPC"
+TOKEN_HEADER, ISSUER_HEADER, OUTCOME_HEADER = "X-Payment-Token", "X-Payment-Issuer", "x-payment-outcome"
+# What these statuses say is not about the work: it may be under way, or done.
+UNKNOWN_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+SUCCESSES = range(200, 300)
+UNDONE = frozenset(
+    {
+        "failed",
+        "rejected",
+        "canceled",
+        "TASK_STATE_FAILED",
+        "TASK_STATE_REJECTED",
+        "TASK_STATE_CANCELED",
+    }
+)
+TASK_ID_MAX_CHARACTERS = 1024
+
+
+class Outcome(Enum):
+    """What became of the work of a paid call."""
+
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ServiceRequest:
+    """What the buyer wants to be sent: a JSON-RPC method with its parameters, or a message of A2A."""
+
+    method: str | None = None
+    params: dict[str, Any] = field(default_factory=dict, repr=False)
+    message: str | dict[str, Any] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The address at which a service takes JSON-RPC."""
+
+    url: str
+    is_old: bool
+
+
+@dataclass(frozen=True)
+class ServiceAnswer:
+    """What a service answered: its JSON, the task it names, and what it says of the work."""
+
+    outcome: Outcome
+    body: Any = field(default=None, repr=False)
+    task_id: str | None = None
+    trouble: str | None = None
+
+
+def interface_of(card: dict[str, Any], allowed: Collection[str]) -> Interface:
+    """The first interface of a card that takes JSON-RPC at an address that may be called. Raises: ServiceNotCallable."""
+    listed = card.get("supportedInterfaces")
+    for one in listed if isinstance(listed, list) else []:
+        if not isinstance(one, dict) or str(one.get("protocolBinding", "")).upper() != JSON_RPC:
+            continue
+        address = read_web_address(str(one.get("url", "")))
+        version = str(one.get("protocolVersion", "1.0"))
+        if address is not None and why_closed(address, allowed) is None and version[:2] in {"1.", "0."}:
+            return Interface(address.url, version.startswith("0."))
+    raise ServiceNotCallable
+
+
+def body_for(interface: Interface, request: ServiceRequest, call_id: str) -> bytes:
+    """The JSON-RPC request; `call_id` is its id, and that of a message given as text."""
+    method, params = request.method, request.params
+    if method is None:
+        method = "message/send" if interface.is_old else "SendMessage"
+        params = {"message": _message(request.message, call_id, is_old=interface.is_old)}
+    return json.dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}).encode()
+
+
+def headers_for(interface: Interface, token: str, issuer: str) -> dict[str, str]:
+    """The headers of the call, which carry the token."""
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        TOKEN_HEADER: token,
+        ISSUER_HEADER: issuer,
+    }
+    return headers if interface.is_old else {**headers, "A2A-Version": "1.0"}
+
+
+def read_answer(answer: Answer) -> ServiceAnswer:
+    """What an answer says: by X-Payment-Outcome where it has one, else by its status and its JSON-RPC members."""
+    try:
+        body = parse_json(answer.body)
+    except BodyInvalid:
+        return ServiceAnswer(_outcome(answer, None), trouble="answer_unreadable")
+    result = body.get("result") if isinstance(body, dict) else None
+    outcome = _outcome(answer, result)
+    trouble = None if outcome is Outcome.DELIVERED else f"status_{answer.status}"
+    return ServiceAnswer(outcome, body, _task_of(result).get("id"), trouble)
+
+
+def _outcome(answer: Answer, result: Any) -> Outcome:
+    stated = answer.headers.get(OUTCOME_HEADER)
+    if stated in {Outcome.DELIVERED.value, Outcome.FAILED.value}:
+        return Outcome(stated)
+    if answer.status in UNKNOWN_STATUSES:
+        return Outcome.UNKNOWN
+    is_done = result is not None and _state_of(result) not in UNDONE
+    return Outcome.DELIVERED if answer.status in SUCCESSES and is_done else Outcome.FAILED
+
+
+def _state_of(result: Any) -> str | None:
+    status = _task_of(result).get("status")
+    state = status.get("state") if isinstance(status, dict) else None
+    return state if isinstance(state, str) else None
+
+
+def _task_of(result: Any) -> dict[str, Any]:
+    """The task in a result of either version of A2A, with an id that can be kept; empty where there is none."""
+    if not isinstance(result, dict):
+        return {}
+    task = result.get("task") if isinstance(result.get("task"), dict) else result
+    if not isinstance(task, dict) or "status" not in task:
+        return {}
+    task_id = task.get("id")
+    is_kept = isinstance(task_id, str) and 0 < len(task_id) <= TASK_ID_MAX_CHARACTERS
+    return task if is_kept else {**task, "id": None}
+
+
+def _message(message: str | dict[str, Any] | None, call_id: str, *, is_old: bool) -> dict[str, Any]:
+    if isinstance(message, dict):
+        return message
+    if is_old:
+        part = {"kind": "text", "text": message}
+        return {"kind": "message", "messageId": call_id, "role": "user", "parts": [part]}
+    return {"messageId": call_id, "role": "ROLE_USER", "parts": [{"text": message}]}

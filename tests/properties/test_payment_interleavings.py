@@ -1,0 +1,215 @@
+"""Two acts on one payment token that meet, in many orders of their statements."""
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from hansa.foundation.plumbing.caller import Agent, Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import parse_positive
+from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import ledger
+from hansa.rooms.agents.secret import rotate_secret
+from hansa.rooms.commerce.payments import (
+    Authorized,
+    AuthorizeOrder,
+    Presented,
+    Token,
+    authorize,
+    expire_due_tokens,
+    store,
+)
+from hansa.rooms.commerce.payments.release import expire, release
+from hansa.rooms.commerce.payments.settle import Settled, SettleOrder, settle
+from hansa.rooms.commerce.payments.settlements import settle_token
+from hansa.rooms.enforcement.reinstate import reinstate_agents
+from hansa.rooms.enforcement.suspend import suspend_agents
+from tests.faults.payment_acts import PaymentWorld
+from tests.payment_proof import prove_tokens
+from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
+from tests.properties.proof import prove_book, prove_supply
+from tests.properties.scale import by_tier, printed_seed
+from tests.registry import DatabaseFarm, open_registry
+
+SAMPLE = by_tier(2, 40, 400)
+SOON_SECONDS = 0.03
+ACTS = (
+    "verify",
+    "settle",
+    "settle without success",
+    "release",
+    "expire",
+    "suspend the payer",
+    "suspend the payee",
+    "rotate the secret",
+)
+# The transfer of a settle is a transaction of its own, which meets a token that settles already.
+TRANSFERS = [("transfer", act) for act in (*ACTS, "transfer")]
+KINDS: tuple[dict[str, Any], ...] = ({}, {"reserve": True}, {"capture_by": "payee"})
+
+
+class WithinOneTransaction:
+    """A database whose every act belongs to one transaction of somebody else; one that is refused is undone alone."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
+        async with self._tx.transaction():
+            return await use_case(self._tx)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """One token, and what is done to it."""
+
+    world: PaymentWorld
+    secret: str
+    token_id: UUID
+    settler: str
+    owner: Developer
+
+    @property
+    def book(self) -> ledger.Book:
+        return ledger.Book.of(self.world.registry.settings)
+
+    def runtime(self, tx: Tx) -> Runtime:
+        return replace(self.world.registry.runtime, database=WithinOneTransaction(tx))  # type: ignore[arg-type]
+
+    def act(self, name: str) -> UseCase:
+        return {
+            "verify": lambda tx: store.verify(tx, [fingerprint(self.secret)], [None], ["store.1"]),
+            "settle": lambda tx: settle(tx, SettleOrder(self.secret, self.settler), self.book),
+            "transfer": lambda tx: settle_token(self.runtime(tx), self.token_id),
+            "settle without success": lambda tx: settle(
+                tx, SettleOrder(self.secret, self.settler, success=False), self.book
+            ),
+            "release": lambda tx: release(tx, self.secret, self.settler, self.book),
+            "expire": lambda tx: expire(self.runtime(tx), self.token_id),
+            "suspend the payer": lambda tx: self._suspended(tx, self.world.payments.caller.did),
+            "suspend the payee": lambda tx: self._suspended(tx, self.world.payments.service.did),
+            "rotate the secret": lambda tx: rotate_secret(
+                tx, self.owner, self.world.payments.caller.did, "new secret"
+            ),
+        }[name]
+
+    async def _suspended(self, tx: Tx, did: str) -> str:
+        [stopped] = await suspend_agents(tx, [did], self.owner, reason="For a test.", soft=False)
+        return stopped.registry
+
+    async def token(self) -> Token:
+        found = await self.world.registry.database.look(lambda tx: store.find(tx, self.token_id))
+        assert found is not None
+        return found
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[PaymentWorld, Director, Developer]]:
+    dsn = await database_farm.fresh()
+    settings = {"genesis_supply": "1000000000", "genesis_grant_amount": "100000", "rate_limit_reads": "off"}
+    async with (
+        open_registry(dsn, tmp_path_factory.mktemp("met"), **settings) as registry,
+        directing(dsn, 2) as director,
+    ):
+        world = await PaymentWorld.of(registry)
+        card = (await registry.get(f"/agent-cards/{world.payments.caller.did}")).json()
+        owner = Developer(
+            id=card["developer_id"],
+            email="owner@example.org",
+            session="test",
+            is_verified=True,
+            areas=frozenset(),
+            is_admin=True,
+        )
+        yield world, director, owner
+
+
+async def meeting(
+    world: PaymentWorld, owner: Developer, acts: tuple[str, str], draw: random.Random
+) -> Meeting:
+    """A token of some kind, verified or not, whose time is nearly over where one of the acts is its expiry."""
+    parties = [world.payments.caller.did, world.payments.service.did]
+    await world.registry.database.act(
+        lambda tx: reinstate_agents(tx, parties, owner, reason=None, soft=False)
+    )
+    kind = draw.choice(KINDS)
+    made = await authorized(world, owner, kind)
+    if draw.random() < 0.3:
+        await world.payments.verify(made.secret)
+    if "transfer" in acts:
+        await world.left_settling(str(made.token.id), 91 if draw.random() < 0.2 else 1)
+    if "expire" in acts:
+        await world.execute(
+            "UPDATE commerce_payment_token SET expires_at = clock_timestamp() + $2 * interval '1 second' WHERE id = $1",
+            made.token.id,
+            draw.random() * SOON_SECONDS,
+        )
+    return Meeting(world, made.secret, made.token.id, made.token.settler, owner)
+
+
+async def authorized(world: PaymentWorld, owner: Developer, kind: dict[str, Any]) -> Authorized:
+    """A token without a request: a secret that is rotated ends the caller's own token."""
+    caller = Agent(
+        world.payments.caller.did, owner.id, ("client",), frozenset({"payment.pay"}), is_governed=True
+    )
+    order = AuthorizeOrder(world.payments.service.did, parse_positive("1"), **kind)
+    presented, settings = Presented(world.capability), world.registry.settings
+    made = await world.registry.database.act(lambda tx: authorize(tx, caller, order, settings, presented))
+    assert isinstance(made, Authorized)
+    return made
+
+
+@pytest.mark.parametrize("acts", [*combinations_with_replacement(ACTS, 2), *TRANSFERS], ids=" and ".join)
+async def test_however_two_acts_meet_a_token_ends_once(
+    acts: tuple[str, str], stage: tuple[PaymentWorld, Director, Developer]
+):
+    world, director, owner = stage
+    seed = printed_seed()
+    draw = random.Random(seed)
+
+    async def play(choose: Choose) -> None:
+        met = await meeting(world, owner, acts, draw)
+        outcomes = await director.play([met.act(act) for act in acts], choose)
+        for outcome in outcomes:
+            assert outcome is None or isinstance(outcome, Refused | Settled | Token | list | str), repr(
+                outcome
+            )
+        await world.registry.database.read(prove_tokens)
+        await _completed(met)
+        ended = await met.token()
+        assert ended.status in {"settled", "released", "expired", "failed"}, (acts, outcomes)
+        if "transfer" in acts or _has_begun(outcomes):
+            assert ended.status in {"settled", "failed"}, (acts, outcomes)
+        await world.registry.database.read(prove_tokens)
+
+    await in_some_orders(play, count=SAMPLE, seed=seed)
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def proven(stage: tuple[PaymentWorld, Director, Developer]) -> AsyncIterator[None]:
+    """After all meetings the book adds up."""
+    yield
+    registry = stage[0].registry
+    await registry.database.read(prove_book)
+    await prove_supply(registry.supply)
+
+
+def _has_begun(outcomes: list[Any]) -> bool:
+    return any(isinstance(one, Settled) and one.verdict == "settling" for one in outcomes)
+
+
+async def _completed(met: Meeting) -> None:
+    """What is open after the meeting comes to its end: it is paid, or its time passes."""
+    runtime = met.world.registry.runtime
+    await settle_token(runtime, met.token_id)
+    await met.world.past_expiry(str(met.token_id))
+    await expire_due_tokens(runtime)
