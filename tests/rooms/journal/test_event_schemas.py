@@ -10,11 +10,13 @@ import pytest
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
 from tests.all_events import ALL_EVENTS
+from tests.paying import Payments
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
 from tests.rooms.commerce.agreements import Agreements, in_days
 from tests.rooms.ledger.purses import Purses
 from tests.rooms.ledger.treasury import destroy
+from tests.wallets import TestWallet
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
 
@@ -68,6 +70,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         await registry.post("/admin/projection-snapshot", headers=administrator.headers)
     ).status_code == 200
     await destroy(registry, 5, "a test")
+    await _pay_for_calls(registry)
     await _make_contracts(payer, payee)
     await _suspend_and_revoke(payee, administrator)
     authz, policy = f"/api/v1/agents/{owned.did}/authz", {"spend_policy": {"approval_over": "0"}}
@@ -89,6 +92,20 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
         assert data.keys() == schema["properties"].keys(), row["event_type"]
     seen = {row["event_type"] for row in rows}
     assert held.keys() - seen <= {"SupplyInvariantBreach"}
+
+
+async def _pay_for_calls(registry: TestRegistry) -> None:
+    """One payment that is settled and one that the caller can no longer cover, and a wallet bound and unbound."""
+    payments = await Payments.between_two(registry)
+    tokens = [(await payments.authorized("60"))["token"] for _ in range(2)]
+    settled = [(await payments.settle(token, wait=30)).json()["status"] for token in tokens]
+    assert settled == ["settled", "failed"]
+    wallet = TestWallet()
+    assert (await wallet.bind(payments.caller)).is_success
+    unbound = await registry.http.delete(
+        f"/api/v1/agents/me/wallets/{wallet.address}", headers=payments.caller.headers
+    )
+    assert unbound.is_success
 
 
 async def _make_contracts(contractor: TestAgent, provider: TestAgent) -> None:
