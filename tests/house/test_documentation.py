@@ -1,11 +1,15 @@
 """The documents name what the code has, and everything that an operator or a client needs is named in them."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.house import documented
 from tests.house.documented import GUIDES, MAP, PROSE
+
+ROOT = Path(__file__).parents[2]
+FINDING_YOUR_WAY = ROOT / "docs" / "finding-your-way.md"
 
 # Addresses of the machine, of other programs and of pages in the documents.
 NO_ROUTES_OF_OURS = ("/etc/", "/srv/", "/tmp/", "/dev/", "/static", "/usr/", "/proc/")
@@ -73,3 +77,9 @@ def test_every_route_is_in_the_map():
         for method, path in sorted(documented.routes())
         if method and f"| {method} | `{path}` |" not in rows
     ] == []
+
+
+def test_every_place_of_finding_your_way_exists():
+    places = re.findall(r"`([\w/]+\.\w+)` \|", FINDING_YOUR_WAY.read_text())
+    assert len(places) == 12
+    assert [place for place in places if not (ROOT / "src" / "hansa" / place).exists()] == []
