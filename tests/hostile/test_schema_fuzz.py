@@ -46,6 +46,16 @@ REFUSED_BY_RULES = {
     "PUT /api/v1/agent-cards/{card_id}": "a card of the A2A form",
     "GET /api/v1/agent-cards/": "a cursor is one that the registry gave out",
     "GET /api/v1/discover": "what is looked for holds a word",
+    "GET /api/v1/agents/me/events": "a cursor is one that the registry returned",
+    "GET /api/v1/a2a-payment/quote": "a firm quote is of a price in the unit of the registry",
+    "POST /api/v1/a2a-payment/authorize": "an amount has a maximum; a quote is one that the registry signed",
+    "POST /api/v1/a2a-payment/buy": "the payee states a price and an address that can be called",
+    "POST /api/v1/agents/me/wallets/challenge": "a mixed-case address has a checksum",
+    "POST /api/v1/agents/me/wallets": "a mixed-case address has a checksum",
+    "DELETE /api/v1/agents/me/wallets/{address}": "a mixed-case address has a checksum",
+    "POST /api/v1/contracts": "dates stand in order, milestones sum to the amount, which has a maximum",
+    "POST /api/v1/contracts/{contract_id}/submit-federated": "a deliverable is named by an address or a digest",
+    "POST /api/v1/teg/transfers": "an amount is greater than zero and has a maximum",
 }
 
 

@@ -284,12 +284,20 @@ async def _settled_id(stage: Stage) -> str:
 
 async def _wallet_to_unbind(stage: Stage) -> str:
     """The address of a new wallet of the staged agent, the only one that it has."""
+    await _forget_wallets(stage)
     wallet = TestWallet()
-    await stage.registry.database.act(
-        lambda tx: tx.execute("DELETE FROM agents_wallet WHERE agent_id IN (SELECT id FROM agents_agent)")
-    )
-    await wallet.bind(stage.agent)
+    assert (await wallet.bind(stage.agent)).is_success
     return wallet.address
+
+
+async def _forget_wallets(stage: Stage) -> None:
+    """How many wallets an agent binds in an hour is not the question of these tests."""
+    statements = (
+        "DELETE FROM agents_wallet",
+        "DELETE FROM plumbing_rate_limit WHERE bucket LIKE 'wallet-binding%'",
+    )
+    for statement in statements:
+        await stage.registry.database.act(lambda tx, statement=statement: tx.execute(statement))
 
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
@@ -489,6 +497,7 @@ async def _wallet_challenge(stage: Stage) -> WellFormed:
 
 
 async def _wallet(stage: Stage) -> WellFormed:
+    await _forget_wallets(stage)
     wallet = TestWallet()
     return _json(**await wallet.signed_challenge(stage.agent))
 
