@@ -114,7 +114,7 @@ def spoiled(good: WellFormed, place: Place, text: str) -> WellFormed:
     """The request with `text` at one place of its body."""
     if good.form is not None:
         return WellFormed(good.method, good.path, form={**good.form, str(place[0]): text})
-    document = copy.deepcopy(good.json)
+    document = copy.deepcopy(good.json) or {}
     parent = document
     for step in place[:-1]:
         parent = parent[step]

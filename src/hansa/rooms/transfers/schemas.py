@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, StrictBool, model_validator
 
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -198,7 +198,7 @@ class TransfersIn(RequestBody):
     """Transfers of one payer to agents of this registry."""
 
     transfers: Annotated[list[TransferLine], Field(min_length=1, max_length=LINES_MAX)]
-    atomic: Annotated[bool, Field(description="Carry out all lines or none of them.")] = False
+    atomic: Annotated[StrictBool, Field(description="Carry out all lines or none of them.")] = False
 
     @model_validator(mode="after")
     def _keys_differ(self) -> "TransfersIn":

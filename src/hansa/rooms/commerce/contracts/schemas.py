@@ -5,7 +5,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, AliasChoices, AwareDatetime, BaseModel, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    Field,
+    StrictBool,
+    model_validator,
+)
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
@@ -66,10 +74,10 @@ class ContractIn(RequestBody):
     review_by: Date | None = Field(
         default=None, description="When the review is due. Absent: the contract waits for its contractor."
     )
-    auto_approve: bool = Field(
+    auto_approve: StrictBool = Field(
         default=False, description="Work not reviewed by review_by is approved and paid; otherwise it fails."
     )
-    funded: bool = Field(
+    funded: StrictBool = Field(
         default=False, description="The amount and its fee are held from the acceptance on; needs review_by."
     )
     milestones: list[MilestoneIn] = Field(default=[], max_length=MILESTONES_MAX)

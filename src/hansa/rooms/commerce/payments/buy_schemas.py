@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, StrictBool, model_validator
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
@@ -51,7 +51,8 @@ class BuyIn(RequestBody):
         int, Field(ge=1, le=60, strict=True, description="How long the service has for its answer.")
     ] = TIMEOUT_SECONDS_DEFAULT
     settle_on_timeout: Annotated[
-        bool, Field(description="Pay also when the service verified the token and did not answer in time.")
+        StrictBool,
+        Field(description="Pay also when the service verified the token and did not answer in time."),
     ] = False
     approval_id: Annotated[
         UUID | None, Field(description="The owner's approval of this payee and amount, good for one payment.")

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Refused
@@ -64,7 +64,8 @@ class AuthorizeIn(RequestBody):
         CaptureBy, Field(description="Who settles the token; with `payee` the amount is reserved.")
     ] = "caller"
     reserve: Annotated[
-        bool, Field(description="Set amount and fee aside now, so that the settlement cannot lack funds.")
+        StrictBool,
+        Field(description="Set amount and fee aside now, so that the settlement cannot lack funds."),
     ] = False
     approval_id: Annotated[
         UUID | None, Field(description="The owner's approval of this payee and amount, good for one payment.")
@@ -212,7 +213,7 @@ class SettleIn(RequestBody):
 
     token: Secret
     task_id: Annotated[str | None, Field(max_length=1024)] = None
-    success: bool = True
+    success: StrictBool = True
     capture_amount: Annotated[
         Amount | None,
         Field(description="What its payee captures of a token of its own; the rest goes back. Default: all."),
@@ -256,7 +257,7 @@ class SettleLine(RequestBody):
 
     token: Secret
     task_id: Annotated[str | None, Field(max_length=1024)] = None
-    success: bool = True
+    success: StrictBool = True
 
 
 class SettleManyIn(RequestBody):
