@@ -165,7 +165,7 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
 
 
 async def _withhold(tx: Tx) -> tuple[int, int]:
-    letters = await delete_all_mails(tx)
+    mails = await delete_all_mails(tx)
     await people.drop_password_requests(tx)
     await journal.pass_over(tx, notifications.OWNER_NOTICES.name)
-    return letters, await notifications.withhold_deliveries(tx)
+    return mails, await notifications.withhold_deliveries(tx)

@@ -1,6 +1,6 @@
 """Addresses, messages and signatures of Ethereum wallets: keccak-256, EIP-191 and ECDSA over secp256k1.
 
-- A signature is 65 bytes r, s, v; s is not above half of the group's order, so that nobody makes a second one out of it.
+- A signature is 65 bytes r, s, v; s is not above half of the group's order, so that a signature has no second valid form.
 - A public key is recovered from a signature once, when a wallet is bound; that takes ten times as long as verifying with it.
 """
 

@@ -33,7 +33,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
 from hansa.rooms.commerce.payments.errors import (
-    SettlementUnderWay,
+    SettlementInProgress,
     TokenExpired,
     TokenMismatch,
     TokenStatus,
@@ -218,7 +218,7 @@ async def request_contract_changes(
         errors.TokenForFunded,
         TokenUnknown,
         TokenMismatch,
-        SettlementUnderWay,
+        SettlementInProgress,
         TokenStatus,
         TokenExpired,
         ledger.HoldEnded,

@@ -84,7 +84,7 @@ async def settle_and_answer(
 
     With `wait` the outcome is waited for, so many seconds: settled, failed, or settling when it is not known yet.
 
-    Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused, SettlementUnderWay, TokenStatus,
+    Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused, SettlementInProgress, TokenStatus,
     TokenExpired.
     """
     done = await db.act(lambda tx: settle(tx, order, book))

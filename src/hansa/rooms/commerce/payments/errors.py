@@ -79,10 +79,10 @@ class TokenExpired(BadRequest):
     sentence = "Token expired"
 
 
-class SettlementUnderWay(Conflict):
+class SettlementInProgress(Conflict):
     """The token is being settled by another request whose outcome is not known yet."""
 
-    code = "SETTLEMENT_UNDER_WAY"
+    code = "SETTLEMENT_IN_PROGRESS"
     sentence = "The token is being settled; ask again for the outcome."
 
 

@@ -175,7 +175,7 @@ async def verify_payment(
         errors.NotTheCaller,
         errors.CapturedByPayee,
         errors.TokenUnknown,
-        errors.SettlementUnderWay,
+        errors.SettlementInProgress,
         Invalid,
         errors.CaptureAmountRefused,
         TooManyRequests,

@@ -13,7 +13,7 @@ from .errors import (
     CaptureAmountRefused,
     CapturedByPayee,
     NotTheCaller,
-    SettlementUnderWay,
+    SettlementInProgress,
     TargetMalformed,
     TokenExpired,
     TokenMismatch,
@@ -162,10 +162,10 @@ def _require_settler(token: Token, by: str, *, success: bool) -> None:
         raise CapturedByPayee
 
 
-def refusal_of(token: Token) -> TokenStatus | TokenExpired | SettlementUnderWay:
+def refusal_of(token: Token) -> TokenStatus | TokenExpired | SettlementInProgress:
     """Why a token in this status is not settled."""
     if token.status == "settling":
-        return SettlementUnderWay()
+        return SettlementInProgress()
     if token.status == "expired":
         return TokenExpired()
     return TokenStatus(f"Token status: {token.status}", context={"status": token.status})
@@ -206,7 +206,7 @@ class Terms:
 
 
 def require_matching(token: Token, terms: Terms) -> None:
-    """The token pays exactly this and may be settled now. Raises: TokenMismatch, SettlementUnderWay, TokenStatus, TokenExpired."""
+    """The token pays exactly this and may be settled now. Raises: TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired."""
     if token.status not in OPEN:
         raise refusal_of(token)
     if token.is_expired:

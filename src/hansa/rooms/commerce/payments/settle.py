@@ -67,7 +67,7 @@ async def settle_within(
 ) -> Token:
     """Settle a token in the commit of what it pays for: a contract's completion.
 
-    Raises: TokenUnknown, TokenMismatch, SettlementUnderWay, TokenStatus, TokenExpired, AccountUnknown,
+    Raises: TokenUnknown, TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired, AccountUnknown,
     AccountSuspended, InsufficientBalance.
     """
     token = await store.lock_by_hash(tx, fingerprint(secret))
