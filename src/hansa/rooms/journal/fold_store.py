@@ -58,6 +58,12 @@ FROM (
 ) moved GROUP BY account, bucket
 """
 
+_TYPED = """
+SELECT coalesce(sum((data ->> 'amount')::numeric) FILTER (WHERE event_type = 'TokensIssued'), 0) * $1 AS issued,
+  coalesce(sum((data ->> 'amount')::numeric) FILTER (WHERE event_type = 'TokensDestroyed'), 0) * $1 AS destroyed
+FROM journal_event WHERE event_type IN ('TokensIssued', 'TokensDestroyed')
+"""
+
 _MOVED = "journal_moved_since_the_beginning"
 
 RECORDED_TRANSACTIONS = """
@@ -87,6 +93,13 @@ async def read_horizon(tx: Tx) -> asyncpg.Record:
 async def fold_supply(tx: Tx, bounds: tuple[int, int, int, int]) -> list[asyncpg.Record]:
     """Totals of the settled events and of the others; `bounds` are $1 to $4."""
     return await tx.fetch(_SUPPLY, *bounds, UNIT, timeout=FOLD_SECONDS)
+
+
+async def sum_typed_supply(tx: Tx) -> asyncpg.Record:
+    """What the events of issuing and of destroying add up to, from the first one on."""
+    row = await tx.fetchrow(_TYPED, UNIT, timeout=FOLD_SECONDS)
+    assert row is not None
+    return row
 
 
 async def fold_moves(tx: Tx, bounds: tuple[int, int, int, int]) -> AsyncIterator[list[Move]]:
