@@ -1,4 +1,4 @@
-"""Commerce: paid calls by payment tokens; contracts and disputes stand beside them."""
+"""Commerce: paid calls by payment tokens, contracts of two agents, disputes."""
 
 from hansa.rooms.commerce.descriptor import ROOM
 from hansa.rooms.commerce.disputes import SLASH_BOND, BondSlash, BondSlashed, SlashBond, open_disputes_of

@@ -15,7 +15,7 @@ from hansa.rooms.commerce.contracts.errors import ContractUnknown, WrongState
 from hansa.rooms.commerce.contracts.moves import take
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
-from hansa.rooms.commerce.contracts.store import now, paid_by
+from hansa.rooms.commerce.contracts.store import counts, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "WrongState",
     "award",
     "close",
+    "counts",
     "dispute",
     "held_for",
     "is_in_time_to_dispute",

@@ -91,7 +91,7 @@ async def _end_of(tx: Tx, contract: contracts.Contract, awards: Awards, moved: M
 async def _close(tx: Tx, before: Dispute, after: Dispute, settings: Settings, *events: Event) -> Dispute:
     payer = before.payer_did or before.complainant_did
     payee = next(did for did in before.parties if did != payer)
-    counts = await store.counts(tx, payer, payee)
+    counts = await contracts.counts(tx, payer, payee)
     ruled = recorded.ruled(after, settings.settlement_currency, counts=counts)
     return await with_evidence(tx, await move(tx, before, after, *events, ruled))
 

@@ -180,12 +180,6 @@ async def compensated(tx: Tx, payment: str) -> Minor:
     return Minor(await tx.fetchval(_GIVEN, payment))
 
 
-async def counts(tx: Tx, payer: str, payee: str) -> bool:
-    """Whether what passes between two agents counts toward their reputation."""
-    found: bool = await tx.fetchval("SELECT commerce_counts($1, $2)", payer, payee)
-    return found
-
-
 async def count_filed(tx: Tx, did: str) -> int:
     """How many disputes an agent has filed that are not decided."""
     count: int = await tx.fetchval(_COUNT_FILED, did)
