@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms.commerce import contracts
 
-from . import recorded, rules, store
+from . import recorded, rules
 from .awards import Awards, Moved
 from .bond import SlashBond
 from .dispute import Decision, Dispute, DisputeStatus
