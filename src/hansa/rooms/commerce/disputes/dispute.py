@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from hansa.foundation.values.money import Minor
@@ -25,14 +26,10 @@ class Ruling(StrEnum):
     DISMISSED = "DISMISSED"
 
 
-class ReasonCode(StrEnum):
-    """What a complaint is about."""
-
-    UNFAIR_FEE = "UNFAIR_FEE"
-    SERVICE_NOT_DELIVERED = "SERVICE_NOT_DELIVERED"
-    POOR_QUALITY = "POOR_QUALITY"
-    CONTRACT_VIOLATION = "CONTRACT_VIOLATION"
-    OTHER = "OTHER"
+ReasonCode: TypeAlias = Literal[
+    "UNFAIR_FEE", "SERVICE_NOT_DELIVERED", "POOR_QUALITY", "CONTRACT_VIOLATION", "OTHER"
+]
+"""What a complaint is about."""
 
 
 @dataclass(frozen=True)

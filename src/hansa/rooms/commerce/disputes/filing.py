@@ -12,7 +12,7 @@ from hansa.rooms import agents, journal
 from hansa.rooms.commerce import contracts
 
 from . import recorded, rules, store
-from .dispute import Complaint, Dispute, Piece, ReasonCode
+from .dispute import Complaint, Dispute, Piece
 from .errors import DefendantUnknown, DisputeExists, TooManyDisputes
 from .moves import schedule
 from .reading import with_evidence
@@ -62,7 +62,7 @@ async def file_malpractice(tx: Tx, agent: Agent, record: Malpractice, settings: 
     complaint = Complaint(
         agent.did,
         others[0],
-        ReasonCode.CONTRACT_VIOLATION,
+        "CONTRACT_VIOLATION",
         record.description,
         contract_id=record.contract_id,
         claimed_amount=record.claimed_damages,

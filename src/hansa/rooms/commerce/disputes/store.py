@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce import contracts
 
-from .dispute import Complaint, Dispute, DisputeStatus, Evidence, Piece, ReasonCode, Ruling, Subject
+from .dispute import Complaint, Dispute, DisputeStatus, Evidence, Piece, Ruling, Subject
 
 _COLUMNS = ", ".join(f"d.{one.name}" for one in fields(Dispute) if one.name not in {"now", "evidence"})
 
@@ -197,7 +197,6 @@ def _dispute(row: asyncpg.Record) -> Dispute:
     ruling, contract_status = members["ruling"], members["contract_status"]
     members |= {
         "status": DisputeStatus(members["status"]),
-        "reason_code": ReasonCode(members["reason_code"]),
         "ruling": None if ruling is None else Ruling(ruling),
         "contract_status": None if contract_status is None else contracts.Status(contract_status),
         "attestation_ids": tuple(members["attestation_ids"]),
