@@ -121,7 +121,7 @@ class TypedSupply:
 
 
 async def typed_supply(tx: Tx) -> TypedSupply:
-    """The sums of TokensIssued and TokensDestroyed that this snapshot sees."""
+    """What the typed events that this snapshot sees add up to: those of issues and burns, and those of rulings."""
     row = await fold_store.sum_typed_supply(tx)
     return TypedSupply(Minor(int(row["issued"])), Minor(int(row["destroyed"])))
 

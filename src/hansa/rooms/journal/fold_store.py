@@ -102,11 +102,18 @@ FROM (
 ) moved GROUP BY account, bucket
 """  # noqa: S608
 
-_TYPED = """
-SELECT coalesce(sum((data ->> 'amount')::numeric) FILTER (WHERE event_type = 'TokensIssued'), 0) * $1 AS issued,
-  coalesce(sum((data ->> 'amount')::numeric) FILTER (WHERE event_type = 'TokensDestroyed'), 0) * $1 AS destroyed
-FROM journal_event WHERE event_type IN ('TokensIssued', 'TokensDestroyed')
-"""
+# Who issues or destroys units records a typed event with the amount beside the ledger's own.
+_ISSUING = "('TokensIssued', 'DisputeCompensationMinted')"
+_DESTROYING = "('TokensDestroyed', 'DisputeSlash')"
+
+_TYPED = f"""
+SELECT coalesce(sum(amount) FILTER (WHERE event_type IN {_ISSUING}), 0) * $1 AS issued,
+  coalesce(sum(amount) FILTER (WHERE event_type IN {_DESTROYING}), 0) * $1 AS destroyed
+FROM (
+  SELECT event_type, (data ->> 'amount')::numeric AS amount FROM journal_event
+  WHERE event_type IN {_ISSUING} OR event_type IN {_DESTROYING}
+) typed
+"""  # noqa: S608
 
 _MOVED = "journal_moved_since_the_beginning"
 
