@@ -17,6 +17,7 @@ PAGES = {
     "/": "Trust domain",
     "/catalogue": "Catalogue",
     "/first-steps": "bootstrap",
+    "/supply": "hansa verify attestations",
     "/set-password": "New password",
     "/docs": "openapi.json",
     "/docs/problems": "INSUFFICIENT_BALANCE",

@@ -103,6 +103,7 @@ _.changed_at
 _.changed_by
 _.changed_keys
 _.checked_at
+_.checkpoint
 _.checks
 _.claimable_rewards
 _.claimed_amount
@@ -189,6 +190,7 @@ _.ended_because
 _.enforce
 _.enrolled_at
 _.entries
+_.entry
 _.error
 _.error_code
 _.error_message
@@ -245,6 +247,7 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.hashes
 _.head_id
 _.head_ts
 _.history
@@ -369,6 +372,7 @@ _.number
 _.offset
 _.ok
 _.old_hash
+_.old_size
 _.opened_at
 _.operation
 _.operations
@@ -412,6 +416,7 @@ _.price_currency
 _.pricing
 _.pricing_model
 _.private_key_pem
+_.proof
 _.protected
 _.protocol
 _.protocol_type
@@ -507,6 +512,7 @@ _.signature
 _.signatures
 _.signers
 _.since
+_.size
 _.skills
 _.skip
 _.skip_in_projection
