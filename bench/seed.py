@@ -84,7 +84,7 @@ async def sound_between(runtime: Runtime, least: int, most: int) -> bool:
     counted = await runtime.database.look(
         lambda tx: tx.fetchval(
             "SELECT count(*) FROM journal_event"
-            " WHERE event_type = 'LedgerBalanceChanged' AND data ->> 'tx_type' = 'transfer'",
+            " WHERE event_type = 'LedgerBalanceChanged' AND coalesce(tx_type, data ->> 'tx_type') = 'transfer'",
             timeout=120,
         )
     )

@@ -123,6 +123,15 @@ async def test_a_job_between_agents_of_one_owner_does_not_count(
     assert (await contracts.events(submitted))[-1][1]["counts"] is False
 
 
+async def test_a_job_of_an_administrators_agent_does_not_count(
+    contracts: Agreements, alice: TestAgent
+) -> None:
+    administrator = await contracts.registry.administrator("admin_support")
+    submitted = await contracts.submitted(alice, await administrator.agent())
+    await contracts.act(alice, submitted, "approve-completion")
+    assert (await contracts.events(submitted))[-1][1]["counts"] is False
+
+
 async def test_ends_without_completion_are_events_that_state_why(
     contracts: Agreements, alice: TestAgent, bob: TestAgent
 ) -> None:

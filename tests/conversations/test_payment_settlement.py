@@ -340,3 +340,28 @@ async def test_a_payment_between_agents_of_one_owner_does_not_count(payments: Pa
     await own.settle(made["token"], wait=10)
     listed = await own.registry.get("/events/?event_type=A2APaymentSettled", headers=own.registry.internal)
     assert [one["data"]["counts"] for one in listed.json()["items"]] == [False]
+
+
+@pytest.mark.parametrize("is_payer", [True, False], ids=["payer", "payee"])
+async def test_a_payment_with_an_agent_of_an_administrator_does_not_count(
+    payments: Payments, *, is_payer: bool
+):
+    administrator = await payments.registry.administrator("admin_support")
+    parties = [await administrator.agent(), payments.service if is_payer else payments.caller]
+    own = Payments(payments.registry, *(parties if is_payer else reversed(parties)))
+    made = await own.authorized("10")
+    await own.settle(made["token"], wait=10)
+    listed = await own.registry.get("/events/?event_type=A2APaymentSettled", headers=own.registry.internal)
+    assert [one["data"]["counts"] for one in listed.json()["items"]] == [False]
+
+
+@pytest.mark.parametrize(
+    ("event_type", "side"),
+    [("A2APaymentSettled", "emit_from_teg"), ("ContractCompleted", "emit_from_registry")],
+)
+async def test_the_events_of_jobs_cannot_be_switched_off(payments: Payments, event_type: str, side: str):
+    administrator = await payments.registry.administrator("admin_platform")
+    path = f"/api/v1/admin/event-emission-policies/{event_type}"
+    answer = await payments.registry.http.put(path, json={side: False}, headers=administrator.headers)
+    assert answer.status_code == 409
+    assert answer.json()["error"]["code"] == "EMISSION_REQUIRED"

@@ -13,6 +13,7 @@ from hansa.rooms import (
     ledger,
     notifications,
     people,
+    reputation,
     transfers,
 )
 
@@ -28,6 +29,7 @@ ASSEMBLY = Assembly(
         transfers.ROOM,
         enforcement.ROOM,
         commerce.ROOM,
+        reputation.ROOM,
         notifications.ROOM,
         auditor.ROOM,
     )

@@ -21,7 +21,10 @@ class _Payment(Event, frozen=True, kw_only=True):
 
 
 class A2APaymentSettled(_Payment, frozen=True, kw_only=True):
-    """A payment token was settled by this ledger transaction. `counts`: caller and payee have different owners."""
+    """A payment token was settled by this ledger transaction.
+
+    `counts`: caller and payee had different owners at that moment, neither with an area of the administration.
+    """
 
     source: ClassVar[str] = "ledger"
     is_always_recorded: ClassVar[bool] = True
@@ -92,7 +95,7 @@ class ContractMilestoneApproved(_ContractEvent, frozen=True):
 class ContractCompleted(_ContractEvent, frozen=True):
     """The whole work is approved and paid. `amount` and `fee` are those of the contract, over all its payments.
 
-    `counts` states whether the parties had different owners at that moment.
+    `counts`: the parties had different owners at that moment, neither with an area of the administration.
     """
 
     is_private: ClassVar[bool] = False

@@ -33,6 +33,7 @@ LAYERS = (
     {"agents", "people"},
     {"enforcement", "transfers"},
     {"commerce"},
+    {"reputation"},
     {"auditor", "notifications"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""

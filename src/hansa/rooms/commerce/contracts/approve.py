@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents
 
-from . import paying, recorded, rules
+from . import paying, recorded, rules, store
 from .contract import Contract, Payment, Status
 from .moves import Act, move, require_in_time, take
 
@@ -53,15 +53,10 @@ async def approve_paid(tx: Tx, contract: Contract, payment: Payment, actor: str 
     after = rules.approved(contract, payment)
     milestone = contract.current.index if contract.current else None
     if after.status == Status.COMPLETED:
-        event = recorded.completed(after, counts=await _counts(tx, after))
+        assert after.provider_did is not None
+        counts = await store.counts(tx, after.contractor_did, after.provider_did)
+        event = recorded.completed(after, counts=counts)
     else:
         assert milestone is not None
         event = recorded.milestone_approved(after, milestone, payment)
     return await move(tx, contract, after, Act("approved", actor, milestone), event)
-
-
-async def _counts(tx: Tx, contract: Contract) -> bool:
-    """Whether the job is one between different owners."""
-    assert contract.provider_did is not None
-    contractor, provider = [await agents.owner_of(tx, did) for did in contract.parties]
-    return contractor is not None and provider is not None and contractor != provider

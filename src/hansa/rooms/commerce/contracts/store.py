@@ -242,6 +242,12 @@ async def history(tx: Tx, contract_ids: Sequence[int]) -> dict[int, list[History
     return lines
 
 
+async def counts(tx: Tx, payer: str, payee: str) -> bool:
+    """Whether a job between the two counts toward their records."""
+    does_count: bool = await tx.fetchval("SELECT commerce_counts($1, $2)", payer, payee)
+    return does_count
+
+
 def _contract(row: asyncpg.Record) -> Contract:
     members = dict(row)
     stored = json.loads(members.pop("milestones") or "[]")

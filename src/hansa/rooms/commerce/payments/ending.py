@@ -40,8 +40,7 @@ async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None) -> Toke
     )
     receipt = await ledger.pay(tx, order, book)
     assert receipt.tx_id is not None, "a payment moves units"
-    counts = await _have_different_owners(tx, token)
-    settled = await store.write_settled(tx, token.id, receipt.tx_id, receipt.fee, counts=counts)
+    settled = await store.write_settled(tx, token.id, receipt.tx_id, receipt.fee)
     await journal.append(tx, _settled(settled, book, receipt))
     return settled
 
@@ -57,12 +56,6 @@ async def _is_open(tx: Tx, token: Token) -> bool:
     """Whether the ledger's own sweep has not freed the hold of a token that its owner left for long."""
     holds = await ledger.read_holds(tx, HOLD_OWNER, str(token.id))
     return any(hold.id == token.hold_id and hold.remaining > 0 for hold in holds)
-
-
-async def _have_different_owners(tx: Tx, token: Token) -> bool:
-    """Whether the payment is one between agents of different developers of this registry."""
-    owners = [await agents.owner_of(tx, did) for did in (token.caller, token.payee)]
-    return None not in owners and owners[0] != owners[1]
 
 
 def _settled(token: Token, book: ledger.Book, receipt: ledger.Receipt) -> A2APaymentSettled:

@@ -66,8 +66,8 @@ WHERE t.id = $1 AND t.status IN ('authorized', 'consumed', 'settling') RETURNING
 """  # noqa: S608
 
 _SETTLED = f"""
-UPDATE commerce_payment_token t SET status = 'settled', ended_at = clock_timestamp(), tx_id = $2, fee = $3, counts = $4,
-  settling_at = coalesce(t.settling_at, clock_timestamp())
+UPDATE commerce_payment_token t SET status = 'settled', ended_at = clock_timestamp(), tx_id = $2, fee = $3,
+  counts = commerce_counts(t.caller, t.payee), settling_at = coalesce(t.settling_at, clock_timestamp())
 WHERE t.id = $1 AND t.status IN ('authorized', 'consumed', 'settling') RETURNING {COLUMNS}, {_NOW_EXPIRED}
 """  # noqa: S608
 
@@ -237,9 +237,9 @@ async def end(tx: Tx, token_id: UUID, status: Status, reason: str | None = None)
     return ended
 
 
-async def write_settled(tx: Tx, token_id: UUID, tx_id: int, fee: Minor, *, counts: bool) -> Token:
-    """End a locked token with its payment."""
-    settled = _token(await tx.fetchrow(_SETTLED, token_id, tx_id, fee, counts))
+async def write_settled(tx: Tx, token_id: UUID, tx_id: int, fee: Minor) -> Token:
+    """End a locked token with its payment, and judge whether it counts."""
+    settled = _token(await tx.fetchrow(_SETTLED, token_id, tx_id, fee))
     assert settled is not None, "a locked token was open"
     return settled
 
