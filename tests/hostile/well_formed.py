@@ -360,6 +360,7 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /log/proof": lambda _: {"index": "0"},
     "GET /log/consistency": lambda _: {"old_size": "1"},
+    "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
     "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},
 }

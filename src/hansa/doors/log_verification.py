@@ -41,7 +41,10 @@ def verify_log(source: str, keys: str | None, old: str | None) -> LogVerdict:
         key_set = read_auditor_keys(read_json(read_source(keys or urljoin(source, KEY_SET))))
         if is_whole:
             return _verify_whole(source, key_set, old)
-        return _verify_proof(read_json(read_source(source)), key_set)
+        proof = read_json(read_source(source))
+        if isinstance(proof, dict) and "old_size" in proof:
+            return _verify_consistency(proof, key_set, old)
+        return _verify_proof(proof, key_set)
     except (NotCanonical, NotAKey) as trouble:
         raise CannotRead(f"{source} contains no usable log or keys: {trouble}.") from None
 
@@ -101,6 +104,27 @@ def _verify_proof(proof: Any, keys: tuple[AuditorKey, ...]) -> LogVerdict:
 
     said = f"leaf {proof['index']} of {checkpoint.size}: {proof['entry']}"
     return LogVerdict((signed, _judged("inclusion", leads_to_root, said)), checkpoint)
+
+
+def _verify_consistency(proof: Any, keys: tuple[AuditorKey, ...], old: str | None) -> LogVerdict:
+    kinds = {"checkpoint": str, "old_size": int, "size": int, "hashes": list}
+    if any(type(proof.get(name)) is not kind for name, kind in kinds.items()):
+        raise NotCanonical("a proof of consistency has the members checkpoint, old_size, size and hashes")
+    if old is None:
+        raise CannotRead("--old is required for a proof of consistency: the older checkpoint.")
+    checkpoint, signed = _checkpoint_step("checkpoint", proof["checkpoint"], keys)
+    older, old_signed = _checkpoint_step("old checkpoint", _text(old), keys)
+    if checkpoint is None or older is None:
+        return LogVerdict((signed, old_signed), checkpoint)
+
+    def continues() -> bool:
+        hashes = [log.read_hash(one) for one in proof["hashes"]]
+        return checkpoint.origin == older.origin and log.proves_consistency(
+            older.size, checkpoint.size, older.root, checkpoint.root, hashes
+        )
+
+    said = f"the log continues the checkpoint of {older.size} leaves"
+    return LogVerdict((signed, old_signed, _judged("consistency", continues, said)), checkpoint)
 
 
 def _checkpoint_step(name: str, note: str, keys: tuple[AuditorKey, ...]) -> tuple[Checkpoint | None, Step]:
