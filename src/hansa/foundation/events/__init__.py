@@ -63,6 +63,12 @@ from hansa.foundation.events.ledger import (
     TransactionFeeCollected,
     ledger_key,
 )
+from hansa.foundation.events.reputation import (
+    BondDeposited,
+    BondReleased,
+    BondReleaseStarted,
+    BondSlashed,
+)
 from hansa.foundation.events.taxonomy import ALWAYS_RECORDED_LATER, NOT_EMITTED_YET
 
 __all__ = [
@@ -84,6 +90,10 @@ __all__ = [
     "AgentSuspended",
     "AgentWalletBound",
     "AgentWalletUnbound",
+    "BondDeposited",
+    "BondReleaseStarted",
+    "BondReleased",
+    "BondSlashed",
     "ContractAccepted",
     "ContractCancelled",
     "ContractChangesRequested",

@@ -2,6 +2,8 @@
 
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
+from hansa.rooms.commerce.contracts.reading import open_business
+from hansa.rooms.commerce.contracts.records import OpenBusiness
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
@@ -10,6 +12,8 @@ __all__ = [
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
+    "OpenBusiness",
+    "open_business",
     "require_unbound",
     "router",
 ]

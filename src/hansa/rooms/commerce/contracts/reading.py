@@ -10,7 +10,7 @@ from hansa.foundation.values.errors import Forbidden
 from . import rules, store
 from .contract import Contract
 from .errors import ContractUnknown
-from .records import ContractFilter, HistoryLine
+from .records import ContractFilter, HistoryLine, OpenBusiness
 
 AREA = "admin_enforcement"
 
@@ -48,6 +48,11 @@ async def list_contracts(tx: Tx, filters: ContractFilter) -> tuple[list[Contract
     contracts, total = await store.page(tx, filters)
     histories = await store.history(tx, [contract.id for contract in contracts])
     return [ContractShown(contract, histories[contract.id]) for contract in contracts], total
+
+
+async def open_business(tx: Tx, did: str) -> OpenBusiness:
+    """What of an agent is open, whichever party it is."""
+    return await store.count_open(tx, did)
 
 
 async def shown(tx: Tx, contract: Contract) -> ContractShown:

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status, Terms
-from .records import ContractFilter, HistoryLine
+from .records import ContractFilter, HistoryLine, OpenBusiness
 from .rules import expiry_of
 
 _LOCK = "SELECT FROM commerce_contract WHERE id = $1 FOR NO KEY UPDATE"
@@ -117,6 +117,14 @@ WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', '
 """
 
 
+_COUNT_OPEN = """
+SELECT count(*) FILTER (WHERE status <> 'DISPUTED') AS contracts, count(*) FILTER (WHERE status = 'DISPUTED') AS disputes
+FROM commerce_contract
+WHERE (contractor_did = $1 OR provider_did = $1)
+  AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+"""
+
+
 async def now(tx: Tx) -> datetime:
     """The database's clock."""
     moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
@@ -197,6 +205,13 @@ async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
     count: int = await tx.fetchval(_COUNT_BINDING, did)
     return count
+
+
+async def count_open(tx: Tx, did: str) -> OpenBusiness:
+    """How many contracts of an agent are under way or disputed."""
+    row = await tx.fetchrow(_COUNT_OPEN, did)
+    assert row is not None
+    return OpenBusiness(**row)
 
 
 async def save(tx: Tx, before: Contract, after: Contract) -> bool:

@@ -5,7 +5,6 @@ from hansa.rooms.commerce.disputes.bond import (
     BondSlash,
     BondSlashed,
     SlashBond,
-    without_bonds,
 )
 
-__all__ = ["SLASH_BOND", "BondSlash", "BondSlashed", "SlashBond", "without_bonds"]
+__all__ = ["SLASH_BOND", "BondSlash", "BondSlashed", "SlashBond"]
