@@ -31,6 +31,12 @@ from hansa.foundation.events.commerce import (
     ContractMilestoneApproved,
     ContractProposed,
     ContractSubmitted,
+    DisputeCompensationMinted,
+    DisputeEvidenceAdded,
+    DisputeFiled,
+    DisputeRuled,
+    DisputeSlash,
+    DisputeVotingOpened,
 )
 from hansa.foundation.events.enforcement import (
     AgentReinstated,
@@ -69,11 +75,11 @@ from hansa.foundation.events.reputation import (
     BondReleaseStarted,
     BondSlashed,
 )
-from hansa.foundation.events.taxonomy import ALWAYS_RECORDED_LATER, NOT_EMITTED_YET
+from hansa.foundation.events.taxonomy import NOT_EMITTED_YET, RECORDED_FROM_BOTH_SIDES
 
 __all__ = [
-    "ALWAYS_RECORDED_LATER",
     "NOT_EMITTED_YET",
+    "RECORDED_FROM_BOTH_SIDES",
     "REGISTRY_ACCOUNT",
     "A2APaymentFailed",
     "A2APaymentSettled",
@@ -105,6 +111,12 @@ __all__ = [
     "ContractSubmitted",
     "DeveloperReinstated",
     "DeveloperSuspended",
+    "DisputeCompensationMinted",
+    "DisputeEvidenceAdded",
+    "DisputeFiled",
+    "DisputeRuled",
+    "DisputeSlash",
+    "DisputeVotingOpened",
     "EmissionRule",
     "Entry",
     "Event",

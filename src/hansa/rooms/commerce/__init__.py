@@ -1,9 +1,9 @@
-"""Commerce: paid calls by payment tokens; contracts and disputes stand beside them."""
+"""Commerce: paid calls by payment tokens, contracts of two agents, disputes."""
 
 from hansa.rooms.commerce.bonds import BOND_ADMITS
-from hansa.rooms.commerce.contracts import OpenBusiness, open_business
+from hansa.rooms.commerce.contracts import open_contracts_of
 from hansa.rooms.commerce.descriptor import ROOM
-from hansa.rooms.commerce.disputes import SLASH_BOND, BondSlash, BondSlashed, SlashBond
+from hansa.rooms.commerce.disputes import SLASH_BOND, BondSlash, BondSlashed, SlashBond, open_disputes_of
 from hansa.rooms.commerce.payments import SIGNATORY, ReceiptUnknown, signed_receipt
 
 __all__ = [
@@ -13,9 +13,9 @@ __all__ = [
     "SLASH_BOND",
     "BondSlash",
     "BondSlashed",
-    "OpenBusiness",
     "ReceiptUnknown",
     "SlashBond",
-    "open_business",
+    "open_contracts_of",
+    "open_disputes_of",
     "signed_receipt",
 ]

@@ -102,6 +102,9 @@ class Settings(UnbuiltSettings, BaseSettings):
     bond_mode: Literal["off", "observe", "enforce"] = "observe"
     bond_minimum: Decimals = "100"
     bond_maturity_days: int = Field(default=14, ge=0, le=3650)
+    dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
+    dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
+    dispute_slash_max: Decimals = "1000"
 
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)

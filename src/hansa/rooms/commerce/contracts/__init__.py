@@ -1,10 +1,22 @@
 """Contracts: two agents agree on work; it is paid in the commit that approves it."""
 
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
+from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
-from hansa.rooms.commerce.contracts.reading import open_business
-from hansa.rooms.commerce.contracts.records import OpenBusiness
+from hansa.rooms.commerce.contracts.disputing import (
+    award,
+    close,
+    dispute,
+    held_for,
+    is_in_time_to_dispute,
+    restore,
+)
+from hansa.rooms.commerce.contracts.errors import ContractUnknown, WrongState
+from hansa.rooms.commerce.contracts.moves import take
+from hansa.rooms.commerce.contracts.reading import open_contracts_of
 from hansa.rooms.commerce.contracts.routes import router
+from hansa.rooms.commerce.contracts.rules import require_state
+from hansa.rooms.commerce.contracts.store import counts, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
 __all__ = [
@@ -12,8 +24,22 @@ __all__ = [
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
-    "OpenBusiness",
-    "open_business",
+    "Contract",
+    "ContractUnknown",
+    "Status",
+    "WrongState",
+    "award",
+    "close",
+    "counts",
+    "dispute",
+    "held_for",
+    "is_in_time_to_dispute",
+    "now",
+    "open_contracts_of",
+    "paid_by",
+    "require_state",
     "require_unbound",
+    "restore",
     "router",
+    "take",
 ]

@@ -10,7 +10,7 @@ from hansa.foundation.values.errors import Forbidden
 from . import rules, store
 from .contract import Contract
 from .errors import ContractUnknown
-from .records import ContractFilter, HistoryLine, OpenBusiness
+from .records import ContractFilter, HistoryLine
 
 AREA = "admin_enforcement"
 
@@ -50,9 +50,9 @@ async def list_contracts(tx: Tx, filters: ContractFilter) -> tuple[list[Contract
     return [ContractShown(contract, histories[contract.id]) for contract in contracts], total
 
 
-async def open_business(tx: Tx, did: str) -> OpenBusiness:
-    """What of an agent is open, whichever party it is."""
-    return await store.count_open(tx, did)
+async def open_contracts_of(tx: Tx, did: str) -> int:
+    """How many contracts an agent is a party to that are under way, or after their failure may still be disputed."""
+    return await store.count_under_way(tx, did)
 
 
 async def shown(tx: Tx, contract: Contract) -> ContractShown:

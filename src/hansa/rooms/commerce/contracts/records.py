@@ -19,14 +19,6 @@ class HistoryLine:
 
 
 @dataclass(frozen=True)
-class OpenBusiness:
-    """How many contracts of an agent are under way, or may still be disputed for what is held, and how many disputes are open."""
-
-    contracts: int
-    disputes: int
-
-
-@dataclass(frozen=True)
 class ContractFilter:
     """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
 

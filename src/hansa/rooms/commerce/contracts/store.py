@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status, Terms
-from .records import ContractFilter, HistoryLine, OpenBusiness
+from .records import ContractFilter, HistoryLine
 from .rules import expiry_of
 
 _LOCK = "SELECT FROM commerce_contract WHERE id = $1 FOR NO KEY UPDATE"
@@ -109,6 +109,10 @@ SELECT id FROM commerce_contract WHERE contractor_did = $1 AND status = ANY($2)
 UNION SELECT id FROM commerce_contract WHERE provider_did = $1 AND status = ANY($2) ORDER BY id
 """
 
+_PAID_BY = """
+SELECT id FROM commerce_contract WHERE payment_tx_id = $1
+UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
+"""
 
 _COUNT_BINDING = """
 SELECT count(*) FROM commerce_contract
@@ -117,11 +121,10 @@ WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', '
 """
 
 
-_COUNT_OPEN = """
-SELECT count(*) FILTER (WHERE status <> 'DISPUTED') AS contracts, count(*) FILTER (WHERE status = 'DISPUTED') AS disputes
-FROM commerce_contract
+_COUNT_UNDER_WAY = """
+SELECT count(*) FROM commerce_contract
 WHERE (contractor_did = $1 OR provider_did = $1)
-  AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+  AND (status IN ('ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL)
 """
 
 
@@ -201,17 +204,22 @@ async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
     return [row["id"] for row in await tx.fetch(_OF_PARTY, did, [str(status) for status in statuses])]
 
 
+async def paid_by(tx: Tx, tx_id: int) -> int | None:
+    """The contract that this transaction paid, or a part of it."""
+    contract_id: int | None = await tx.fetchval(_PAID_BY, tx_id)
+    return contract_id
+
+
 async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
     count: int = await tx.fetchval(_COUNT_BINDING, did)
     return count
 
 
-async def count_open(tx: Tx, did: str) -> OpenBusiness:
-    """How many contracts of an agent are under way or disputed."""
-    row = await tx.fetchrow(_COUNT_OPEN, did)
-    assert row is not None
-    return OpenBusiness(**row)
+async def count_under_way(tx: Tx, did: str) -> int:
+    """How many contracts of an agent are under way, or hold units after their failure."""
+    count: int = await tx.fetchval(_COUNT_UNDER_WAY, did)
+    return count
 
 
 async def save(tx: Tx, before: Contract, after: Contract) -> bool:

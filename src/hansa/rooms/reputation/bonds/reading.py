@@ -27,10 +27,12 @@ async def shown(tx: Tx, bond: Bond) -> BondShown:
 
 async def open_business(tx: Tx, did: str) -> tuple[Blocker, ...]:
     """The open disputes and contracts of an agent that its bond covers."""
-    found = await commerce.open_business(tx, did)
-    contracts = Blocker("open_contract", "A contract of the agent is under way.")
-    disputes = Blocker("open_dispute", "A dispute of the agent is open.")
-    return (*([disputes] if found.disputes else ()), *([contracts] if found.contracts else ()))
+    disputes = await commerce.open_disputes_of(tx, did)
+    contracts = await commerce.open_contracts_of(tx, did)
+    return (
+        *((Blocker("open_dispute", "A dispute about a payment of the agent is open."),) if disputes else ()),
+        *((Blocker("open_contract", "A contract of the agent is under way."),) if contracts else ()),
+    )
 
 
 async def _blockers(tx: Tx, developer_id: int) -> list[EndBlocker]:
