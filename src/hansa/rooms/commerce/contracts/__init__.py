@@ -8,11 +8,10 @@ from hansa.rooms.commerce.contracts.disputing import (
     close,
     dispute,
     held_for,
-    is_in_time_to_dispute,
     restore,
 )
-from hansa.rooms.commerce.contracts.errors import ContractUnknown, WrongState
-from hansa.rooms.commerce.contracts.moves import take
+from hansa.rooms.commerce.contracts.errors import ContractUnknown, DeadlinePassed, WrongState
+from hansa.rooms.commerce.contracts.moves import require_in_time, take
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.store import counts, now, paid_by
@@ -25,6 +24,7 @@ __all__ = [
     "CONTRACT_DEADLINES",
     "Contract",
     "ContractUnknown",
+    "DeadlinePassed",
     "Status",
     "WrongState",
     "award",
@@ -32,9 +32,9 @@ __all__ = [
     "counts",
     "dispute",
     "held_for",
-    "is_in_time_to_dispute",
     "now",
     "paid_by",
+    "require_in_time",
     "require_state",
     "require_unbound",
     "restore",

@@ -77,6 +77,7 @@ _EVERY_WRITE: tuple[type[Refused], ...] = (
 _OF_CONTRACT: tuple[type[Refused], ...] = (
     contracts.ContractUnknown,
     contracts.WrongState,
+    contracts.DeadlinePassed,
     errors.NothingSubmitted,
     errors.TooLate,
     errors.DisputeExists,
