@@ -12,9 +12,10 @@ from hansa.rooms.commerce.contracts.disputing import (
 )
 from hansa.rooms.commerce.contracts.errors import ContractUnknown, DeadlinePassed, WrongState
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
+from hansa.rooms.commerce.contracts.reading import shown
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
-from hansa.rooms.commerce.contracts.store import counts, now, paid_by
+from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "close",
     "counts",
     "dispute",
+    "find",
     "held_for",
     "now",
     "paid_by",
@@ -39,5 +41,6 @@ __all__ = [
     "require_unbound",
     "restore",
     "router",
+    "shown",
     "take",
 ]

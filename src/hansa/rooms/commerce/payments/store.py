@@ -182,6 +182,23 @@ async def token_of_payment(tx: Tx, tx_id: int) -> Token | None:
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.tx_id = $1", tx_id))
 
 
+async def same_work(tx: Tx, token: Token) -> list[Token]:
+    """The other tokens of the same caller that were settled before this one ended, for the same request of a task."""
+    rows = await tx.fetch(
+        f"{_FIND} WHERE t.caller = $1 AND t.payee = $2 AND t.task_id = $3 AND t.request_digest = $4"
+        " AND t.resource IS NOT DISTINCT FROM $5 AND t.status = 'settled' AND (t.ended_at, t.id) < ($6, $7)"
+        " ORDER BY t.ended_at",
+        token.caller,
+        token.payee,
+        token.task_id,
+        token.request_digest,
+        token.resource,
+        token.ended_at,
+        token.id,
+    )
+    return [Token(**row) for row in rows]
+
+
 async def find_by_hash(tx: Tx, token_sha256: bytes) -> Token | None:
     """The token with this hash."""
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.token_sha256 = $1", token_sha256))
