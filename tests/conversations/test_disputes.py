@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
-from hansa_client.receipts import DeliveryReceipt, sign_receipt, signing_key_of
 from tests.paying import Payments
 from tests.registry import DatabaseFarm, TestAgent, at_once
 from tests.rooms.commerce.agreements import DAY, HOUR, in_days, refused
@@ -21,6 +20,7 @@ from tests.rooms.commerce.disputing import (
     FOR_DEFENDANT,
     Disputing,
     open_disputing,
+    receipt,
 )
 
 MEMBERS = {
@@ -599,7 +599,9 @@ async def test_a_ruling_that_differs_from_the_facts_says_why(
     without = await disputes.try_rule(filed, FOR_DEFENDANT)
     assert refused(without) == (422, "RULING_NEEDS_NOTE")
     assert without.json()["error"]["context"]["proposed"] == FOR_COMPLAINANT
-    assert (await disputes.rule(filed, FOR_DEFENDANT, note="The contractor gave no data."))["status"] == "CLOSED"
+    assert (await disputes.rule(filed, FOR_DEFENDANT, note="The contractor gave no data."))[
+        "status"
+    ] == "CLOSED"
     other = await undelivered(disputes, alice, bob)
     assert (await disputes.rule(other, FOR_COMPLAINANT))["ruling"] == FOR_COMPLAINANT
 
@@ -630,8 +632,7 @@ async def test_a_receipt_of_another_request_decides_for_the_payer_and_the_bundle
     digest = f"sha256:{'a' * 64}"
     token = await payments.authorized("5", request_digest=digest)
     await payments.settle(token["token"], wait=20)
-    receipt = DeliveryReceipt.of(token["token_id"], b"another request", b"answer")
-    signed = sign_receipt(receipt, signing_key_of(bob.private_key_pem))
+    signed = receipt(bob, token["token_id"], f"sha256:{'b' * 64}")
     members = {"token_id": token["token_id"], "reason_code": "CONTRACT_VIOLATION"}
     filed = await disputes.file(alice, bob, **members)
     piece = {"sha256": sha256(signed.encode()).hexdigest(), "note": signed}

@@ -57,6 +57,7 @@ _.attempted_at
 _.attempted_failed
 _.attempts
 _.attestation_ids
+_.attestations
 _.authentication
 _.auto_approve
 _.backend
@@ -65,6 +66,7 @@ _.balance
 _.balance_after
 _.balances
 _.base_rate_percent
+_.baseline
 _.bearing_encirclement
 _.before
 _.beta_invite_required
@@ -121,6 +123,7 @@ _.completed
 _.completed_at
 _.consecutive_failures
 _.context
+_.contract
 _.contract_id
 _.contract_type
 _.contractor_did
@@ -164,8 +167,10 @@ _.developer_status
 _.developer_suspension
 _.did
 _.did_method
+_.digest
 _.direction
 _.display_name
+_.dispute
 _.dispute_id
 _.documentation_url
 _.documents_version
@@ -242,6 +247,8 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.head_id
+_.head_ts
 _.history
 _.hold_id
 _.hold_release_at
@@ -390,6 +397,7 @@ _.payment_payload
 _.payment_requirements
 _.payment_token
 _.payment_tx_id
+_.payments
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -400,12 +408,14 @@ _.plain_api_key
 _.position
 _.position_id
 _.positions
+_.prev_hash
 _.previous_status
 _.price
 _.price_currency
 _.pricing
 _.pricing_model
 _.private_key_pem
+_.proposal
 _.protected
 _.protocol
 _.protocol_type
@@ -456,6 +466,7 @@ _.result_type
 _.results
 _.resume
 _.retired_at
+_.retired_at_id
 _.retry_at
 _.review_by
 _.revoked
@@ -468,10 +479,13 @@ _.roles
 _.root_token_id
 _.rounding
 _.rows
+_.rule
 _.rule_by
 _.ruled_by
+_.rules
 _.ruling
 _.salt
+_.same_work
 _.schemaVersion
 _.schema_revision
 _.scheme
@@ -524,6 +538,7 @@ _.staked_guard
 _.stakers
 _.staking_enabled
 _.staking_rewards_enabled
+_.standard
 _.start
 _.state
 _.status
@@ -590,6 +605,7 @@ _.tries
 _.trouble
 _.trust_domain
 _.trust_manifest
+_.ts
 _.ttl_seconds
 _.tx_id
 _.tx_type
@@ -629,5 +645,6 @@ _.versions
 _.voting_at
 _.wallets
 _.webhook_id
+_.why
 _.x
 _.x402_version
