@@ -33,9 +33,16 @@ ROOM = Room(
         }
     ),
     account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
-    offers=(payments.VERIFIER, payments.SETTLEMENTS, payments.SIGNATORY, payments.PURCHASES),
+    offers=(
+        payments.VERIFIER,
+        payments.GATHERED,
+        payments.SETTLEMENTS,
+        payments.SIGNATORY,
+        payments.PURCHASES,
+    ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
+        payments.GATHERED.built_by(payments.Gathered),
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
