@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import agents, federation
 
-from . import contracts, payments, x402
+from . import contracts, disputes, payments, x402
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
@@ -39,6 +39,7 @@ ROOM = Room(
         payments.SETTLEMENTS,
         payments.SIGNATORY,
         payments.PURCHASES,
+        disputes.SLASH_BOND,
     ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
@@ -46,6 +47,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        disputes.SLASH_BOND.filled_with(disputes.without_bonds),
         agents.REQUIRE_UNBOUND.filled_with(contracts.require_unbound),
     ),
 )

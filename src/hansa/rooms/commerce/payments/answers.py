@@ -70,8 +70,9 @@ async def settle_and_answer(
     """The token as the answer to a settle request has it.
 
     Most are paid at once, in the ledger's batch. Where that is refused, the transfer runs beside the request and fails with
-    its reason. With `wait` the outcome is waited for, so many seconds: settled, failed, or settling when it is not known
-    yet. Without it the answer is settling, whatever is known by then.
+    its reason. Without `wait` the answer is settling, whatever is known by then. With it the outcome is waited for, so many
+    seconds: settled, failed, or settling when it is not known yet; and a token that is to be released and was is released:
+    the first answer may have been lost.
 
     Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused, SettlementInProgress, TokenStatus,
     TokenExpired.
@@ -92,9 +93,14 @@ async def _settle_alone(
         return done.token
     if wait is not None and done.verdict in {Verdict.SETTLING, Verdict.UNDER_WAY}:
         return await settlements.outcome(done.token.id, wait)
-    if done.verdict is Verdict.SETTLING or (wait is not None and done.token.status == "failed"):
+    if done.verdict is Verdict.SETTLING or (wait is not None and _is_outcome(done.token, order)):
         return done.token
     raise rules.refusal_of(done.token)
+
+
+def _is_outcome(token: Token, order: SettleOrder) -> bool:
+    """Whether the token had ended in a way that answers the request instead of refusing it."""
+    return token.status == "failed" or (token.status == "released" and not order.success)
 
 
 async def settle_many(
