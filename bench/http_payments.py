@@ -4,7 +4,6 @@ import time
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import httpx2
@@ -14,12 +13,10 @@ from bench.http_transfer import CONNECTIONS, beside, prepare_callers, served
 from bench.seed import Pgbench, bench_runtime, seed_agents, temporary_directory, use_log
 from bench.wrk import drive, is_missing
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.values.ethereum import shown_address
 from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor
-from hansa.rooms.commerce.x402.networks import ASSET, DOMAIN_VERSION, SCHEME, Networks
-from hansa.rooms.commerce.x402.typed_data import authorization_digest
-from tests.wallets import TestWallet
+from hansa.rooms.commerce.x402.networks import Networks
+from tests.wallets import TestWallet, required, signed
 
 SECONDS, SECONDS_IN_FULL = 4, 30
 PERIODIC_TASKS = 3
@@ -130,9 +127,12 @@ async def _pay_with_wallets(url: str, callers: Path, runtime: Runtime, figures: 
     took: dict[str, list[float]] = {"verify": [], "settle": []}
     async with httpx2.AsyncClient(base_url=url) as http:
         await _bind(http, wallet, token)
-        terms = await _terms(http, networks, payee_token)
-        for number in range(WALLET_PAYMENTS):
-            body = _signed(wallet, networks, terms, number)
+        listed = await http.get(
+            "/api/v1/agents/me/wallets", headers={"Authorization": f"Bearer {payee_token}"}
+        )
+        terms = required(networks, listed.json()["receive_address"], UNIT // 100)
+        for _ in range(WALLET_PAYMENTS):
+            body = signed(wallet, networks, terms)
             for step, samples in took.items():
                 started = time.perf_counter()
                 answer = await http.post(f"/x402/{step}", json=body)
@@ -156,40 +156,3 @@ async def _bind(http: httpx2.AsyncClient, wallet: TestWallet, token: str) -> Non
     challenge = asked.json()["challenge"]
     body = {"address": wallet.address, "challenge": challenge, "signature": wallet.sign_text(challenge)}
     (await http.post("/api/v1/agents/me/wallets", json=body, headers=headers)).raise_for_status()
-
-
-async def _terms(http: httpx2.AsyncClient, networks: Networks, payee_token: str) -> dict[str, Any]:
-    listed = await http.get("/api/v1/agents/me/wallets", headers={"Authorization": f"Bearer {payee_token}"})
-    return {
-        "scheme": SCHEME,
-        "network": networks.wallet,
-        "amount": str(UNIT // 100),
-        "asset": shown_address(ASSET),
-        "payTo": listed.json()["receive_address"],
-        "maxTimeoutSeconds": 60,
-        "extra": {"name": networks.domain_name, "version": DOMAIN_VERSION},
-    }
-
-
-def _signed(wallet: TestWallet, networks: Networks, terms: dict[str, Any], number: int) -> dict[str, Any]:
-    now = int(time.time())
-    window = [now - 600, now + 600]
-    parties = [bytes.fromhex(address[2:]) for address in (wallet.address, terms["payTo"])]
-    nonce = number.to_bytes(32)
-    digest = authorization_digest(
-        networks.domain, parties[0], parties[1], [int(terms["amount"]), *window], nonce
-    )
-    authorization = {
-        "from": wallet.address,
-        "to": terms["payTo"],
-        "value": terms["amount"],
-        "validAfter": str(window[0]),
-        "validBefore": str(window[1]),
-        "nonce": "0x" + nonce.hex(),
-    }
-    payload = {"signature": "0x" + wallet.sign_digest(digest).hex(), "authorization": authorization}
-    return {
-        "x402Version": 2,
-        "paymentPayload": {"x402Version": 2, "accepted": terms, "payload": payload},
-        "paymentRequirements": terms,
-    }

@@ -350,7 +350,7 @@ async def test_the_events_of_payments_that_settle_together_are_found_under_both_
         listed = await payments.registry.get(
             f"/events/aggregate/{did}?limit=200", headers=payments.registry.internal
         )
-        found, total = listed.json()["items"], listed.json()["pagination"]["total"]
+        found, total = listed.json()["items"], listed.json()["pagination"]["total_items"]
         settled = [one for one in found if one["event_type"] == "A2APaymentSettled"]
         assert sorted(one["data"]["token_id"] for one in settled) == sorted(ids)
         moved = {one["data"]["tx_id"]: one for one in found if one["event_type"] == "TokensTransferred"}

@@ -3,11 +3,11 @@
 The database's side is `sql/payment_orders.sql`.
 """
 
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger

@@ -5,7 +5,8 @@ is judged by itself, in the order of the specification, and that says why.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.gather import Gathering

@@ -1,10 +1,13 @@
 """What a payment token is and what may be done with it, without I/O. Amounts are minor units."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeAlias
 from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor, NotAnAmount, format_amount, parse_positive
 
@@ -31,8 +34,7 @@ CaptureBy: TypeAlias = Literal["caller", "payee"]
 OPEN = ("authorized", "consumed")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A payment token as it is stored, without the token itself.
 
     `capture_amount` is what its payee captures, None: all of it. `fee` is what was paid, `fixed_fee` that of a firm quote.
