@@ -1,11 +1,24 @@
 """Payments that an owner's act makes once: a reference, unique for good, stands on their transaction."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from . import orders, rules
+from . import orders, rules, store
 from .orders import Order
+
+
+@dataclass(frozen=True)
+class PaymentMade:
+    """A transfer or a capture between two agents, in minor units."""
+
+    payer: str
+    payee: str
+    amount: Minor
+    fee: Minor
+    recorded_at: datetime
 
 
 @dataclass(frozen=True)
@@ -37,3 +50,9 @@ def payment_line(order: PaymentOrder) -> Order:
             order.payer, order.payee, order.amount, order.ref, fee=order.fee, memo=order.memo
         )
     return orders.final_capture(order.hold_id, order.amount, order.ref, payee=order.payee, memo=order.memo)
+
+
+async def find_payment(tx: Tx, tx_id: int) -> PaymentMade | None:
+    """The payment that this transaction made; None where it is none of two agents."""
+    row = await store.payment(tx, tx_id)
+    return None if row is None else PaymentMade(**row)

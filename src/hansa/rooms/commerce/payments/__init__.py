@@ -8,7 +8,7 @@ from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
 from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
 from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
-from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
+from hansa.rooms.commerce.payments.reading import token_of_id, token_of_payment, token_of_secret, was_used
 from hansa.rooms.commerce.payments.receipt import signed_receipt
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
@@ -51,5 +51,7 @@ __all__ = [
     "settle_within",
     "signed_receipt",
     "token_of_id",
+    "token_of_payment",
     "token_of_secret",
+    "was_used",
 ]
