@@ -87,7 +87,7 @@ def migrations_directory() -> Path:
 def newest_schema() -> str:
     """The number of the migration that no other one of this version follows; it need not be the highest."""
     contents = [path.read_text(encoding="utf-8") for path in migrations_directory().glob("[0-9]*.py")]
-    numbers = {number for content in contents for number in _REVISION.findall(content)}
+    numbers: set[str] = {number for content in contents for number in _REVISION.findall(content)}
     (newest,) = numbers - {number for content in contents for number in _DOWN_REVISION.findall(content)}
     return newest
 
