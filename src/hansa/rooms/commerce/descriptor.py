@@ -47,6 +47,7 @@ ROOM = Room(
     account_end=disputes.ACCOUNT_END,
     offers=(
         payments.VERIFIER,
+        payments.GATHERED,
         payments.SETTLEMENTS,
         payments.SIGNATORY,
         payments.PURCHASES,
@@ -54,6 +55,7 @@ ROOM = Room(
     ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
+        payments.GATHERED.built_by(payments.Gathered),
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
