@@ -185,6 +185,8 @@ async def test_a_reserve_moves_amount_and_fee_out_of_the_balance_and_a_release_b
     made = await payments.authorized("10", reserve=True)
     assert made["reserved"] is True
     assert await payments.caller.balance() == "89.95"
+    shown = await payments.registry.get("/staking/balance", headers=payments.caller.headers)
+    assert (shown.json()["liquid_balance"], shown.json()["total_balance"]) == ("89.95", "100")
     assert (await payments.release(made["token"])).status_code == 200
     assert await payments.caller.balance() == "100"
     assert (await payments.registry.supply())["delta"] == "0"
