@@ -48,10 +48,6 @@ class UnbuiltSettings(BaseSettings):
     security_contact: Annotated[str, AfterValidator(contact)] | None = None
     security_policy_url: Url | None = None
 
-    dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
-    dispute_window_hours: int = Field(default=72, ge=1, le=8760)
-    dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
-    dispute_slash_max: Decimals = "1000"
     mark_min_fee: Decimals = "0.01"
 
     @model_validator(mode="after")
