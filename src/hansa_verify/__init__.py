@@ -1,5 +1,13 @@
 """Verify what a registry signed, offline: nothing here asks a server, a clock of ours or the registry's own code."""
 
+from .attestations import (
+    AuditorKey,
+    ChainVerdict,
+    Warned,
+    read_auditor_keys,
+    read_export,
+    verify_attestations,
+)
 from .base64url import NotBase64url, decoded, encoded
 from .canonical import NotCanonical, canonical_json, read_json
 from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card
@@ -8,7 +16,9 @@ from .keys import NotAKey, public_key_of
 
 __all__ = [
     "CARD_PROFILE",
+    "AuditorKey",
     "BadEntry",
+    "ChainVerdict",
     "DetachedSignature",
     "NotAKey",
     "NotBase64url",
@@ -16,12 +26,16 @@ __all__ = [
     "RegistryKey",
     "Step",
     "Verdict",
+    "Warned",
     "canonical_json",
     "decoded",
     "encoded",
     "public_key_of",
+    "read_auditor_keys",
     "read_entry",
+    "read_export",
     "read_json",
     "read_keys",
+    "verify_attestations",
     "verify_card",
 ]

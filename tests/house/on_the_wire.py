@@ -57,6 +57,7 @@ _.attempted_at
 _.attempted_failed
 _.attempts
 _.attestation_ids
+_.attestations
 _.authentication
 _.auto_approve
 _.backend
@@ -65,6 +66,7 @@ _.balance
 _.balance_after
 _.balances
 _.base_rate_percent
+_.baseline
 _.bearing_encirclement
 _.before
 _.beta_invite_required
@@ -164,6 +166,7 @@ _.developer_status
 _.developer_suspension
 _.did
 _.did_method
+_.digest
 _.direction
 _.display_name
 _.dispute_id
@@ -242,6 +245,8 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.head_id
+_.head_ts
 _.history
 _.hold_id
 _.hold_release_at
@@ -400,6 +405,7 @@ _.plain_api_key
 _.position
 _.position_id
 _.positions
+_.prev_hash
 _.previous_status
 _.price
 _.price_currency
@@ -456,6 +462,7 @@ _.result_type
 _.results
 _.resume
 _.retired_at
+_.retired_at_id
 _.retry_at
 _.review_by
 _.revoked
@@ -524,6 +531,7 @@ _.staked_guard
 _.stakers
 _.staking_enabled
 _.staking_rewards_enabled
+_.standard
 _.start
 _.state
 _.status
@@ -590,6 +598,7 @@ _.tries
 _.trouble
 _.trust_domain
 _.trust_manifest
+_.ts
 _.ttl_seconds
 _.tx_id
 _.tx_type
