@@ -40,6 +40,7 @@ _.amount
 _.amount_paid
 _.amount_received
 _.answer
+_.answer_digest
 _.answerable_only
 _.answered_status
 _.api_key_info
@@ -435,6 +436,7 @@ _.reacted
 _.reason
 _.reason_code
 _.reasons
+_.receipt
 _.receive_address
 _.receiver
 _.receiver_agent_id
