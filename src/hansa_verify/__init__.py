@@ -5,23 +5,32 @@ from .canonical import NotCanonical, canonical_json, read_json
 from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
+from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 
 __all__ = [
     "CARD_PROFILE",
+    "FORMULA",
     "BadEntry",
     "DetachedSignature",
+    "Kind",
     "NotAKey",
+    "NotASignal",
     "NotBase64url",
     "NotCanonical",
     "RegistryKey",
+    "Score",
+    "Signal",
     "Step",
     "Verdict",
     "canonical_json",
     "decoded",
     "encoded",
+    "grade_of",
     "public_key_of",
     "read_entry",
     "read_json",
     "read_keys",
+    "read_signal",
+    "scores_of",
     "verify_card",
 ]

@@ -52,7 +52,6 @@ class UnbuiltSettings(BaseSettings):
     dispute_window_hours: int = Field(default=72, ge=1, le=8760)
     dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
     dispute_slash_max: Decimals = "1000"
-    mark_min_fee: Decimals = "0.01"
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:
