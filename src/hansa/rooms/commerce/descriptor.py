@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import agents, federation
 
-from . import contracts, payments, x402
+from . import contracts, disputes, payments, x402
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
@@ -33,12 +33,19 @@ ROOM = Room(
         }
     ),
     account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
-    offers=(payments.VERIFIER, payments.SETTLEMENTS, payments.SIGNATORY, payments.PURCHASES),
+    offers=(
+        payments.VERIFIER,
+        payments.SETTLEMENTS,
+        payments.SIGNATORY,
+        payments.PURCHASES,
+        disputes.SLASH_BOND,
+    ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        disputes.SLASH_BOND.filled_with(disputes.without_bonds),
         agents.REQUIRE_UNBOUND.filled_with(contracts.require_unbound),
     ),
 )

@@ -1,0 +1,38 @@
+"""What a ruling takes from the bond of a defendant: offered here, because bonds belong to a room above."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import ZERO, Minor
+
+
+@dataclass(frozen=True)
+class BondSlash:
+    """Destroy up to `amount` of the bond of this agent; `ref` is unique among references of destroyed units."""
+
+    did: str
+    amount: Minor
+    ref: str
+
+
+@dataclass(frozen=True)
+class BondSlashed:
+    """What was destroyed, and by which ledger transaction; None when there was nothing."""
+
+    amount: Minor
+    tx_id: int | None
+
+
+SlashBond: TypeAlias = Callable[[Tx, BondSlash, Settings], Awaitable[BondSlashed]]
+
+SLASH_BOND: Slot[SlashBond] = Slot("commerce: slash of a bond")
+"""Called within the transaction of a ruling, whose rows are locked by then. It refuses nothing: it takes what is there."""
+
+
+async def without_bonds(_: Tx, __: BondSlash, ___: Settings) -> BondSlashed:
+    """No room keeps bonds: nothing is taken."""
+    return BondSlashed(ZERO, None)
