@@ -82,7 +82,7 @@ CREATE TABLE reputation_grade (
 );
 
 ALTER TABLE catalogue_card
-  ADD reputation_score smallint NOT NULL DEFAULT 0 CHECK (reputation_score BETWEEN 0 AND 1000),
+  ADD agent_score smallint NOT NULL DEFAULT 0 CHECK (agent_score BETWEEN 0 AND 1000),
   ADD track_record jsonb;
 """
 

@@ -84,6 +84,16 @@ class Score:
     disputes_lost: int
 
     @property
+    def components(self) -> dict[str, int]:
+        """The components by name."""
+        return {
+            "paid_work": self.paid_work,
+            "payments_made": self.payments_made,
+            "disputes_won": self.disputes_won,
+            "disputes_lost": self.disputes_lost,
+        }
+
+    @property
     def grade(self) -> str:
         """The band of the score."""
         return grade_of(self.score)

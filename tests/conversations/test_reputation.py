@@ -127,9 +127,9 @@ async def test_searches_sort_by_the_score_and_cards_state_the_track_record(rated
     assert (extension["params"]["jobs_verified"], extension["params"]["volume"]) == (1, "90")
 
 
-async def test_before_the_first_epoch_there_is_nothing_to_export(registry: TestRegistry):
-    answer = await registry.get("/reputation/export")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NO_EPOCH_YET")
+async def test_before_the_first_epoch_the_export_is_empty_and_no_time_is_stated(registry: TestRegistry):
+    exported = (await registry.get("/reputation/export")).json()
+    assert (exported["epoch"], exported["events"], exported["scores"]) == (None, [], [])
     agent = await registry.agent()
     found = (await registry.get(f"/agents/{agent.did}/reputation")).json()
     assert (found["epoch"], found["computed_at"]) == (None, None)

@@ -206,7 +206,7 @@ class Rated(Protocol):
     @property
     def verified_jobs(self) -> int: ...
     @property
-    def reputation_score(self) -> int: ...
+    def agent_score(self) -> int: ...
 
 
 class Reputation(BaseModel):
@@ -225,8 +225,8 @@ class Reputation(BaseModel):
             return None
         earned = grade_of(card.verified_jobs)
         return cls.model_construct(
-            score=card.reputation_score,
-            grade=band_of(card.reputation_score),
+            score=card.agent_score,
+            grade=band_of(card.agent_score),
             verified_jobs=card.verified_jobs,
             mark=earned.mark,
             next_mark_at=earned.next_mark_at,

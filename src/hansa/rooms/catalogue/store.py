@@ -33,7 +33,7 @@ c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, descr
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
-host_verified_at, signature_verified_at, encircled, bonded, verified_jobs, reputation_score, track_record, hidden_since
+host_verified_at, signature_verified_at, encircled, bonded, verified_jobs, agent_score, track_record, hidden_since
 """
 
 _DOCUMENTS = ("card_data", "track_record")
@@ -80,7 +80,7 @@ UPDATE catalogue_card SET verified_jobs = $2, track_record = $3 WHERE did = $1 A
 """
 
 _SET_SCORES = """
-UPDATE catalogue_card c SET reputation_score = n.score FROM unnest($1::text[], $2::smallint[]) AS n (did, score)
+UPDATE catalogue_card c SET agent_score = n.score FROM unnest($1::text[], $2::smallint[]) AS n (did, score)
 WHERE c.did = n.did AND c.source_registry IS NULL
 """
 

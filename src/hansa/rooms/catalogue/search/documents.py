@@ -57,7 +57,7 @@ class CardRow(NamedTuple):
     bonded: bool
     verified: bool
     verified_jobs: int
-    reputation_score: int
+    agent_score: int
     liveness: str
     last_alive_at: datetime | None
 
@@ -142,7 +142,7 @@ def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:
 
 def _standing(card: CardRow) -> int:
     """The score first, then verified jobs; among equals who answers, then who is verified, then who put up a bond."""
-    earned = card.reputation_score * JOBS_AMONG_EQUALS + min(_jobs(card), JOBS_AMONG_EQUALS - 1)
+    earned = card.agent_score * JOBS_AMONG_EQUALS + min(_jobs(card), JOBS_AMONG_EQUALS - 1)
     return earned * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded
 
 

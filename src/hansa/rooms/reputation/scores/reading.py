@@ -4,7 +4,6 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents
 
 from . import store
-from .errors import NoEpochYet
 from .records import ExportCursor, ExportPage, GradeChange, Reputation, TrackRecord
 
 GRADE_CHANGES_SHOWN = 20
@@ -28,10 +27,10 @@ async def grade_history_of(tx: Tx, did: str) -> list[GradeChange]:
 
 
 async def export(tx: Tx, after: ExportCursor, limit: int) -> ExportPage:
-    """A page of the signals and the scores of the newest epoch. Raises: NoEpochYet."""
+    """A page of the signals and the scores of the newest epoch; an empty one before the first."""
     epoch = await store.newest_epoch(tx)
     if epoch is None:
-        raise NoEpochYet
+        return ExportPage(None, [], {}, None)
     signals = await store.exported_signals(tx, epoch, after.signal, limit)
     scores = await store.exported_scores(tx, epoch, after.agent, limit)
     is_last = len(signals) < limit and len(scores) < limit

@@ -75,7 +75,7 @@ class ExportCursor:
 class ExportPage:
     """Some of the signals and scores of an epoch; `next` is None on the last page."""
 
-    epoch: Epoch
+    epoch: Epoch | None
     signals: list[StoredSignal]
     scores: dict[str, int]
     next: ExportCursor | None

@@ -13,7 +13,6 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms import agents
 
-from .errors import NoEpochYet
 from .reading import export, reputation_of, track_record_of
 from .records import ExportCursor
 from .schemas import ReputationExport, ReputationOut, TrackRecordOut
@@ -43,7 +42,7 @@ async def read_track_record(did: Did, db: Db, _: Public) -> TrackRecordOut:
     return TrackRecordOut.of(did, await db.read(lambda tx: track_record_of(tx, did)))
 
 
-@router.get("/reputation/export", responses=problems(NoEpochYet, Invalid, TooManyRequests))
+@router.get("/reputation/export", responses=problems(Invalid, TooManyRequests))
 async def export_reputation(
     db: Db,
     _: Public,

@@ -47,14 +47,10 @@ class ReputationOut(BaseModel):
             agent_did=found.agent_did,
             score=found.score.score,
             grade=found.score.grade,
-            formula=found.epoch.formula if found.epoch else FORMULA,
-            computed_at=found.epoch.computed_at if found.epoch else None,
-            epoch=found.epoch.epoch if found.epoch else None,
+            **_epoch_members(found.epoch),
             components=[
-                ScoreComponent(
-                    name=name, amount=format_amount(getattr(found.score, name)), description=description
-                )
-                for name, description in _COMPONENTS.items()
+                ScoreComponent(name=name, amount=format_amount(amount), description=_COMPONENTS[name])
+                for name, amount in found.score.components.items()
             ],
         )
 
@@ -126,8 +122,8 @@ class ReputationExport(BaseModel):
     """A page of what the newest scores were computed from, and of the scores; all pages together are an export."""
 
     formula: str
-    epoch: date
-    computed_at: datetime
+    epoch: date | None = Field(description="The UTC day of the scores; null before the first ones.")
+    computed_at: datetime | None
     events: list[SignalEvent]
     scores: list[AgentScore]
     next: ExportPosition | None = Field(description="Null on the last page.")
@@ -135,15 +131,18 @@ class ReputationExport(BaseModel):
     @classmethod
     def of(cls, page: ExportPage) -> "ReputationExport":
         """The page as it is answered."""
-        epoch: Epoch = page.epoch
         return cls(
-            formula=epoch.formula,
-            epoch=epoch.epoch,
-            computed_at=epoch.computed_at,
+            **_epoch_members(page.epoch),
             events=[SignalEvent.of(signal) for signal in page.signals],
             scores=[AgentScore(agent_did=did, score=score) for did, score in page.scores.items()],
             next=ExportPosition.of(page.next) if page.next else None,
         )
+
+
+def _epoch_members(epoch: Epoch | None) -> dict[str, Any]:
+    if epoch is None:
+        return {"formula": FORMULA, "epoch": None, "computed_at": None}
+    return {"formula": epoch.formula, "epoch": epoch.epoch, "computed_at": epoch.computed_at}
 
 
 _PARTIES = {
