@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
-from hansa.foundation.plumbing.jobs import Job, JobKind, TransactionalKind, run_jobs, store
+from hansa.foundation.plumbing.jobs import Job, JobKind, TransactionalKind, run_jobs
 from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
-from hansa.foundation.plumbing.jobs.running import run_in_transaction, run_leased
+from hansa.foundation.plumbing.jobs.running import claim, run_in_transaction, run_leased
 from hansa.foundation.plumbing.runtime import Runtime
 
 CLAIMED_AT_ONCE = 5
@@ -21,10 +20,7 @@ async def run_due(runtime: Runtime, *kinds: JobKind) -> None:
             while await run_in_transaction(runtime, kind):
                 pass
             continue
-        claiming = partial(
-            store.claim, kind=kind.name, most=CLAIMED_AT_ONCE, lease_seconds=kind.lease_seconds
-        )
-        while claimed := await runtime.database.act(claiming):
+        while claimed := await claim(runtime, kind, CLAIMED_AT_ONCE):
             await asyncio.gather(*(run_leased(runtime, kind, job) for job in claimed))
 
 

@@ -1,4 +1,4 @@
-"""`hansa-client` typed by its user, in an environment of its own."""
+"""`hansa-client` typed by its user: in an environment of its own, or within the process of the test."""
 
 import asyncio
 import json
@@ -7,6 +7,9 @@ from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass
 from pathlib import Path
 
+from typer.testing import CliRunner
+
+from hansa_client.commands.program import app
 from tests.registry import PASSWORD
 
 END_SECONDS = 60
@@ -53,7 +56,25 @@ class Terminal:
         return json.loads(await self.run(*arguments, "--json"))
 
 
-async def logged_in(terminal: Terminal, address: str) -> None:
+@dataclass
+class Typed:
+    """The same commands without a process for each: for tests of many commands. The environment is that of the test."""
+
+    home: Path
+    said: str = ""
+
+    async def run(self, *arguments: str, code: int = 0) -> str:
+        """What a command printed; of one that failed, its line on standard error."""
+        ended = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+        self.said += ended.output
+        assert ended.exit_code == code, ended.output + repr(ended.exception)
+        return ended.stderr if code else ended.stdout
+
+    async def json(self, *arguments: str) -> dict:
+        return json.loads(await self.run(*arguments, "--json"))
+
+
+async def logged_in(terminal: Terminal | Typed, address: str) -> None:
     keys = str(terminal.home / "recovery-keys")
     options = ["--name", "Ada", "--email", "ada@example.org", "--recovery-keys", keys, "--accept-terms"]
     await terminal.run("register", address, *options)

@@ -12,5 +12,16 @@ async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
     await registry.indexed()
     around = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     printed = await follow("client.md", address, tmp_path, **around)
-    for line in ("98.4925", "fee 0.0125 balance 95.98", "INSUFFICIENT_BALANCE 95.98", "received 2.5"):
+    for line in (
+        "98.4925",
+        "0.05025 AVT: 0.05 and a fee of 0.00025",
+        "1 completed, 0 refused",
+        "approved  4  Sketch",
+        "fee 0.0125 balance 91.4575",
+        "INSUFFICIENT_BALANCE 91.4575",
+        "contract COMPLETED paid 10",
+        "token released",
+        "lines 1",
+        "received 2.5",
+    ):
         assert line in printed, printed

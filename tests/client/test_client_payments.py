@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from hansa_client import AgentCredentials
-from hansa_client.errors import BadRequest, Forbidden, InsufficientBalance, KeyReused, NotFound
+from hansa_client.errors import BadRequest, Conflict, Forbidden, InsufficientBalance, KeyReused, NotFound
 from hansa_client.records.payments import TokenToSettle
 from tests.client.both import Client
 from tests.client.conftest import Open
@@ -139,6 +139,31 @@ async def test_a_payee_captures_a_part_of_its_own_token(paying: Client, paid: Cl
     captured = await paid.payments.settle(made.token, capture_amount="4")
     assert (captured.status, captured.amount) == ("settled", Decimal(4))
     assert (await paid.transfers.balance()).balance == Decimal(104)
+
+
+async def test_a_release_by_settling_whose_answer_was_lost_is_a_success(
+    paying: Client, payee: TestAgent, faults: Faults
+):
+    made = await paying.payments.authorize(payee.did, "10", reserve=True)
+    faults.next(SETTLE, "answer lost")
+    released = await paying.payments.settle(made.token, success=False)
+    assert (released.status, released.token_id) == ("released", made.token_id)
+    (line,) = (await paying.payments.settle_many([TokenToSettle(token=made.token, success=False)])).items
+    assert line.answer == released
+    with pytest.raises(BadRequest):
+        await paying.payments.settle(made.token)
+    assert (await paying.transfers.balance()).balance == Decimal(100)
+
+
+async def test_a_firm_quote_fixes_the_fee_of_the_payment(paying: Client, payee: TestAgent):
+    quoted = await paying.payments.quote(payee.did, firm=True)
+    assert quoted.quote_token
+    assert quoted.quote_token not in repr(quoted)
+    made = await paying.payments.authorize(payee.did, quoted.amount, quote_token=quoted.quote_token)
+    assert (await paying.payments.settle(made.token)).status == "settled"
+    assert (await paying.transfers.balance()).balance == Decimal(100) - quoted.total
+    with pytest.raises(Conflict):
+        await paying.payments.authorize(payee.did, quoted.amount, quote_token=quoted.quote_token)
 
 
 async def test_many_tokens_are_settled_by_one_call_and_a_refused_one_is_named(

@@ -14,6 +14,7 @@ from hansa_client.errors import (
     TooManyRequests,
     Unauthorized,
 )
+from hansa_client.records.ledger import TransferLine
 from tests.client.both import Client
 from tests.client.conftest import Open
 from tests.client.faults import Faults
@@ -64,6 +65,27 @@ async def test_a_transfer_whose_answer_was_lost_moves_units_once(
     keys = faults.keys(TRANSFER)
     assert len(keys) == len(faults_met) + 1
     assert len(set(keys)) == 1
+
+
+async def test_many_transfers_are_sent_by_one_call_and_a_refused_one_is_named(connect: Open, faults: Faults):
+    payer, payee, did = await two_agents(connect)
+    lines = [
+        TransferLine(receiver_did=did, amount=Decimal(1), key="line-1", message="One"),
+        TransferLine(receiver_did="did:hansa:hansa.local:nobody", amount=Decimal(1), key="line-2"),
+        TransferLine(receiver_did=did, amount=Decimal(2), key="line-3"),
+    ]
+    faults.next("/api/v1/teg/transfers", "answer lost")
+    many = await payer.transfers.transfer_many(lines)
+    assert (many.completed, many.refused) == (2, 1)
+    assert [one.answer.amount if one.answer else one.error.code for one in many.items] == [
+        Decimal(1),
+        "ACCOUNT_UNKNOWN",
+        Decimal(2),
+    ]
+    assert (await payee.transfers.balance()).balance == Decimal(3)
+    with pytest.raises(NotFound) as refused:
+        await payer.transfers.transfer_many([lines[1]], atomic=True)
+    assert refused.value.context["index"] == 0
 
 
 async def test_two_intents_have_two_keys(connect: Open, faults: Faults):

@@ -103,6 +103,15 @@ async def test_a_released_token_is_not_settled(payments: Payments, success: bool
     )
 
 
+async def test_with_prefer_wait_a_released_token_is_released_again_and_never_settled(payments: Payments):
+    made = await payments.authorized()
+    first = await payments.settle(made["token"], success=False, wait=1)
+    again = await payments.settle(made["token"], success=False, wait=1)
+    assert first.json() == again.json()
+    assert (again.status_code, again.json()["status"]) == (200, "released")
+    assert (await payments.settle(made["token"], wait=1)).status_code == 400
+
+
 async def test_settling_after_the_expiry_is_refused_and_marks_the_token_expired(payments: Payments):
     made = await payments.authorized("10", reserve=True)
     await payments.past_expiry(made["token_id"])

@@ -8,13 +8,17 @@ import asyncpg
 import pytest
 
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook
-from hansa.rooms.notifications.webhooks.sending import send_due
-from hansa.rooms.notifications.webhooks.store import LEASE_SECONDS
+from hansa.rooms.notifications.webhooks import WEBHOOKS, WebhookEvent, enqueue_webhook
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
-from tests.rooms.notifications.webhooks.receiver import Receiver, hook, receiving, registry_that_may_call
+from tests.rooms.notifications.webhooks.receiver import (
+    Receiver,
+    hook,
+    receiving,
+    registry_that_may_call,
+    send_due,
+)
 
 WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
 STATUSES = by_tier((200,), (200, 500), (200, 500))
@@ -80,17 +84,21 @@ async def _send_until_done(
 ) -> None:
     for _ in range(TRIES):
         await observer.execute(
-            "UPDATE notifications_webhook SET due_at = due_at - $1::int * interval '1 second', paused_until = '-infinity'",
-            LEASE_SECONDS,
+            "UPDATE plumbing_job SET due_at = now(), lease_until = lease_until - $1 * interval '1 second'"
+            " WHERE kind = $2",
+            WEBHOOKS.lease_seconds,
+            WEBHOOKS.name,
         )
+        await observer.execute("UPDATE notifications_webhook SET paused_until = '-infinity'")
         await observer.execute(
             "UPDATE notifications_webhook_delivery SET next_attempt_at = now() WHERE status = 'pending'"
         )
         await _send(registry)
         stands = await observer.fetchrow(
-            "SELECT lease, due_at, is_active, (SELECT count(*) FROM notifications_webhook_delivery"
-            " WHERE status <> 'delivered') AS open FROM notifications_webhook"
+            "SELECT is_active, (SELECT count(*) FROM plumbing_job WHERE kind = $1) AS jobs, (SELECT count(*)"
+            " FROM notifications_webhook_delivery WHERE status <> 'delivered') AS open FROM notifications_webhook",
+            WEBHOOKS.name,
         )
-        if tuple(stands) == (None, None, True, 0):
+        if tuple(stands) == (True, 0, 0):
             return
     raise AssertionError(f"{site}: {stands}")

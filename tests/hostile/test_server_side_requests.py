@@ -15,14 +15,14 @@ import pytest
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue.pulls import probe_due, probing, pull_due
-from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook, send_due
+from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook
 from tests.hostile import closed_hosts
 from tests.hostile.name_server import PUBLIC, PUBLIC_IPV6, NameServer, name_server
 from tests.outside import Authority, Host, host
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import hosting, let_be_due, said
-from tests.rooms.notifications.webhooks.receiver import HOOKS
+from tests.rooms.notifications.webhooks.receiver import HOOKS, send_due
 
 CALLED_SECONDS = 1.0
 BOTH = ("https", "http")

@@ -3,7 +3,7 @@
 import asyncpg
 import httpx2
 
-from hansa.rooms.notifications.webhooks.store import LEASE_SECONDS
+from hansa.rooms.notifications.webhooks import WEBHOOKS
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import until
 from tests.registry import PASSWORD, DatabaseFarm, card_of
@@ -53,8 +53,10 @@ async def test_what_a_killed_process_was_telling_is_told_by_the_next_one(
         receiver.pause = 0
         await heir.start()
         connection = await asyncpg.connect(dsn)
-        lease_over = "UPDATE notifications_webhook SET due_at = due_at - $1::int * interval '1 second'"
-        await connection.execute(lease_over, LEASE_SECONDS)
+        lease_over = (
+            "UPDATE plumbing_job SET lease_until = lease_until - $2 * interval '1 second' WHERE kind = $1"
+        )
+        await connection.execute(lease_over, WEBHOOKS.name, WEBHOOKS.lease_seconds)
         await until(lambda: len(receiver.received) == 2)
         first, second = receiver.received
         assert (first.id, first.body) == (second.id, second.body)

@@ -11,10 +11,9 @@ from hansa.foundation.plumbing.migrate import newest_schema, present_schema
 from hansa.foundation.values.money import Minor, units
 from hansa.rooms import auditor, ledger
 from hansa.rooms.agents.grants import pay_owed_grants
-from hansa.rooms.notifications.webhooks import send_due
 from tests.operation.own_database import own_database
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, open_registry, text_of
-from tests.rooms.notifications.webhooks.receiver import Receiver, receiving
+from tests.rooms.notifications.webhooks.receiver import Receiver, receiving, send_due
 from tests.upgrade.history import SETTINGS, read_balances, totp_now
 from tests.upgrade.restore import read_expected, restore_dump
 

@@ -14,6 +14,7 @@ from hansa_client.retries import RetryPolicy
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
 from .cards import AsyncCards
+from .contracts import AsyncContracts
 from .discovery import AsyncDiscovery
 from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
@@ -22,6 +23,8 @@ from .session import AsyncSession
 from .staking import AsyncStaking
 from .transfers import AsyncTransfers
 from .transport import AsyncTransport
+from .wallets import AsyncWallets
+from .webhooks import AsyncWebhooks
 
 TIMEOUT_SECONDS = 30.0
 
@@ -57,6 +60,9 @@ class AsyncRegistry:
         self.transfers = AsyncTransfers(transport, acting)
         self.staking = AsyncStaking(transport, acting)
         self.payments = AsyncPayments(transport, acting)
+        self.wallets = AsyncWallets(transport, acting)
+        self.contracts = AsyncContracts(transport, acting)
+        self.webhooks = AsyncWebhooks(transport, login)
         self.events = AsyncEvents(transport, self._http, acting)
 
     async def __aenter__(self) -> Self:

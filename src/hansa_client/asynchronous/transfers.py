@@ -4,6 +4,7 @@ A transfer is one intent: every attempt to send it carries the same Idempotency-
 OutcomeUnknown, call again with `key=error.idempotency_key`.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hansa_client.amounts import Amount, amount_text
@@ -16,6 +17,8 @@ from hansa_client.records.ledger import (
     Sending,
     StatementLine,
     Transfer,
+    TransferLine,
+    TransferredMany,
 )
 from hansa_client.records.record import Page
 
@@ -77,6 +80,27 @@ class AsyncTransfers:
             "approval_id": approval_id,
         }
         return await self._moved("/api/v1/teg/send", body, Sending, key)
+
+    async def transfer_many(self, lines: Sequence[TransferLine], *, atomic: bool = False) -> TransferredMany:
+        """Move units to up to 500 agents of this registry: each line for itself, or with `atomic` all or none.
+
+        A refused line is named in its place and does not affect the others; with `atomic` it is raised, its index in
+        `context`, and nothing is moved. Each line has a key of its own: the same lines again move nothing twice.
+
+        Raises: Refusal, OutcomeUnknown.
+        """
+        stated = [
+            {
+                "receiver_did": line.receiver_did,
+                "amount": amount_text(line.amount),
+                "message": line.message,
+                "key": line.key,
+            }
+            for line in lines
+        ]
+        body = {"transfers": stated, "atomic": atomic}
+        call = Call("POST", "/api/v1/teg/transfers", json=body, is_idempotent=True)
+        return await self._transport.answer(call, TransferredMany, self._agent)
 
     async def plan(self, receiver_did: str, amount: Amount) -> Sending:
         """The route and the fee that `send` would have now; moves nothing."""

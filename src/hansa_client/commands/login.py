@@ -37,9 +37,10 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Create a developer account. The password is read from HANSA_CLIENT_PASSWORD or the terminal."""
-    from .opening import as_anyone, show, write_new
+    from .opening import as_anyone, require_new, show, write_new
 
     with as_anyone(None, url) as registry:
+        require_new(recovery_keys)
         made = registry.accounts.register(
             name,
             email,

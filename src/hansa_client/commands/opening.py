@@ -5,14 +5,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
 import typer
 
+from hansa_client.amounts import amount_text
 from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
-from hansa_client.errors import HansaError, SecondFactorNeeded
+from hansa_client.errors import ApprovalNeeded, Forbidden, HansaError, OutcomeUnknown, SecondFactorNeeded
 from hansa_client.synchronous import Registry
 
 from .profiles import NothingStored, Profile, locked, read_profiles
@@ -61,6 +63,22 @@ def as_agent(profile: str | None, agent: str | None) -> Iterator[Registry]:
             yield registry
 
 
+@contextmanager
+def under_key(key: str) -> Iterator[None]:
+    """End the command with the key to repeat it with, where its outcome is not known or the owner has to approve first."""
+    try:
+        yield
+    except OutcomeUnknown as unknown:
+        fail(f"{unknown} Run the same command with --key {key}: it takes effect once.")
+    except ApprovalNeeded as needed:
+        fail(f"{needed} Then run the same command with --key {key}.")
+    except Forbidden as refused:
+        approval_id = refused.context.get("approval_id")
+        if approval_id is None:
+            raise
+        fail(f"{refused} Once it is approved, run the same command with --approval-id {approval_id}.")
+
+
 def agent_credentials(name: str, profile: Profile, agent: str | None) -> AgentCredentials:
     """The credentials of a stored agent. Raises: NothingStored."""
     chosen = profile.chosen(agent)
@@ -86,6 +104,12 @@ def log_in(registry: Registry, email: str, password: str, code: str | None) -> D
         return registry.accounts.complete_login(half.partial_token, typed)
 
 
+def require_new(file: str) -> None:
+    """Before a secret is made that is returned once: there is no such file. Raises: NothingStored."""
+    if Path(file).exists():
+        raise NothingStored(f"{file} cannot be written: it exists")
+
+
 def write_new(file: str, content: str) -> None:
     """Write a file that is readable for this user alone. Raises: NothingStored when there is one."""
     try:
@@ -94,6 +118,11 @@ def write_new(file: str, content: str) -> None:
         raise NothingStored(f"{file} cannot be written: {trouble.strerror}") from None
     with os.fdopen(descriptor, "w") as stream:
         stream.write(content)
+
+
+def amount_of(stated: str) -> Decimal:
+    """An amount that was typed. Raises: ValueError."""
+    return Decimal(amount_text(stated))
 
 
 def key_of(did: str) -> str:

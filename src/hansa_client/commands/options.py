@@ -13,6 +13,15 @@ ProfileName = Annotated[
 AgentName = Annotated[
     str | None, typer.Option("--agent", help="Name or DID of the agent; by default the one in use.")
 ]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        help="Idempotency key: with the same one the command takes effect once, however often it is run."
+    ),
+]
+ApprovalId = Annotated[
+    str | None, typer.Option(help="The approval of the agent's owner, where one was required.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -1,10 +1,11 @@
-"""`find`, `balance`, `send`, `tokens` and `events`: what an agent does at a registry."""
+"""`find`, `balance`, `send`, `send-many` and `events`: what an agent does at a registry."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from .options import USE, AgentName, AsJson, ProfileName, examples
+from .options import USE, AgentName, AsJson, Key, ProfileName, examples
 
 app = typer.Typer()
 
@@ -52,12 +53,7 @@ def send(
     amount: Annotated[str, typer.Argument(help="Amount, such as 12.5; the fee is added on top.")],
     *,
     message: Annotated[str | None, typer.Option(help="Up to 256 characters for the receiver.")] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            help="Idempotency key: with the same one the units move once, however often this is run."
-        ),
-    ] = None,
+    key: Key = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show route and fee; move nothing.")] = False,
     agent: AgentName = None,
     profile: ProfileName = None,
@@ -65,7 +61,6 @@ def send(
 ) -> None:
     """Send units to an agent of any registry."""
     from hansa_client.calls import new_key
-    from hansa_client.errors import ApprovalNeeded, OutcomeUnknown
 
     from . import opening
 
@@ -79,12 +74,8 @@ def send(
                 as_json=as_json,
             )
             return
-        try:
+        with opening.under_key(key):
             sent = registry.transfers.send(receiver, amount, message=message, key=key)
-        except OutcomeUnknown as unknown:
-            opening.fail(f"{unknown} Run the same command with --key {key}: units move once.")
-        except ApprovalNeeded as needed:
-            opening.fail(f"{needed} Then run the same command with --key {key}.")
         opening.show(
             f"Sent {amount} {sent.currency_sent}, fee {sent.fee_amount}; {sent.new_sender_balance} left.",
             sent,
@@ -92,27 +83,30 @@ def send(
         )
 
 
-@app.command(rich_help_panel=USE, epilog=examples("hansa-client tokens --json"))
-def tokens(
+@app.command("send-many", rich_help_panel=USE, epilog=examples("hansa-client send-many wages.json --atomic"))
+def send_many(
+    file: Annotated[
+        Path, typer.Argument(help="JSON list of {receiver_did, amount, key, message?}; at most 500 lines.")
+    ],
     *,
-    status: Annotated[
-        str | None, typer.Option(help="Only tokens of this status, such as authorized.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    atomic: Annotated[bool, typer.Option("--atomic", help="Carry out all lines or none.")] = False,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the agent's payment tokens, newest first; never the tokens themselves."""
+    """Send units to many agents of this registry; run again with the same keys, each line moves units once."""
+    import msgspec
+
+    from hansa_client.records.ledger import TransferLine
+
     from .opening import as_agent, show
 
     with as_agent(profile, agent) as registry:
-        listed = registry.payments.tokens(status=status, limit=limit)
-        lines = [
-            f"{one.status}  {one.amount} {one.currency}  {one.target_agent_did}  {one.token_id}"
-            for one in listed
-        ]
-        show("\n".join(lines) or "No tokens.", listed, as_json=as_json)
+        lines = msgspec.json.decode(file.read_bytes(), type=list[TransferLine])
+        sent = registry.transfers.transfer_many(lines, atomic=atomic)
+        shown = [f"{sent.completed} completed, {sent.refused} refused"]
+        shown += [f"{one.key}  {one.error.code}  {one.error.detail}" for one in sent.items if one.error]
+        show("\n".join(shown), sent, as_json=as_json)
 
 
 @app.command(rich_help_panel=USE, epilog=examples("hansa-client events --follow --json"))

@@ -2,19 +2,27 @@
 
 import typer
 
-from . import agents, login, pay, use
+from . import agents, contracts, login, pay, payments, use, wallets, webhooks
 from .options import USE
 
 CLIENT = "hansa-client"
+TOP_LEVEL = (login.app, use.app, payments.app, pay.app)
+GROUPS = {
+    "agent": agents.app,
+    "contract": contracts.app,
+    "pending": pay.pending_app,
+    "profile": login.profile_app,
+    "wallet": wallets.app,
+    "webhook": webhooks.app,
+}
 
 
 def add_verbs(app: typer.Typer, *, program: str = CLIENT) -> None:
     """Add them to a program, with its name in their examples."""
-    for group in (login.app, use.app, pay.app, agents.app, pay.pending_app, login.profile_app):
+    for group in (*TOP_LEVEL, *GROUPS.values()):
         for command in group.registered_commands:
             command.epilog = (command.epilog or "").replace(f"{CLIENT} ", f"{program} ")
-    for group in (login.app, use.app, pay.app):
+    for group in TOP_LEVEL:
         app.add_typer(group)
-    app.add_typer(agents.app, name="agent", rich_help_panel=USE)
-    app.add_typer(pay.pending_app, name="pending", rich_help_panel=USE)
-    app.add_typer(login.profile_app, name="profile", rich_help_panel=USE)
+    for name, group in GROUPS.items():
+        app.add_typer(group, name=name, rich_help_panel=USE)

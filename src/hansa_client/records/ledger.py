@@ -3,7 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from .record import Record
+from .record import LineRefusal, Record
 
 
 class Balance(Record, frozen=True):
@@ -26,6 +26,33 @@ class Transfer(Record, frozen=True):
     new_sender_balance: Decimal
     timestamp: datetime
     message: str | None
+
+
+class TransferLine(Record, frozen=True):
+    """One transfer of `transfer_many`. `key` is its Idempotency-Key: a line that is sent again with it moves units once."""
+
+    receiver_did: str
+    amount: Decimal
+    key: str
+    message: str | None = None
+
+
+class TransferredLine(Record, frozen=True):
+    """What became of one line of `transfer_many`: `completed` with an answer, or `refused` with an error."""
+
+    index: int
+    key: str
+    status: str
+    answer: Transfer | None
+    error: LineRefusal | None
+
+
+class TransferredMany(Record, frozen=True):
+    """What became of each line, in the order of the request."""
+
+    items: list[TransferredLine]
+    completed: int
+    refused: int
 
 
 class Sending(Record, frozen=True):

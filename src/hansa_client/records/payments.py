@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from .record import Record
+from .record import LineRefusal, Record
 
 
 class AuthorizedToken(Record, frozen=True):
@@ -30,8 +30,11 @@ class AuthorizedToken(Record, frozen=True):
 class PaymentQuote(Record, frozen=True):
     """What a payment to an agent would cost now; None where the price is not known in the registry's unit.
 
-    `source` says where the card states the price: `legacy`, `extension` or `none`.
+    `source` says where the card states the price: `legacy`, `extension` or `none`. `quote_token` is that of a firm quote:
+    `authorize` takes it once, with this amount, until `expires_at`.
     """
+
+    secrets: ClassVar = frozenset({"quote_token"})
 
     target_agent_did: str
     price: Decimal | None
@@ -44,6 +47,7 @@ class PaymentQuote(Record, frozen=True):
     pricing_model: str | None
     source: str
     expires_at: datetime
+    quote_token: str | None = None
 
 
 class Verification(Record, frozen=True):
@@ -81,6 +85,23 @@ class Settlement(Record, frozen=True):
     reason: str | None = None
 
 
+class Purchase(Record, frozen=True):
+    """A call that the registry paid for and made: what the service answered, and how the token of it ended.
+
+    `answer` None: the service did not answer in time, or its answer was lost; `reason` says why nothing was paid.
+    """
+
+    token_id: str
+    status: str
+    settlement_tx_id: str | None
+    amount: Decimal
+    currency: str
+    target_agent_did: str
+    answer: Any = None
+    task_id: str | None = None
+    reason: str | None = None
+
+
 class TokenToSettle(Record, frozen=True):
     """One token of `settle_many`; with `success` False it is freed."""
 
@@ -89,13 +110,6 @@ class TokenToSettle(Record, frozen=True):
     token: str
     task_id: str | None = None
     success: bool = True
-
-
-class LineRefusal(Record, frozen=True):
-    """Why one line of a bulk was refused."""
-
-    code: str
-    detail: str
 
 
 class SettledLine(Record, frozen=True):

@@ -1,6 +1,6 @@
 """The base of every typed answer."""
 
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -35,3 +35,11 @@ class Page(Record, Generic[Item], frozen=True):
     items: list[Item]
     pagination: Pagination
     next: str | None = None
+
+
+class LineRefusal(Record, frozen=True):
+    """Why one line of a bulk was refused."""
+
+    code: str
+    detail: str
+    context: dict[str, Any] | None = None

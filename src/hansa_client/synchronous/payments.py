@@ -1,7 +1,8 @@
 # Generated from hansa_client/asynchronous/payments.py by `python -m tests.house.synchronous`.
 """Payment tokens: a caller authorizes one for a payee, the payee verifies it, one of them settles it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote as quoted
 
 from hansa_client.amounts import Amount, amount_text
@@ -10,6 +11,7 @@ from hansa_client.records.payments import (
     AuthorizedToken,
     ListedToken,
     PaymentQuote,
+    Purchase,
     ReleasedToken,
     SettledMany,
     Settlement,
@@ -22,6 +24,7 @@ from .transport import Transport
 
 PREFIX = "/api/v1/a2a-payment"
 WAIT_SECONDS = 30
+CALL_SECONDS = 30
 
 
 class Payments:
@@ -31,14 +34,19 @@ class Payments:
         self._transport = transport
         self._agent = agent
 
-    def quote(self, target_agent_did: str, *, amount: Amount | None = None) -> PaymentQuote:
+    def quote(
+        self, target_agent_did: str, *, amount: Amount | None = None, firm: bool = False
+    ) -> PaymentQuote:
         """The price on an agent's card, or the amount that is named instead, with the fee of now.
 
-        Raises: NotFound, BadRequest.
+        With `firm` the registry signs it: `authorize` with its `quote_token` pays this amount and this fee.
+
+        Raises: NotFound, BadRequest, Invalid where it cannot be firm.
         """
         query = {
             "target_agent_did": target_agent_did,
             "amount": None if amount is None else amount_text(amount),
+            "firm": "true" if firm else None,
         }
         call = Call("GET", f"{PREFIX}/quote", query=query)
         return self._transport.answer(call, PaymentQuote, self._agent)
@@ -80,6 +88,43 @@ class Payments:
         call = Call("POST", f"{PREFIX}/authorize", json=body, key=key or new_key())
         return self._transport.answer(call, AuthorizedToken, self._agent)
 
+    def buy(
+        self,
+        target_agent_did: str,
+        message: str | Mapping[str, Any] | None = None,
+        *,
+        max_amount: Amount,
+        request: Mapping[str, Any] | None = None,
+        ttl_seconds: int | None = None,
+        timeout_seconds: int = CALL_SECONDS,
+        settle_on_timeout: bool = False,
+        approval_id: str | None = None,
+        key: str | None = None,
+    ) -> Purchase:
+        """Let the registry pay for one call, make it, and return its answer.
+
+        Send a `message` (a text, or a message of A2A), or a JSON-RPC `request` {method, params}. With the same `key`
+        the service is called and paid once. Raises: PaymentRequired, Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        body = {
+            "target_agent_did": target_agent_did,
+            "message": message,
+            "request": request,
+            "max_amount": amount_text(max_amount),
+            "ttl_seconds": ttl_seconds,
+            "timeout_seconds": timeout_seconds,
+            "settle_on_timeout": settle_on_timeout,
+            "approval_id": approval_id,
+        }
+        call = Call(
+            "POST",
+            f"{PREFIX}/buy",
+            json=body,
+            key=key or new_key(),
+            extra_seconds=timeout_seconds + WAIT_SECONDS,
+        )
+        return self._transport.answer(call, Purchase, self._agent)
+
     def verify(
         self, token: str, *, target_agent_did: str | None = None, use_id: str | None = None
     ) -> Verification:
@@ -102,7 +147,8 @@ class Payments:
     ) -> Settlement:
         """Pay a token, or with `success` False free it. Waits for the outcome up to `wait_seconds` (at most 30).
 
-        Funds move at most once per token, however often this is called. `settling` means: not known yet, call again.
+        Funds move at most once per token, however often this is called. `settling` means: not known yet, call again. A
+        token that was released before is `released` again with `success` False, and refused otherwise.
         """
         body = {
             "token": token,

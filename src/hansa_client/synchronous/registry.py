@@ -15,6 +15,7 @@ from hansa_client.retries import RetryPolicy
 from .accounts import Accounts
 from .agents import Agents
 from .cards import Cards
+from .contracts import Contracts
 from .discovery import Discovery
 from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
@@ -23,6 +24,8 @@ from .session import Session
 from .staking import Staking
 from .transfers import Transfers
 from .transport import Transport
+from .wallets import Wallets
+from .webhooks import Webhooks
 
 TIMEOUT_SECONDS = 30.0
 
@@ -58,6 +61,9 @@ class Registry:
         self.transfers = Transfers(transport, acting)
         self.staking = Staking(transport, acting)
         self.payments = Payments(transport, acting)
+        self.wallets = Wallets(transport, acting)
+        self.contracts = Contracts(transport, acting)
+        self.webhooks = Webhooks(transport, login)
         self.events = Events(transport, self._http, acting)
 
     def __enter__(self) -> Self:

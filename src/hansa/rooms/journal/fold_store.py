@@ -27,36 +27,80 @@ SELECT plumbing_oldest_open() AS oldest_open,
   (SELECT system_identifier FROM pg_control_system()) AS cluster
 """  # noqa: S608
 
-# Amounts in events are decimal strings; NUMERIC holds them exactly. $1 position, $2 relics, $3 oldest open, $4 not begun.
-_SUPPLY = """
-WITH moved AS (
-  SELECT v.seq, v.xid < $3 OR v.xid >= $4 AS settled, v.xid >= $4 AS is_relic, coalesce(v.tx_type, v.data ->> 'tx_type') AS tx_type,
-    coalesce(v.fee * 0.00000001, (v.data ->> 'fee')::numeric) AS fee, entries.net
-  FROM journal_event v CROSS JOIN LATERAL (
-    -- Kept apart by its offset: merged into the sums it would be computed anew for each of them.
-    SELECT sum(e.delta) AS net FROM journal_entries(v) e OFFSET 0
-  ) entries
-  WHERE v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2
-)
-SELECT settled, count(*) AS transactions, coalesce(max(seq) FILTER (WHERE is_relic), 0) AS relics_to_seq,
-  coalesce(sum(net) FILTER (WHERE tx_type = 'issue'), 0) * $5 AS issued,
-  coalesce(-sum(net) FILTER (WHERE tx_type = 'destroy'), 0) * $5 AS destroyed,
-  coalesce(sum(net) FILTER (WHERE tx_type = 'transit'), 0) * $5 AS transit,
-  coalesce(sum(fee), 0) * $5 AS fees_collected,
-  coalesce(sum(net), 0) * $5 AS circulating,
-  count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy', 'transit')) AS unbalanced
-FROM moved GROUP BY settled
-"""
+# What the queries below share; $1 position, $2 relics, $3 oldest open, $4 not begun, $5 minor units to the unit. A row that
+# stands for the events of a transfer has integers, whose sums cost a tenth of those of the JSON form's decimal strings: the
+# two forms are folded apart, each exactly.
+_IS_LEDGER_EVENT = "v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2"
+_IS_SETTLED = "v.xid < $3 OR v.xid >= $4"
 
-_MOVES = """
-SELECT account, bucket, coalesce(sum(delta) FILTER (WHERE settled), 0) * $5 AS settled,
-  coalesce(sum(delta) FILTER (WHERE NOT settled), 0) * $5 AS pending
+_SUPPLY = f"""
+WITH folded AS (
+  SELECT settled, count(*) AS transactions, max(seq) FILTER (WHERE is_relic) AS relics_to_seq,
+    sum(net) FILTER (WHERE tx_type = 'issue') * $5 AS issued,
+    -sum(net) FILTER (WHERE tx_type = 'destroy') * $5 AS destroyed,
+    sum(net) FILTER (WHERE tx_type = 'transit') * $5 AS transit,
+    sum(fee) * $5 AS fees_collected, sum(net) * $5 AS circulating,
+    count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy', 'transit')) AS unbalanced
+  FROM (
+    SELECT v.seq, {_IS_SETTLED} AS settled, v.xid >= $4 AS is_relic, v.data ->> 'tx_type' AS tx_type,
+      (v.data ->> 'fee')::numeric AS fee, entries.net
+    FROM journal_event v CROSS JOIN LATERAL (
+      -- Kept apart by its offset: merged into the sums it would be computed anew for each of them.
+      SELECT sum((e ->> 'delta')::numeric) AS net FROM jsonb_array_elements(v.data -> 'entries') e OFFSET 0
+    ) entries
+    WHERE {_IS_LEDGER_EVENT} AND v.data IS NOT NULL
+  ) moved GROUP BY settled
+  UNION ALL
+  SELECT settled, count(*), max(seq) FILTER (WHERE is_relic), 0, 0, 0, sum(fee), sum(net), count(*) FILTER (WHERE net <> 0)
+  FROM (
+    SELECT v.seq, {_IS_SETTLED} AS settled, v.xid >= $4 AS is_relic, v.fee,
+      v.amount + CASE WHEN v.freed_after IS NULL THEN 0 ELSE v.freed END
+        + CASE WHEN v.collector_after IS NULL THEN 0 ELSE v.fee END
+        - (v.amount + coalesce(v.freed, 0) + v.fee) AS net
+    FROM journal_event v WHERE {_IS_LEDGER_EVENT} AND v.data IS NULL
+  ) moved GROUP BY settled
+)
+SELECT settled, sum(transactions)::bigint AS transactions, coalesce(max(relics_to_seq), 0) AS relics_to_seq,
+  coalesce(sum(issued), 0) AS issued, coalesce(sum(destroyed), 0) AS destroyed, coalesce(sum(transit), 0) AS transit,
+  sum(fees_collected) AS fees_collected, sum(circulating) AS circulating, sum(unbalanced)::bigint AS unbalanced
+FROM folded GROUP BY settled
+"""  # noqa: S608
+
+
+def _transfers(account: str, bucket: str, delta: str, condition: str = "true") -> str:
+    """What the rows that stand for transfers add to one bucket of each account, summed."""
+    return f"""
+SELECT {_IS_SETTLED} AS settled, {account} AS account, {bucket} AS bucket, sum({delta}) AS delta
+FROM journal_event v WHERE {_IS_LEDGER_EVENT} AND v.data IS NULL AND {condition} GROUP BY 1, 2, 3"""  # noqa: S608
+
+
+# The same entries that `journal_entries` gives for each row.
+_MOVES = f"""
+SELECT account, bucket, coalesce(sum(delta) FILTER (WHERE settled), 0) AS settled,
+  coalesce(sum(delta) FILTER (WHERE NOT settled), 0) AS pending
 FROM (
-  SELECT v.xid < $3 OR v.xid >= $4 AS settled, e.account, e.bucket, e.delta
-  FROM journal_event v CROSS JOIN LATERAL journal_entries(v) e
-  WHERE v.event_type = 'LedgerBalanceChanged' AND v.xid >= $1 AND v.seq > $2
+  SELECT {
+    _IS_SETTLED
+} AS settled, e ->> 'account' AS account, e ->> 'bucket' AS bucket, (e ->> 'delta')::numeric * $5 AS delta
+  FROM journal_event v CROSS JOIN LATERAL jsonb_array_elements(v.data -> 'entries') e
+  WHERE {_IS_LEDGER_EVENT} AND v.data IS NOT NULL
+  UNION ALL {
+    _transfers(
+        "v.aggregate_id",
+        "CASE v.tx_type WHEN 'capture' THEN 'escrow' ELSE 'liquid' END",
+        "-(v.amount + coalesce(v.freed, 0) + v.fee)",
+    )
+}
+  UNION ALL {_transfers("v.payee", "'liquid'", "v.amount")}
+  UNION ALL {_transfers("v.aggregate_id", "'liquid'", "v.freed", "v.freed_after IS NOT NULL")}
+  UNION ALL
+  SELECT c.settled, t.collector, c.bucket, c.delta
+  FROM ({
+    _transfers("v.terms", "'liquid'", "v.fee", "v.collector_after IS NOT NULL")
+}) c (settled, terms, bucket, delta)
+    JOIN journal_transfer_terms t ON t.id = c.terms
 ) moved GROUP BY account, bucket
-"""
+"""  # noqa: S608
 
 _MOVED = "journal_moved_since_the_beginning"
 

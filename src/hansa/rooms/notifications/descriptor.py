@@ -2,18 +2,16 @@
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.metrics import webhook_tries_total
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import AccountEnd, Room, Routes
 
 from .owner_notices import OWNER_NOTICES
-from .webhooks import erase_webhooks, forget_old_deliveries, router, send_due
+from .webhooks import WEBHOOKS, erase_webhooks, forget_old_deliveries, router
 
 ROOM = Room(
     name="notifications",
     routes=(Routes(800, router),),
     reactors=(OWNER_NOTICES,),
-    jobs=(sweep("webhooks: forget old deliveries", 3600, forget_old_deliveries),),
-    rounds=(PeriodicTask("webhooks: send", 1, send_due),),
+    jobs=(WEBHOOKS, sweep("webhooks: forget old deliveries", 3600, forget_old_deliveries)),
     settings=frozenset({"outgoing_allow_hosts"}),
     metrics=(webhook_tries_total,),
     account_end=AccountEnd(erase=erase_webhooks),

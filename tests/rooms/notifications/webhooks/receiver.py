@@ -11,8 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from hansa.foundation.plumbing.metrics import webhook_tries_total
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.notifications.webhooks import WEBHOOKS
 from tests.outside import Host, host
 from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
+from tests.running_jobs import run_due, time_passes
 
 HOOKS = "/developers/webhooks"
 
@@ -160,15 +164,27 @@ async def hook(owner: TestDeveloper, url: str, *event_types: str, **more: Any) -
     return Hook(owner, answer.json()["id"], answer.json()["secret"])
 
 
+async def send_due(runtime: Runtime) -> int:
+    """Send what is due until nothing is; returns how many attempts were made in this process."""
+    before = _attempts()
+    await run_due(runtime, WEBHOOKS)
+    return _attempts() - before
+
+
+def _attempts() -> int:
+    return int(sum(webhook_tries_total.labels(result)._value.get() for result in ("taken", "failed")))
+
+
 async def move_clock(registry: TestRegistry, seconds: float) -> None:
     """As if so many seconds had passed for every delivery and lease."""
     await registry.database.act(lambda tx: _earlier(tx, seconds))
+    await time_passes(registry.runtime, seconds)
 
 
 async def _earlier(tx: Any, seconds: float) -> None:
     earlier = f"interval '{seconds} seconds'"
     await tx.execute(
-        f"UPDATE notifications_webhook SET due_at = due_at - {earlier}, paused_until = paused_until - {earlier},"
+        f"UPDATE notifications_webhook SET paused_until = paused_until - {earlier},"
         f" former_secret_until = former_secret_until - {earlier}"
     )
     await tx.execute(

@@ -1,22 +1,22 @@
 """A delivery is sent at least once, with the same id and bytes, by whichever process lives; receivers that fail are spared."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from uuid import UUID
 
 import pytest
 
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
+from hansa.foundation.plumbing.jobs import Job, enqueue, retry_job, withdraw
+from hansa.foundation.plumbing.jobs.running import claim
 from hansa.rooms.notifications.webhooks import (
+    WEBHOOKS,
     WebhookEvent,
     enqueue_webhook,
     forget_old_deliveries,
     rules,
-    send_due,
     store,
 )
+from hansa.rooms.notifications.webhooks.records import Errand
 from hansa.rooms.notifications.webhooks.rules import Outcome
-from hansa.rooms.notifications.webhooks.sending import claim, record, send
+from hansa.rooms.notifications.webhooks.sending import record, send
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry, text_of
 from tests.rooms.notifications.webhooks.receiver import (
@@ -26,10 +26,11 @@ from tests.rooms.notifications.webhooks.receiver import (
     hook,
     move_clock,
     open_stage,
+    send_due,
 )
+from tests.running_jobs import jobs_of, run_due, working
 
 DAY = 24 * 3600
-PERIODIC_TASKS = [PeriodicTask("webhooks", 0.05, send_due)]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,7 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
     """A registry without webhooks, and two receivers that it may call."""
     yield opened
     await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
+    await opened.registry.database.act(lambda tx: withdraw(tx, WEBHOOKS.name))
 
 
 async def letters_to(owner: TestDeveloper) -> list[str]:
@@ -134,7 +136,9 @@ async def test_a_failed_delivery_is_tried_eight_times_over_about_a_day_with_the_
                 assert shown["status"] == "pending"
                 pause = await registry.database.look(
                     lambda tx: tx.fetchval(
-                        "SELECT extract(epoch FROM due_at - clock_timestamp())::float FROM notifications_webhook"
+                        "SELECT extract(epoch FROM due_at - clock_timestamp())::float FROM plumbing_job"
+                        " WHERE kind = 'webhook' AND key = $1",
+                        hooked.id,
                     )
                 )
                 waited += pause
@@ -338,53 +342,61 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(stage):
         assert (after.is_signed_with(secret), after.is_signed_with(hooked.secret)) == (True, False)
 
 
+async def begin(registry: TestRegistry) -> tuple[Job, Errand]:
+    """A process takes what is due, and has not called yet."""
+    (job,) = await claim(registry.runtime, WEBHOOKS, 1)
+    errand = await registry.database.look(lambda tx: store.errand_of(tx, job.key))
+    assert errand is not None
+    return job, errand
+
+
 async def test_a_process_that_dies_while_sending_leaves_the_delivery_to_another(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         await tell(hooked)
-        lost = await registry.database.act(lambda tx: claim(tx, []))
-        assert lost is not None
+        _, lost = await begin(registry)
         assert await send_due(registry.runtime) == 0
-        await move_clock(registry, store.LEASE_SECONDS)
+        await move_clock(registry, WEBHOOKS.lease_seconds)
         assert await send_due(registry.runtime) == 1
         assert receiver.received[0].id == lost.delivery_id
         assert (await hooked.deliveries())[0]["tries"] == 1
-
-
-async def lease_of(hooked: Hook) -> UUID | None:
-    return await hooked.owner.registry.database.look(
-        lambda tx: tx.fetchval("SELECT lease FROM notifications_webhook WHERE id = $1", hooked.id)
-    )
 
 
 async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         await tell(hooked)
-        slow = await registry.database.act(lambda tx: claim(tx, []))
-        await move_clock(registry, store.LEASE_SECONDS)
-        quick = await registry.database.act(lambda tx: claim(tx, []))
-        assert slow.delivery_id == quick.delivery_id
-        await registry.database.act(lambda tx: record(tx, registry.runtime.seal, slow, Outcome(500)))
-        assert (await hooked.deliveries())[0]["tries"] == 0
-        await registry.database.act(lambda tx: record(tx, registry.runtime.seal, slow, Outcome(200)))
-        assert (await hooked.deliveries())[0]["status"] == "delivered"
-        assert await lease_of(hooked) == quick.lease
-        await registry.database.act(lambda tx: record(tx, registry.runtime.seal, quick, Outcome(500)))
-        (shown,) = await hooked.deliveries()
+
+        async def end(attempt: tuple[Job, Errand], status: int) -> dict[str, object]:
+            seal, outcome = registry.runtime.seal, Outcome(status)
+            await registry.database.act(lambda tx: record(tx, seal, *attempt, outcome))
+            (shown,) = await hooked.deliveries()
+            return shown
+
+        slow = await begin(registry)
+        await move_clock(registry, WEBHOOKS.lease_seconds)
+        quick = await begin(registry)
+        assert slow[1].delivery_id == quick[1].delivery_id
+        assert (await end(slow, 500))["tries"] == 0
+        assert (await end(slow, 200))["status"] == "delivered"
+        (row,) = await jobs_of(registry.runtime, WEBHOOKS.name)
+        assert (row["lease_until"] is None, row["fencing_token"]) == (False, quick[0].fencing_token)
+        shown = await end(quick, 500)
         assert (shown["status"], shown["tries"]) == ("delivered", 1)
+        assert await jobs_of(registry.runtime, WEBHOOKS.name) == []
 
 
 async def test_the_end_of_a_try_to_a_deleted_webhook_is_nobodys_business(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         await tell(hooked)
-        errand = await registry.database.act(lambda tx: claim(tx, []))
+        attempt = await begin(registry)
         path = f"/api/v1/developers/webhooks/{hooked.id}"
         assert (await registry.http.delete(path, headers=hooked.owner.headers)).status_code == 200
-        await send(registry.runtime, errand)
+        await send(registry.runtime, *attempt)
         assert len(receiver.received) == 1
         assert await send_due(registry.runtime) == 0
+        assert await jobs_of(registry.runtime, WEBHOOKS.name) == []
 
 
 async def test_several_processes_on_one_database_send_each_delivery_once(stage):
@@ -400,8 +412,7 @@ async def test_several_processes_on_one_database_send_each_delivery_once(stage):
             settings.data_dir,
             outgoing_allow_hosts=",".join(settings.outgoing_allow_hosts),
         ) as second:
-            counts = await at_once(*(send_due(each.runtime) for each in (registry, second, registry, second)))
-        assert sum(counts) == 30
+            await at_once(*(run_due(each.runtime, WEBHOOKS) for each in (registry, second, registry, second)))
         received = [got.id for receiver in (one, other) for got in receiver.received]
         assert len(received) == len(set(received)) == 30
 
@@ -410,11 +421,12 @@ async def test_a_host_that_is_being_called_is_passed_over(stage):
     async with stage.receiving() as busy, stage.receiving() as free:
         registry = stage.registry
         owner = await registry.developer()
-        first, second = [await hook(owner, receiver.url) for receiver in (busy, free)]
+        first, _, second = [await hook(owner, receiver.url) for receiver in (busy, busy, free)]
         await tell(first)
-        errand = await registry.database.act(lambda tx: claim(tx, [busy.place]))
-        assert errand.webhook_id == second.id
-        assert await registry.database.act(lambda tx: claim(tx, [busy.place])) is None
+        keys = {job.key for job in await claim(registry.runtime, WEBHOOKS, 3)}
+        assert len(keys) == 2
+        assert second.id in keys
+        assert await claim(registry.runtime, WEBHOOKS, 3) == []
 
 
 async def test_a_slow_receiver_holds_up_nobody_else(stage):
@@ -426,22 +438,53 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
         slow.pause = 1
         for number in range(8):
             await tell(held_up, number=number)
-        sending = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
-        await until(lambda: len(quick.received) == 8)
-        assert len(slow.received) < 8
-        assert slow.listening.most_open == 1
-        sending.cancel()
-        await asyncio.wait([sending])
+        async with working(registry.runtime, WEBHOOKS):
+            await until(lambda: len(quick.received) == 8)
+            assert len(slow.received) < 8
+            assert slow.listening.most_open == 1
+
+
+async def test_the_deliveries_of_a_webhook_arrive_in_their_order(stage):
+    async with stage.receiving() as receiver:
+        registry, hooked = await started(stage, receiver)
+        await hook(hooked.owner, receiver.url)
+        async with working(registry.runtime, WEBHOOKS), working(registry.runtime, WEBHOOKS):
+            for number in range(12):
+                await tell(hooked, number=number)
+            await until(lambda: len(receiver.received) == 24)
+        first = [
+            got.message["data"]["number"] for got in receiver.received if got.is_signed_with(hooked.secret)
+        ]
+        assert first == list(range(12))
+        assert receiver.listening.most_open == 1
+
+
+async def test_a_webhook_that_cannot_be_sent_to_is_dead_with_the_reason_until_it_is_retried(
+    stage, monkeypatch
+):
+    async with stage.receiving() as receiver:
+        registry, hooked = await started(stage, receiver)
+        await tell(hooked)
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "_ERRAND", "SELECT missing FROM notifications_webhook WHERE id = $1")
+            assert WEBHOOKS.retries.attempts_max == 10
+            for _ in range(10):
+                await send_due(registry.runtime)
+                await move_clock(registry, DAY)
+        (row,) = await jobs_of(registry.runtime, WEBHOOKS.name)
+        assert (row["state"], row["attempts"], row["last_error"]) == ("dead", 10, "UndefinedColumnError")
+        assert await send_due(registry.runtime) == 0
+        await registry.database.act(lambda tx: retry_job(tx, row["id"], None))
+        assert await send_due(registry.runtime) == 1
+        assert [shown["status"] for shown in await hooked.deliveries()] == ["delivered"]
 
 
 async def test_what_is_queued_while_the_sender_runs_is_sent_without_being_asked(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
-        await tell(hooked)
-        await until(lambda: receiver.received)
-        running.cancel()
-        await asyncio.wait([running])
+        async with working(registry.runtime, WEBHOOKS):
+            await tell(hooked)
+            await until(lambda: receiver.received)
 
 
 async def test_who_is_told_to_stop_lets_what_is_under_way_end(stage):
@@ -450,11 +493,8 @@ async def test_who_is_told_to_stop_lets_what_is_under_way_end(stage):
         receiver.pause = 0.3
         for number in range(2):
             await tell(hooked, number=number)
-        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
-        await until(lambda: receiver.received)
-        running.cancel()
-        await asyncio.wait([running])
-        assert running.cancelled()
+        async with working(registry.runtime, WEBHOOKS):
+            await until(lambda: receiver.received)
         assert sorted(shown["status"] for shown in await hooked.deliveries()) == ["delivered", "pending"]
         assert len(receiver.received) == 1
 
@@ -464,14 +504,14 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
         registry, hooked = await started(stage, receiver)
         rename = "ALTER TABLE {} RENAME TO {}".format
         await registry.database.act(lambda tx: tx.execute(rename("notifications_webhook_delivery", "away")))
-        running = asyncio.create_task(run_periodic_tasks(registry.runtime, PERIODIC_TASKS))
-        await registry.database.act(lambda tx: tx.execute("UPDATE notifications_webhook SET due_at = now()"))
-        await asyncio.sleep(0.2)
-        await registry.database.act(lambda tx: tx.execute(rename("away", "notifications_webhook_delivery")))
-        await tell(hooked)
-        await until(lambda: receiver.received)
-        running.cancel()
-        await asyncio.wait([running])
+        async with working(registry.runtime, WEBHOOKS):
+            await registry.database.act(lambda tx: enqueue(tx, WEBHOOKS.name, hooked.id))
+            await until(registry.runtime.jobs.failing)
+            await registry.database.act(
+                lambda tx: tx.execute(rename("away", "notifications_webhook_delivery"))
+            )
+            await tell(hooked)
+            await until(lambda: receiver.received)
 
 
 async def test_a_secret_that_does_not_open_is_a_failure_like_others(stage):
@@ -500,20 +540,9 @@ async def test_deliveries_of_more_than_thirty_days_ago_are_deleted(stage):
         assert [shown["payload"]["data"] for shown in await hooked.deliveries()] == [{"number": 3}]
 
 
-async def test_a_claim_of_an_empty_queue_gives_the_lease_back(stage):
+async def test_a_job_without_anything_to_send_ends(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await registry.database.act(lambda tx: tx.execute("UPDATE notifications_webhook SET due_at = now()"))
-        assert await registry.database.act(lambda tx: claim(tx, [])) is None
-        lease, due_at = await registry.database.look(
-            lambda tx: tx.fetchrow("SELECT lease, due_at FROM notifications_webhook WHERE id = $1", hooked.id)
-        )
-        assert (lease, due_at) == (None, None)
-        assert isinstance((await _claimed(registry, hooked)).lease, UUID)
-
-
-async def _claimed(registry: TestRegistry, hooked: Hook) -> store.Errand:
-    await tell(hooked)
-    errand = await registry.database.act(lambda tx: claim(tx, []))
-    assert errand is not None
-    return errand
+        await registry.database.act(lambda tx: enqueue(tx, WEBHOOKS.name, hooked.id))
+        assert await send_due(registry.runtime) == 0
+        assert await jobs_of(registry.runtime, WEBHOOKS.name) == []

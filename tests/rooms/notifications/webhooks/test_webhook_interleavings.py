@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job
+from hansa.foundation.plumbing.jobs import store as job_store
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import new_name
-from hansa.rooms.notifications.webhooks import store, subscribing
+from hansa.rooms.notifications.webhooks import WEBHOOKS, store, subscribing
 from hansa.rooms.notifications.webhooks.deliveries import enqueue_webhook, send_test
 from hansa.rooms.notifications.webhooks.records import Errand
 from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
-from hansa.rooms.notifications.webhooks.sending import claim, record
+from hansa.rooms.notifications.webhooks.sending import record
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
@@ -39,13 +42,14 @@ class Queue:
     def __init__(self, owner: int, seal: Seal, *, waiting: int, under_way: bool) -> None:
         self._seal = seal
         self.id = new_name("whk_", 24)
-        self.errand: Errand | None = None
+        self.attempt: tuple[Job, Errand] | None = None
         self._owner = owner
         self._waiting = waiting
         self._under_way = under_way
 
     async def open(self, tx: Tx) -> None:
         await tx.execute("DELETE FROM notifications_webhook")
+        await jobs.withdraw(tx, WEBHOOKS.name)
         made = await store.add(
             tx,
             self.id,
@@ -62,8 +66,8 @@ class Queue:
 
     async def begin(self, tx: Tx) -> None:
         if self._under_way:
-            self.errand = await claim(tx, [])
-            assert self.errand is not None
+            self.attempt = await _begin(tx)
+            assert self.attempt is not None
 
     def tell(self) -> UseCase:
         return lambda tx: enqueue_webhook(tx, self._owner, WebhookEvent.AGENT_REVOKED, {})
@@ -72,12 +76,12 @@ class Queue:
         return lambda tx: send_test(tx, self._owner, self.id)
 
     def claim(self) -> UseCase:
-        return lambda tx: claim(tx, [])
+        return _begin
 
     def record(self, status: int) -> UseCase:
-        errand = self.errand
-        assert errand is not None
-        return lambda tx: record(tx, self._seal, errand, Outcome(status))
+        attempt = self.attempt
+        assert attempt is not None
+        return lambda tx: record(tx, self._seal, *attempt, Outcome(status))
 
     def stop(self) -> UseCase:
         async def act(tx: Tx) -> None:
@@ -91,8 +95,10 @@ class Queue:
 
     async def stands(self, tx: Tx) -> Stands:
         row = await tx.fetchrow(
-            "SELECT lease IS NOT NULL AS is_leased, due_at IS NOT NULL AS is_due FROM notifications_webhook WHERE id = $1",
+            "SELECT j.lease_until IS NOT NULL AS is_leased, j.due_at IS NOT NULL AS is_due"
+            " FROM notifications_webhook w LEFT JOIN plumbing_job j ON j.key = w.id AND j.kind = $2 WHERE w.id = $1",
             self.id,
+            WEBHOOKS.name,
         )
         deliveries = await tx.fetch(
             "SELECT id, status FROM notifications_webhook_delivery WHERE webhook_id = $1", self.id
@@ -101,11 +107,20 @@ class Queue:
         return Stands(leased, due, [tuple(delivery) for delivery in deliveries])
 
 
+async def _begin(tx: Tx) -> tuple[Job, Errand] | None:
+    """Take what is due, and see what is to be sent."""
+    for job in await job_store.claim(tx, WEBHOOKS.name, 1, WEBHOOKS.lease_seconds):
+        errand = await store.errand_of(tx, job.key)
+        assert errand is not None
+        return job, errand
+    return None
+
+
 Judge = Callable[[Queue, list[Any], Stands], bool]
 
 
 def errands(outcomes: list[Any]) -> list[Errand]:
-    return [outcome for outcome in outcomes if isinstance(outcome, Errand)]
+    return [outcome[1] for outcome in outcomes if isinstance(outcome, tuple)]
 
 
 PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
@@ -132,7 +147,7 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         True,
         lambda queue: [queue.record(200), queue.claim()],
         lambda queue, outcomes, stands: (
-            all(errand.delivery_id != queue.errand.delivery_id for errand in errands(outcomes))
+            all(errand.delivery_id != queue.attempt[1].delivery_id for errand in errands(outcomes))
             and stands.is_leased is bool(errands(outcomes))
             and (stands.is_due, stands.waiting) == (True, 1)
         ),

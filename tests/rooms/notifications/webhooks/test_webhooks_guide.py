@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hansa.rooms.notifications.webhooks.sending import send_due
-from tests.rooms.notifications.webhooks.receiver import hook, receiving, registry_that_may_call
+from tests.rooms.notifications.webhooks.receiver import hook, receiving, registry_that_may_call, send_due
 
 GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "webhooks.md"
 

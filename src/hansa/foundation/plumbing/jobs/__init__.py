@@ -8,7 +8,7 @@
 - Scheduled work is one job per kind, whose next due time is counted from its end.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,6 +31,7 @@ from .kinds import (
     Job,
     JobKind,
     LeasedKind,
+    NewJob,
     PutOff,
     Retries,
     TransactionalKind,
@@ -38,6 +39,7 @@ from .kinds import (
     sweep,
     sweep_with_runtime,
 )
+from .running import refused
 from .worker import run_jobs
 
 DEAD_KEPT_DAYS = 30
@@ -51,7 +53,35 @@ async def enqueue(
     A waiting job of the same key keeps its payload and gets the earlier due time, one that runs under a lease runs once
     more, a dead one begins anew. `payload` is JSON-ready and holds no secrets.
     """
-    return await store.enqueue(tx, kind, key, payload or {}, due_at)
+    (job_id,) = await store.enqueue(tx, kind, payload or {}, [NewJob(key, due_at)])
+    return job_id
+
+
+async def enqueue_many(tx: Tx, kind: str, jobs: Sequence[NewJob]) -> None:
+    """Let these jobs run when `tx` has committed, or when they say; as `enqueue`, in one statement."""
+    if jobs:
+        await store.enqueue(tx, kind, {}, jobs)
+
+
+async def withdraw(tx: Tx, kind: str, keys: Sequence[str] | None = None) -> None:
+    """Delete the jobs of these keys, by default all of the kind. The result of one that runs is refused."""
+    await store.withdraw(tx, kind, keys)
+
+
+async def is_held(tx: Tx, job: Job) -> bool:
+    """Whether a leased job is still this attempt's; if so, nobody else can take it before `tx` ends."""
+    return await store.is_held(tx, job) or refused(job)
+
+
+async def conclude(
+    tx: Tx, job: Job, *, due_at: datetime | None = None, concurrency_key: str | None = None
+) -> bool:
+    """End a leased job in the transaction that writes its result: it is deleted, or due again at `due_at`.
+
+    Whoever enqueues the job must hold a lock that this transaction holds too: what was enqueued meanwhile counts as seen.
+    Returns whether the lease was still held; if not, the job is left to who holds it now.
+    """
+    return await store.conclude(tx, job, due_at, concurrency_key) or refused(job)
 
 
 async def forget_dead_jobs(tx: Tx) -> None:
@@ -69,17 +99,22 @@ __all__ = [
     "JobUnknown",
     "JobView",
     "LeasedKind",
+    "NewJob",
     "PutOff",
     "Retries",
     "State",
     "TransactionalKind",
+    "conclude",
     "drop_job",
     "enqueue",
+    "enqueue_many",
     "forget_dead_jobs",
+    "is_held",
     "list_jobs",
     "retry_job",
     "run_jobs",
     "scheduled",
     "sweep",
     "sweep_with_runtime",
+    "withdraw",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
@@ -21,6 +22,18 @@ class Job:
     payload: dict[str, Any]
     attempts: int
     fencing_token: int
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job to be enqueued, due at once unless `due_at` says when.
+
+    Of the jobs of a kind that have the same `concurrency_key` one is leased at a time, among all processes.
+    """
+
+    key: str
+    due_at: datetime | None = None
+    concurrency_key: str | None = None
 
 
 class PutOff(Exception):
@@ -48,6 +61,7 @@ class LeasedKind:
     """Jobs that go out on the network: run under a lease that is renewed, in no transaction of their own.
 
     A job runs at least once; `work` must be harmless to repeat. With `every_seconds` the kind is scheduled.
+    With `concludes` the work ends its job itself, by `conclude` in the transaction that writes its result.
     """
 
     name: str
@@ -56,6 +70,7 @@ class LeasedKind:
     lease_seconds: float = 30.0
     retries: Retries = field(default_factory=Retries)
     every_seconds: float | None = None
+    concludes: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Literal
 
+import asyncpg
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
@@ -15,6 +17,7 @@ from .backoff import error_of, next_pause
 from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, TransactionalKind
 
 RENEWALS_PER_LEASE = 3
+CLAIM_TRIES = 3
 
 _log = structlog.get_logger()
 
@@ -64,15 +67,15 @@ async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:
         if not _has_ended(renewing):
             await runtime.database.act_at_once(lambda tx: store.release(tx, job))
             raise
-        _refused(kind, job)
+        refused(job)
     except Exception as trouble:  # noqa: BLE001
         # Whatever the work raises is an attempt that failed: the job waits for the next one.
         await _note_failure(runtime, kind, job, trouble)
     else:
-        if await runtime.database.act(lambda tx: store.finish(tx, job, kind.every_seconds)):
+        if kind.concludes or await runtime.database.act(lambda tx: store.finish(tx, job, kind.every_seconds)):
             runtime.jobs.succeeded(kind.name)
         else:
-            _refused(kind, job)
+            refused(job)
     finally:
         renewing.cancel()
 
@@ -89,6 +92,19 @@ async def _keep_lease(runtime: Runtime, kind: LeasedKind, job: Job, work: "async
         if not is_held:
             work.cancel()
             return
+
+
+async def claim(runtime: Runtime, kind: LeasedKind, most: int) -> list[Job]:
+    """Lease jobs that are due; none when another process was quicker with the same concurrency keys."""
+    for _ in range(CLAIM_TRIES):
+        try:
+            return await runtime.database.act_at_once(
+                lambda tx: store.claim(tx, kind.name, most, kind.lease_seconds)
+            )
+        except asyncpg.UniqueViolationError:
+            # The next statement sees what the other process has leased.
+            continue
+    return []
 
 
 def _has_ended(renewing: "asyncio.Task[None]") -> bool:
@@ -111,10 +127,11 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exce
         seconds = pause
         is_accepted = await runtime.database.act(lambda tx: store.put_off(tx, job, seconds, error))
     if not is_accepted:
-        _refused(kind, job)
+        refused(job)
 
 
-def _refused(kind: JobKind, job: Job) -> None:
-    """Another process has taken the job, or an operator has dropped it; its result counts."""
-    jobs_fenced_total.labels(kind.name).inc()
-    _log.warning("job result discarded: its lease was lost", job=kind.name, id=job.id)
+def refused(job: Job) -> Literal[False]:
+    """Note that a result came too late: another process has taken the job, or an operator has dropped it."""
+    jobs_fenced_total.labels(job.kind).inc()
+    _log.warning("job result discarded: its lease was lost", job=job.kind, id=job.id)
+    return False

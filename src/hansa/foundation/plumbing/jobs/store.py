@@ -14,17 +14,20 @@ import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
 
-from .kinds import Job
+from .kinds import Job, NewJob
 
 NOTIFICATIONS = "hansa_jobs"
 
 # A waiting job keeps its payload and the earlier of both times; one under way runs again; a dead one waits again.
 _ENQUEUE = """
-INSERT INTO plumbing_job AS j (kind, key, payload, due_at) VALUES ($1, $2, $3, coalesce($4, now()))
+INSERT INTO plumbing_job AS j (kind, key, payload, due_at, concurrency_key)
+SELECT $1, n.key, $2, coalesce(n.due_at, now()), n.concurrency_key
+FROM unnest($3::text[], $4::timestamptz[], $5::text[]) AS n (key, due_at, concurrency_key) ORDER BY n.key
 ON CONFLICT (kind, key) DO UPDATE SET
   state = 'waiting', dead_at = NULL,
   attempts = CASE j.state WHEN 'dead' THEN 0 ELSE j.attempts END,
   payload = CASE j.state WHEN 'dead' THEN excluded.payload ELSE j.payload END,
+  concurrency_key = CASE WHEN j.lease_until IS NULL THEN excluded.concurrency_key ELSE j.concurrency_key END,
   due_at = CASE WHEN j.state = 'dead' THEN excluded.due_at WHEN j.lease_until IS NULL THEN least(j.due_at, excluded.due_at)
     ELSE j.due_at END,
   due_again_at = CASE WHEN j.lease_until IS NOT NULL THEN least(j.due_again_at, excluded.due_at) END
@@ -60,8 +63,13 @@ _CLAIM = """
 UPDATE plumbing_job j SET attempts = j.attempts + 1, fencing_token = j.fencing_token + 1,
   lease_until = clock_timestamp() + $3::float8 * interval '1 second'
 FROM (
-  SELECT id FROM plumbing_job WHERE kind = $1 AND state = 'waiting' AND ready_at <= now()
-  ORDER BY ready_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+  SELECT DISTINCT ON (coalesce(free.concurrency_key, free.id::text)) free.id FROM (
+    SELECT id, concurrency_key, ready_at FROM plumbing_job w
+    WHERE kind = $1 AND state = 'waiting' AND ready_at <= now() AND NOT EXISTS (
+      SELECT FROM plumbing_job other WHERE other.kind = w.kind AND other.concurrency_key = w.concurrency_key
+        AND other.lease_until IS NOT NULL AND other.id <> w.id)
+    ORDER BY ready_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+  ) AS free ORDER BY coalesce(free.concurrency_key, free.id::text), free.ready_at, free.id
 ) AS due WHERE j.id = due.id
 RETURNING j.id, j.kind, j.key, j.payload, j.attempts, j.fencing_token, j.due_at
 """
@@ -96,6 +104,21 @@ UPDATE plumbing_job SET fencing_token = fencing_token + 1, attempts = $4, last_e
 WHERE id = $1 AND fencing_token = $2 AND state = 'waiting' RETURNING state
 """
 
+_IS_HELD = """
+SELECT true FROM plumbing_job WHERE id = $1 AND fencing_token = $2 AND state = 'waiting' AND lease_until IS NOT NULL
+FOR UPDATE
+"""
+
+_CONCLUDE = """
+DELETE FROM plumbing_job WHERE id = $1 AND fencing_token = $2 AND state = 'waiting' AND lease_until IS NOT NULL
+"""
+
+_CONTINUE = """
+UPDATE plumbing_job SET fencing_token = fencing_token + 1, attempts = 0, last_error = NULL, lease_until = NULL, due_again_at = NULL,
+  due_at = $3, concurrency_key = $4
+WHERE id = $1 AND fencing_token = $2 AND state = 'waiting' AND lease_until IS NOT NULL
+"""
+
 _RELEASE = """
 UPDATE plumbing_job SET attempts = attempts - 1, lease_until = NULL
 WHERE id = $1 AND fencing_token = $2 AND lease_until IS NOT NULL
@@ -120,11 +143,25 @@ class Depth:
     oldest_seconds: float
 
 
-async def enqueue(tx: Tx, kind: str, key: str, payload: Mapping[str, Any], due_at: datetime | None) -> int:
-    """Add a job, or move the one of this kind and key forward; returns its id. Listeners are notified at the commit."""
-    job_id: int = await tx.fetchval(_ENQUEUE, kind, key, json.dumps(payload), due_at)
+async def enqueue(tx: Tx, kind: str, payload: Mapping[str, Any], jobs: Sequence[NewJob]) -> list[int]:
+    """Add jobs, or move those of this kind and key forward; returns their ids. Listeners are notified at the commit."""
+    rows = await tx.fetch(
+        _ENQUEUE,
+        kind,
+        json.dumps(payload),
+        [job.key for job in jobs],
+        [job.due_at for job in jobs],
+        [job.concurrency_key for job in jobs],
+    )
     await notify(tx)
-    return job_id
+    return [row["id"] for row in rows]
+
+
+async def withdraw(tx: Tx, kind: str, keys: Sequence[str] | None) -> None:
+    """Delete the jobs of these keys, or all of the kind; what one of them does at the moment is refused."""
+    await tx.execute(
+        "DELETE FROM plumbing_job WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY ($2))", kind, keys
+    )
 
 
 async def notify(tx: Tx) -> None:
@@ -179,6 +216,19 @@ async def bury(tx: Tx, job: Job, error: str) -> str | None:
     """Note that a job is given up; its state now, None when the result was refused."""
     state: str | None = await tx.fetchval(_BURY, job.id, job.fencing_token, error, job.attempts)
     return state
+
+
+async def is_held(tx: Tx, job: Job) -> bool:
+    """Whether the job is still this attempt's, which stays so until the transaction ends."""
+    return bool(await tx.fetchval(_IS_HELD, job.id, job.fencing_token))
+
+
+async def conclude(tx: Tx, job: Job, due_at: datetime | None, concurrency_key: str | None) -> bool:
+    """End a leased job: deleted, or due again then; whether the result was accepted."""
+    if due_at is None:
+        return await tx.execute(_CONCLUDE, job.id, job.fencing_token) == "DELETE 1"
+    done = await tx.execute(_CONTINUE, job.id, job.fencing_token, due_at, concurrency_key)
+    return done == "UPDATE 1"
 
 
 async def release(tx: Tx, job: Job) -> bool:

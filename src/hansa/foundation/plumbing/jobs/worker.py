@@ -20,9 +20,9 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Unavailable
 
 from . import store
-from .kinds import SCHEDULE, JobKind, TransactionalKind
+from .kinds import SCHEDULE, JobKind, LeasedKind, TransactionalKind
 from .notifications import wake_at_notifications
-from .running import run_in_transaction, run_leased
+from .running import claim, run_in_transaction, run_leased
 
 AT_ONCE = 64
 TRANSACTIONS_AT_ONCE = 6
@@ -114,11 +114,12 @@ class Worker:
         if isinstance(kind, TransactionalKind):
             self._begin(kind, self._run_transactions(kind))
             return
-        claimed = await self._runtime.database.act_at_once(
-            lambda tx: store.claim(tx, kind.name, most, kind.lease_seconds)
-        )
+        claimed = await claim(self._runtime, kind, most)
         if not claimed:
             self._not_before[kind.name] = monotonic() + LOCKED_ELSEWHERE_SECONDS
+        elif len(claimed) < most:
+            # More of them may be due behind those whose concurrency keys were taken.
+            self._wake.set()
         for job in claimed:
             self._begin(kind, run_leased(self._runtime, kind, job))
 
@@ -133,6 +134,9 @@ class Worker:
         name = self._running.pop(task)
         self._counts[name] -= 1
         jobs_running.labels(name).dec()
+        if isinstance(self._kinds[name], LeasedKind):
+            # The concurrency key of the job that has ended is free.
+            self._not_before.pop(name, None)
         self._wake.set()
         if task.cancelled() or (trouble := task.exception()) is None:
             return

@@ -82,7 +82,8 @@ async def settle_and_answer(
 ) -> Token:
     """The token as the answer to a settle request has it; the transfer runs beside the request.
 
-    With `wait` the outcome is waited for, so many seconds: settled, failed, or settling when it is not known yet.
+    With `wait` the outcome is waited for, so many seconds: settled, failed, or settling when it is not known yet. Then a
+    token that is to be released and was is released: the first answer may have been lost.
 
     Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused, SettlementInProgress, TokenStatus,
     TokenExpired.
@@ -94,9 +95,14 @@ async def settle_and_answer(
         return done.token
     if wait is not None and done.verdict in {Verdict.SETTLING, Verdict.UNDER_WAY}:
         return await settlements.outcome(done.token.id, wait)
-    if done.verdict is Verdict.SETTLING or (wait is not None and done.token.status == "failed"):
+    if done.verdict is Verdict.SETTLING or (wait is not None and _is_outcome(done.token, order)):
         return done.token
     raise rules.refusal_of(done.token)
+
+
+def _is_outcome(token: Token, order: SettleOrder) -> bool:
+    """Whether the token had ended in a way that answers the request instead of refusing it."""
+    return token.status == "failed" or (token.status == "released" and not order.success)
 
 
 async def settle_many(

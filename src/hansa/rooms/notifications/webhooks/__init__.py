@@ -5,16 +5,16 @@ from .reading import waiting_deliveries
 from .retention import forget_old_deliveries, withhold_deliveries
 from .routes import router
 from .rules import WebhookEvent
-from .sending import send_due
+from .sending import WEBHOOKS
 from .subscribing import erase_webhooks
 
 __all__ = [
+    "WEBHOOKS",
     "WebhookEvent",
     "enqueue_webhook",
     "erase_webhooks",
     "forget_old_deliveries",
     "router",
-    "send_due",
     "waiting_deliveries",
     "withhold_deliveries",
 ]

@@ -10,6 +10,7 @@ from hansa.foundation.values.secrets import new_name
 
 from . import store
 from .errors import DeliveryUnknown, WebhookStopped
+from .queue import schedule
 from .records import Delivery
 from .rules import WebhookEvent
 from .subscribing import ID_CHARACTERS, lock
@@ -26,6 +27,7 @@ async def enqueue_webhook(
     if webhook_ids:
         deliveries = {webhook_id: _new_id() for webhook_id in webhook_ids}
         await store.enqueue(tx, deliveries, event_type, _message(event_type, await store.now(tx), payload))
+        await schedule(tx, webhook_ids)
     return len(webhook_ids)
 
 
@@ -36,7 +38,9 @@ async def send_test(tx: Tx, developer_id: int, webhook_id: str) -> Delivery:
     """
     await _lock_active(tx, developer_id, webhook_id)
     message = _message(WebhookEvent.TEST, await store.now(tx), {"webhook_id": webhook_id})
-    return await store.enqueue_at_once(tx, webhook_id, _new_id(), WebhookEvent.TEST, message)
+    delivery = await store.enqueue_at_once(tx, webhook_id, _new_id(), WebhookEvent.TEST, message)
+    await schedule(tx, [webhook_id])
+    return delivery
 
 
 async def resend(tx: Tx, developer_id: int, webhook_id: str, delivery_id: str) -> Delivery:
@@ -48,6 +52,7 @@ async def resend(tx: Tx, developer_id: int, webhook_id: str, delivery_id: str) -
     delivery = await store.requeue(tx, webhook_id, delivery_id)
     if delivery is None:
         raise DeliveryUnknown
+    await schedule(tx, [webhook_id])
     return delivery
 
 

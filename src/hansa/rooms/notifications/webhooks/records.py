@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
-from uuid import UUID
 
 DeliveryStatus = Literal["pending", "delivered", "failed"]
 
@@ -47,7 +46,6 @@ class Errand:
     """A delivery to be sent now. `moment` is the database's time in epoch seconds."""
 
     webhook_id: str
-    lease: UUID
     url: str = field(repr=False)
     place: str
     delivery_id: str
@@ -59,12 +57,12 @@ class Errand:
 
 
 @dataclass(frozen=True)
-class Lease:
-    """A webhook that is due, and the right to send to it."""
+class Due:
+    """When a webhook has something to send; `place` is the host and port that it goes to."""
 
     webhook_id: str
-    lease: UUID
     place: str
+    due_at: datetime
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,5 @@ class Locked:
     """A webhook locked at the end of an attempt."""
 
     developer_id: int
-    lease: UUID | None
     is_active: bool
     consecutive_failures: int

@@ -1,8 +1,10 @@
 """What is forgotten of webhooks, and what is not sent any more."""
 
+from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 
 from . import rules, store
+from .queue import KIND
 
 
 async def forget_old_deliveries(tx: Tx) -> None:
@@ -12,4 +14,5 @@ async def forget_old_deliveries(tx: Tx) -> None:
 
 async def withhold_deliveries(tx: Tx) -> int:
     """Send nothing of what waits in a restored copy: the registry it was copied from may have sent it since."""
+    await jobs.withdraw(tx, KIND)
     return await store.withhold_pending(tx, "withheld: the registry was restored from a backup")

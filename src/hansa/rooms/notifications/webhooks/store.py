@@ -1,7 +1,7 @@
 """Every SQL statement of webhooks.
 
-A webhook is locked before its deliveries, and webhooks in the order of their ids. Whoever records the end of a try locks
-the webhook in a statement of its own: only the next statement sees what others had committed by then.
+A webhook is locked before its deliveries and its job, and webhooks in the order of their ids. Whoever records the end of
+an attempt locks the webhook in a statement of its own: only the next statement sees what others had committed by then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,8 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import Waiting
 
-from .records import Delivery, Errand, Lease, Locked, Webhook
+from .records import Delivery, Due, Errand, Locked, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
-
-LEASE_SECONDS = 60
 
 _SHOWN = "id, url, event_types, description, is_active, stopped_by, stopped_at, consecutive_failures, created_at, updated_at"
 # What the owner asked for stands at the head of the queue, long overdue; it is shown as due since it was written.
@@ -22,8 +20,6 @@ _DELIVERY = (
     " CASE WHEN status = 'pending' THEN greatest(next_attempt_at, created_at) END AS next_attempt_at"
 )
 _AT_ONCE = "to_timestamp(0)"
-# A webhook under way is due when its lease ends, and no sooner because there is more to tell.
-_DUE_NOW = "CASE WHEN lease IS NULL THEN greatest(clock_timestamp(), paused_until) ELSE due_at END"
 
 _ADD = f"""
 INSERT INTO notifications_webhook (id, developer_id, slot, url, place, event_types, description, sealed_secret)
@@ -38,10 +34,7 @@ UPDATE notifications_webhook SET url = $3, place = $4, event_types = $5, descrip
   stopped_by = CASE WHEN $7 THEN NULL ELSE coalesce(stopped_by, 'owner') END,
   stopped_at = CASE WHEN $7 THEN NULL ELSE coalesce(stopped_at, now()) END,
   consecutive_failures = CASE WHEN $7 THEN 0 ELSE consecutive_failures END,
-  paused_until = '-infinity', updated_at = now(),
-  due_at = CASE WHEN lease IS NULL
-    THEN (SELECT min(next_attempt_at) FROM notifications_webhook_delivery WHERE webhook_id = $1 AND status = 'pending')
-    ELSE due_at END
+  paused_until = '-infinity', updated_at = now()
 WHERE id = $1 AND developer_id = $2 RETURNING {_SHOWN}
 """  # noqa: S608
 
@@ -51,23 +44,24 @@ UPDATE notifications_webhook SET sealed_former_secret = sealed_secret, sealed_se
 WHERE id = $1 AND developer_id = $2 RETURNING former_secret_until
 """
 
-_CLAIM = f"""
-UPDATE notifications_webhook SET lease = gen_random_uuid(),
-  due_at = clock_timestamp() + interval '{LEASE_SECONDS} seconds'
-WHERE id = (
-  SELECT id FROM notifications_webhook WHERE is_active AND due_at <= clock_timestamp() AND place <> ALL ($1::text[])
-  ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-) RETURNING id AS webhook_id, lease, place
-"""  # noqa: S608
-
 _ERRAND = """
-SELECT w.id AS webhook_id, w.lease, w.url, w.place, d.id AS delivery_id, d.event_type, d.payload, d.attempts,
+SELECT w.id AS webhook_id, w.url, w.place, d.id AS delivery_id, d.event_type, d.payload, d.attempts,
   floor(extract(epoch FROM clock_timestamp()))::bigint AS moment,
   CASE WHEN w.former_secret_until > clock_timestamp() THEN ARRAY[w.sealed_secret, w.sealed_former_secret]
     ELSE ARRAY[w.sealed_secret] END AS sealed_secrets
 FROM notifications_webhook w JOIN notifications_webhook_delivery d ON d.webhook_id = w.id
-WHERE w.id = $1 AND d.status = 'pending' AND d.next_attempt_at <= clock_timestamp()
+WHERE w.id = $1 AND w.is_active AND w.paused_until <= clock_timestamp()
+  AND d.status = 'pending' AND d.next_attempt_at <= clock_timestamp()
 ORDER BY d.next_attempt_at, d.created_at, d.id LIMIT 1
+"""
+
+# With none that waits there is no row.
+_DUE = """
+SELECT w.id AS webhook_id, w.place, greatest(d.next_attempt_at, w.paused_until) AS due_at
+FROM notifications_webhook w CROSS JOIN LATERAL (
+  SELECT next_attempt_at FROM notifications_webhook_delivery WHERE webhook_id = w.id AND status = 'pending'
+  ORDER BY next_attempt_at LIMIT 1
+) d WHERE w.id = ANY ($1) AND w.is_active
 """
 
 _END_ATTEMPT = """
@@ -77,16 +71,12 @@ UPDATE notifications_webhook_delivery SET attempts = attempts + 1, last_attempt_
 WHERE id = $1 AND status = 'pending'
 """
 
-_RELEASE = """
-UPDATE notifications_webhook SET lease = NULL, consecutive_failures = $2,
+_END_RUN = """
+UPDATE notifications_webhook SET consecutive_failures = $2,
   is_active = is_active AND $3::text IS NULL,
   stopped_by = CASE WHEN is_active THEN $3::text ELSE stopped_by END,
   stopped_at = CASE WHEN is_active AND $3::text IS NOT NULL THEN now() ELSE stopped_at END,
-  paused_until = clock_timestamp() + $4::float8 * interval '1 second',
-  due_at = (
-    SELECT greatest(min(next_attempt_at), clock_timestamp() + $4::float8 * interval '1 second')
-    FROM notifications_webhook_delivery WHERE webhook_id = $1 AND status = 'pending' HAVING count(*) > 0
-  )
+  paused_until = clock_timestamp() + $4::float8 * interval '1 second'
 WHERE id = $1
 """
 
@@ -176,9 +166,12 @@ async def delete(tx: Tx, developer_id: int, webhook_id: str) -> bool:
     return outcome == "DELETE 1"
 
 
-async def delete_all(tx: Tx, developer_id: int) -> None:
-    """Delete the webhooks of a developer with their deliveries."""
-    await tx.execute("DELETE FROM notifications_webhook WHERE developer_id = $1", developer_id)
+async def delete_all(tx: Tx, developer_id: int) -> list[str]:
+    """Delete the webhooks of a developer with their deliveries; returns their ids."""
+    rows = await tx.fetch(
+        "DELETE FROM notifications_webhook WHERE developer_id = $1 RETURNING id", developer_id
+    )
+    return [row["id"] for row in rows]
 
 
 async def subscribed(tx: Tx, developer_id: int, event_type: str) -> list[str]:
@@ -209,10 +202,6 @@ async def enqueue(tx: Tx, deliveries: Mapping[str, str], event_type: str, payloa
         event_type,
         payload,
     )
-    await tx.execute(
-        f"UPDATE notifications_webhook SET due_at = least(due_at, {_DUE_NOW}) WHERE id = ANY ($1)",  # noqa: S608
-        webhook_ids,
-    )
 
 
 async def enqueue_at_once(
@@ -228,7 +217,7 @@ async def enqueue_at_once(
         payload,
     )
     assert row is not None
-    await _make_due(tx, webhook_id)
+    await _end_pause(tx, webhook_id)
     return Delivery(**row)
 
 
@@ -242,16 +231,17 @@ async def requeue(tx: Tx, webhook_id: str, delivery_id: str) -> Delivery | None:
     )
     if row is None:
         return None
-    await _make_due(tx, webhook_id)
+    await _end_pause(tx, webhook_id)
     return Delivery(**row)
 
 
-async def _make_due(tx: Tx, webhook_id: str) -> None:
-    await tx.execute(
-        "UPDATE notifications_webhook SET paused_until = '-infinity',"
-        " due_at = CASE WHEN lease IS NULL THEN clock_timestamp() ELSE due_at END WHERE id = $1",
-        webhook_id,
-    )
+async def _end_pause(tx: Tx, webhook_id: str) -> None:
+    await tx.execute("UPDATE notifications_webhook SET paused_until = '-infinity' WHERE id = $1", webhook_id)
+
+
+async def due(tx: Tx, webhook_ids: Sequence[str]) -> list[Due]:
+    """When the active ones of these locked webhooks have something to send; those without are left out."""
+    return [Due(**row) for row in await tx.fetch(_DUE, webhook_ids)]
 
 
 async def deliveries_of(
@@ -270,26 +260,8 @@ async def deliveries_of(
     return [Delivery(**row) for row in rows], total
 
 
-async def is_due(tx: Tx) -> bool:
-    """Whether a webhook is due; takes no lock."""
-    due: bool = await tx.fetchval(
-        "SELECT EXISTS (SELECT FROM notifications_webhook WHERE is_active AND due_at <= clock_timestamp())"
-    )
-    return due
-
-
-async def claim(tx: Tx, busy_places: Sequence[str]) -> Lease | None:
-    """The right to send to the webhook that has been due the longest, unless its host is busy."""
-    row = await tx.fetchrow(_CLAIM, busy_places)
-    return Lease(**row) if row else None
-
-
 async def errand_of(tx: Tx, webhook_id: str) -> Errand | None:
-    """The first delivery of a leased webhook that is due.
-
-    It is looked for in a statement after the claim: the claim itself may see deliveries as they were before another
-    process ended its try.
-    """
+    """The first delivery of a webhook that is due; None while there is none, and for one that is paused or stopped."""
     row = await tx.fetchrow(_ERRAND, webhook_id)
     return Errand(**row) if row else None
 
@@ -297,7 +269,7 @@ async def errand_of(tx: Tx, webhook_id: str) -> Errand | None:
 async def lock_for_outcome(tx: Tx, webhook_id: str) -> Locked | None:
     """The webhook whose try has ended; None when it was deleted meanwhile."""
     row = await tx.fetchrow(
-        "SELECT developer_id, lease, is_active, consecutive_failures FROM notifications_webhook WHERE id = $1 FOR UPDATE",
+        "SELECT developer_id, is_active, consecutive_failures FROM notifications_webhook WHERE id = $1 FOR UPDATE",
         webhook_id,
     )
     return Locked(**row) if row else None
@@ -316,7 +288,7 @@ async def end_attempt(
     await tx.execute(_END_ATTEMPT, delivery_id, status, response_status, error, pause_seconds)
 
 
-async def release(
+async def end_run(
     tx: Tx,
     webhook_id: str,
     *,
@@ -324,13 +296,12 @@ async def release(
     stopped_by: StoppedBy | None = None,
     pause_seconds: float = 0,
 ) -> None:
-    """Give up the lease of a locked webhook, and say when it is due next."""
-    await tx.execute(_RELEASE, webhook_id, consecutive_failures, stopped_by, pause_seconds)
+    """Write what an attempt says of the receiver of a locked webhook."""
+    await tx.execute(_END_RUN, webhook_id, consecutive_failures, stopped_by, pause_seconds)
 
 
 async def withhold_pending(tx: Tx, error: str) -> int:
     """End every delivery that waits, as failed; returns how many there were. Their owners may send them again."""
-    await tx.execute("UPDATE notifications_webhook SET lease = NULL, due_at = NULL")
     outcome = await tx.execute(
         "UPDATE notifications_webhook_delivery SET status = 'failed', next_attempt_at = NULL, error = $1 WHERE status = 'pending'",
         error,

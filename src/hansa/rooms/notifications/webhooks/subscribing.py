@@ -12,6 +12,7 @@ from hansa.rooms import people
 
 from . import rules, store
 from .errors import TooManyWebhooks, WebhookUnknown
+from .queue import schedule, unschedule
 from .records import Webhook
 from .signature import new_secret
 
@@ -67,7 +68,9 @@ async def change(tx: Tx, developer_id: int, webhook: Webhook, *, allowed: Collec
     address = require_callable(webhook.url, allowed, field="url")
     if webhook.is_active and webhook.stopped_by:
         await store.hasten(tx, webhook.id)
-    return await store.change(tx, developer_id, replace(webhook, url=address.url), address.place)
+    changed = await store.change(tx, developer_id, replace(webhook, url=address.url), address.place)
+    await schedule(tx, [webhook.id])
+    return changed
 
 
 async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook:
@@ -95,6 +98,7 @@ async def unsubscribe(tx: Tx, developer_id: int, webhook_id: str) -> None:
     """Delete the webhook with all its deliveries. Raises: WebhookUnknown."""
     if not await store.delete(tx, developer_id, webhook_id):
         raise WebhookUnknown
+    await unschedule(tx, [webhook_id])
 
 
 def purpose_of(webhook_id: str) -> str:
@@ -104,4 +108,4 @@ def purpose_of(webhook_id: str) -> str:
 
 async def erase_webhooks(tx: Tx, developer_id: int) -> None:
     """Delete the webhooks of a developer whose account has ended, with their deliveries."""
-    await store.delete_all(tx, developer_id)
+    await unschedule(tx, await store.delete_all(tx, developer_id))

@@ -1,0 +1,34 @@
+"""The job of a webhook: it is due when the first of its deliveries is.
+
+Whoever changes that holds the lock of the webhook, so that the end of a run sees it.
+"""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, NewJob
+
+from . import store
+
+KIND = "webhook"
+
+
+async def schedule(tx: Tx, webhook_ids: Sequence[str]) -> None:
+    """Let these locked webhooks be sent what waits for them, no later than it is due. One host is called once at a time."""
+    due = await store.due(tx, webhook_ids)
+    await jobs.enqueue_many(tx, KIND, [NewJob(one.webhook_id, one.due_at, one.place) for one in due])
+
+
+async def unschedule(tx: Tx, webhook_ids: Sequence[str]) -> None:
+    """Send nothing more to these webhooks."""
+    await jobs.withdraw(tx, KIND, webhook_ids)
+
+
+async def conclude(tx: Tx, job: Job) -> None:
+    """End a run of a locked webhook, unless the lease was lost; the next one is when more is due."""
+    due = await store.due(tx, [job.key])
+    if due:
+        await jobs.conclude(tx, job, due_at=due[0].due_at, concurrency_key=due[0].place)
+    else:
+        await jobs.conclude(tx, job)

@@ -1,0 +1,299 @@
+"""`contract`: propose, accept, submit, review and read contracts."""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .options import AgentName, ApprovalId, AsJson, Key, ProfileName, examples
+
+if TYPE_CHECKING:
+    from hansa_client.records.contracts import Contract, Deliverable, ProposedMilestone
+
+app = typer.Typer(help="Propose, accept, submit, review and read contracts.", no_args_is_help=True)
+
+ContractId = Annotated[int, typer.Argument(help="Number of the contract.")]
+MilestoneIndex = Annotated[
+    int | None, typer.Option(min=0, help="Index of the milestone; by default the next one.")
+]
+Date = Annotated[
+    str | None, typer.Option(help="ISO 8601, such as 2030-01-31T12:00:00Z; without a zone it is UTC.")
+]
+
+
+@app.command(
+    "create",
+    epilog=examples(
+        'hansa-client contract create --title "Manual" --amount 10 --terms "Translate the manual." '
+        '--criteria "Complete, in French." --milestone Draft=4 --milestone Final=6',
+    ),
+)
+def create_contract(
+    title: Annotated[str, typer.Option(help="What it is about.")],
+    amount: Annotated[str, typer.Option(help="Amount for all of the work.")],
+    terms: Annotated[str, typer.Option(help="What the provider does.")],
+    criteria: Annotated[str, typer.Option(help="When the work is accepted.")],
+    *,
+    provider: Annotated[
+        str | None, typer.Option(help="DID of the provider; none: the first agent that accepts.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--type", help="Type of the contract.")] = "service",
+    milestone: Annotated[
+        list[str] | None, typer.Option(help="TITLE=AMOUNT, once per milestone, in order.")
+    ] = None,
+    submit_by: Date = None,
+    review_by: Date = None,
+    funded: Annotated[
+        bool, typer.Option("--funded", help="Hold amount and fee from the acceptance on; needs --review-by.")
+    ] = False,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Approve and pay what is not reviewed by --review-by.")
+    ] = False,
+    approval_id: ApprovalId = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose a contract to one provider, or to every agent."""
+    from hansa_client.calls import new_key
+    from hansa_client.records.contracts import Proposal
+
+    from . import opening
+
+    key = key or new_key()
+    with opening.as_agent(profile, agent) as registry, opening.under_key(key):
+        proposal = Proposal(
+            title=title,
+            amount=opening.amount_of(amount),
+            terms=terms,
+            acceptance_criteria=criteria,
+            provider_did=provider,
+            contract_type=kind,
+            submit_by=_date(submit_by),
+            review_by=_date(review_by),
+            auto_approve=auto_approve,
+            funded=funded,
+            milestones=tuple(_milestone(one) for one in milestone or ()),
+            approval_id=approval_id,
+        )
+        _show(registry.contracts.propose(proposal, key=key), as_json=as_json)
+
+
+@app.command("show", epilog=examples("hansa-client contract show 17"))
+def show_contract(
+    contract: ContractId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
+) -> None:
+    """Show a contract and its history."""
+    from .opening import as_agent
+
+    with as_agent(profile, agent) as registry:
+        _show(registry.contracts.read(contract), as_json=as_json)
+
+
+@app.command(
+    "list", epilog=examples("hansa-client contract list --role provider", "hansa-client contract list --open")
+)
+def list_contracts(
+    *,
+    role: Annotated[
+        Literal["contractor", "provider"] | None, typer.Option(help="Only contracts in this role.")
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Only contracts of this status, such as ACCEPTED.")
+    ] = None,
+    counterparty: Annotated[str | None, typer.Option(help="Only contracts with this DID.")] = None,
+    is_open: Annotated[bool, typer.Option("--open", help="Open proposals of every agent.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the agent's contracts, newest first."""
+    from .opening import as_agent, show
+
+    with as_agent(profile, agent) as registry:
+        page = registry.contracts.list(
+            role=role, status=status, counterparty=counterparty, is_open=is_open, limit=limit
+        )
+        show("\n".join(map(_line, page.items)) or "No contracts.", page, as_json=as_json)
+
+
+@app.command("accept", epilog=examples("hansa-client contract accept 17"))
+def accept_contract(
+    contract: ContractId,
+    *,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Accept a proposal as its provider."""
+    from hansa_client.calls import new_key
+
+    from .opening import as_agent, under_key
+
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        _show(registry.contracts.accept(contract, key=key), as_json=as_json)
+
+
+@app.command("submit", epilog=examples("hansa-client contract submit 17 --file manual.pdf --note Draft"))
+def submit_work(
+    contract: ContractId,
+    *,
+    file: Annotated[
+        Path | None, typer.Option(help="File of the work; its SHA-256 is sent, not the file.")
+    ] = None,
+    uri: Annotated[str | None, typer.Option(help="Where the work is.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note on the file for the contractor.")] = None,
+    milestone: MilestoneIndex = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Submit the work, or the next milestone of it, as the provider."""
+    from hansa_client.calls import new_key
+
+    from .opening import as_agent, under_key
+
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        work = _deliverable(file, uri, note)
+        _show(registry.contracts.submit(contract, work, milestone=milestone, key=key), as_json=as_json)
+
+
+@app.command(
+    "request-changes", epilog=examples('hansa-client contract request-changes 17 --note "Page 3 is missing."')
+)
+def request_changes(
+    contract: ContractId,
+    *,
+    note: Annotated[str | None, typer.Option(help="Which changes.")] = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Return what was submitted to the provider."""
+    from hansa_client.calls import new_key
+
+    from .opening import as_agent, under_key
+
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        _show(registry.contracts.request_changes(contract, note=note, key=key), as_json=as_json)
+
+
+@app.command("approve", epilog=examples("hansa-client contract approve 17 --milestone 0"))
+def approve_work(
+    contract: ContractId,
+    *,
+    milestone: MilestoneIndex = None,
+    approval_id: ApprovalId = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Approve what was submitted; it is paid at once."""
+    from hansa_client.calls import new_key
+
+    from .opening import as_agent, under_key
+
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        approved = registry.contracts.approve(contract, milestone=milestone, approval_id=approval_id, key=key)
+        _show(approved, as_json=as_json)
+
+
+@app.command("reject", epilog=examples('hansa-client contract reject 17 --reason "Nothing was usable."'))
+def reject_work(
+    contract: ContractId,
+    *,
+    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Declare, as the contractor, that the contract has failed; nothing more of it is paid."""
+    from hansa_client.calls import new_key
+
+    from .opening import as_agent, under_key
+
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        _show(registry.contracts.mark_failed(contract, reason=reason, key=key), as_json=as_json)
+
+
+@app.command("cancel", epilog=examples("hansa-client contract cancel 17"))
+def cancel_contract(
+    contract: ContractId,
+    *,
+    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Withdraw a proposal that is not accepted yet."""
+    from hansa_client.calls import new_key
+
+    from .opening import as_agent, under_key
+
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        _show(registry.contracts.cancel(contract, reason=reason, key=key), as_json=as_json)
+
+
+def _milestone(stated: str) -> "ProposedMilestone":
+    from hansa_client.records.contracts import ProposedMilestone
+
+    from .opening import amount_of
+
+    title, separator, amount = stated.rpartition("=")
+    if not separator or not title:
+        raise ValueError(f"a milestone is TITLE=AMOUNT, such as Draft=4, got {stated!r}")
+    return ProposedMilestone(title=title, amount=amount_of(amount))
+
+
+def _date(stated: str | None) -> datetime | None:
+    if stated is None:
+        return None
+    with suppress(ValueError):
+        date = datetime.fromisoformat(stated)
+        return date if date.tzinfo else date.replace(tzinfo=UTC)
+    raise ValueError(f"a date is ISO 8601, such as 2030-01-31T12:00:00Z, got {stated!r}")
+
+
+def _deliverable(file: Path | None, uri: str | None, note: str | None) -> "Deliverable | None":
+    from hansa_client.records.contracts import Deliverable
+
+    if file is None:
+        if uri is not None or note is not None:
+            raise ValueError("state the --file whose SHA-256 is submitted with --uri and --note")
+        return None
+    return Deliverable(sha256=sha256(file.read_bytes()).hexdigest(), uri=uri, note=note)
+
+
+def _line(contract: "Contract") -> str:
+    return f"{contract.id}  {contract.status}  {contract.amount:f} {contract.currency}  {contract.title}"
+
+
+def _show(contract: "Contract", *, as_json: bool) -> None:
+    from .opening import show
+
+    lines = [_line(contract), f"contractor {contract.contractor_did}"]
+    lines.append(f"provider {contract.provider_did or 'the first agent that accepts'}")
+    lines += [f"  {one.index}  {one.state}  {one.amount:f}  {one.title}" for one in contract.milestones]
+    lines.append(f"paid {contract.amount_paid:f} of {contract.amount:f} {contract.currency}")
+    lines += [
+        f"  {move.at.isoformat(timespec='seconds')}  {move.act}  {move.note or ''}".rstrip()
+        for move in contract.history
+    ]
+    show("\n".join(lines), contract, as_json=as_json)

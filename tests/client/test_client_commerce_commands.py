@@ -1,0 +1,146 @@
+"""`hansa-client contract`, `wallet`, `webhook` and the payment commands, as their user types them."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from hansa_client import AgentCredentials, AsyncRegistry
+from hansa_client.records.payments import AuthorizedToken
+from tests.client.terminal import Typed, logged_in
+from tests.registry import PASSWORD
+from tests.wallets import TestWallet
+
+PROPOSAL = ("contract", "create", "--title", "Manual", "--amount", "10", "--terms", "Translate.")
+
+
+@pytest.fixture
+async def at(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """A user with a customer, which holds 100 units, and a painter, which is paid per call."""
+    monkeypatch.setenv("HANSA_CLIENT_DIR", str(tmp_path / "client"))
+    monkeypatch.setenv("HANSA_CLIENT_PASSWORD", PASSWORD)
+    at = Typed(tmp_path)
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Customer")
+    await at.run("agent", "create", "--name", "Painter", "--price", "0.05")
+    return at
+
+
+async def did_of(at: Typed, name: str) -> str:
+    return (await at.json("agent", "show", name))["did"]
+
+
+async def test_contracts_from_the_proposal_to_the_payment(at: Typed, tmp_path: Path):
+    painter = await did_of(at, "Painter")
+    work = tmp_path / "manual.txt"
+    work.write_text("the manual")
+    by_painter = ("--agent", "Painter")
+    parts = ("--milestone", "Draft=4", "--milestone", "Final=6")
+    made = await at.json(
+        *PROPOSAL, "--criteria", "French.", "--provider", painter, *parts, "--key", "order-1"
+    )
+    again = await at.json(
+        *PROPOSAL, "--criteria", "French.", "--provider", painter, *parts, "--key", "order-1"
+    )
+    assert (made["id"], made["status"]) == (again["id"], "PROPOSED")
+    number = str(made["id"])
+    accepted = await at.run("contract", "accept", number, *by_painter)
+    assert accepted.startswith(f"{number}  ACCEPTED  10 AVT  Manual\n")
+    await at.run(
+        "contract", "submit", number, "--file", str(work), "--uri", "https://x.example/1", *by_painter
+    )
+    await at.run("contract", "request-changes", number, "--note", "Page 3 is missing.")
+    await at.run("contract", "submit", number, "--file", str(work), *by_painter)
+    assert "  0  approved  4  Draft\n" in await at.run("contract", "approve", number, "--milestone", "0")
+    await at.run("contract", "submit", number, *by_painter)
+    await at.run("contract", "approve", number)
+    shown = await at.run("contract", "show", number)
+    assert shown.startswith(f"{number}  COMPLETED  10 AVT  Manual\n")
+    assert "paid 10 of 10 AVT\n" in shown
+    assert "changes_requested  Page 3 is missing." in shown
+    assert (
+        await at.run("contract", "list", "--role", "contractor") == f"{number}  COMPLETED  10 AVT  Manual\n"
+    )
+    assert await at.run("balance", *by_painter) == "10\n"
+
+
+async def test_proposals_that_end_without_a_payment(at: Typed):
+    painter = await did_of(at, "Painter")
+    later = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
+    dates = ("--funded", "--review-by", later, "--auto-approve")
+    first = await at.json(*PROPOSAL, "--criteria", "French.")
+    second = await at.json(*PROPOSAL, "--criteria", "French.", "--provider", painter, *dates)
+    assert second["review_by"].startswith(later)
+    opened = await at.run("contract", "list", "--open", "--agent", "Painter")
+    assert opened == f"{first['id']}  PROPOSED  10 AVT  Manual\n"
+    await at.run("contract", "cancel", str(first["id"]), "--reason", "Done by us.")
+    await at.run("contract", "accept", str(second["id"]), "--agent", "Painter")
+    assert await at.run("balance") == "89.95\n"
+    failed = await at.json("contract", "reject", str(second["id"]), "--reason", "Too late.")
+    assert (failed["status"], failed["ended_because"]) == ("FAILED", "rejected")
+    assert await at.run("balance") == "100\n"
+    wrong = [*PROPOSAL, "--criteria", "French."]
+    assert "a milestone is TITLE=AMOUNT" in await at.run(*wrong, "--milestone", "Draft", code=1)
+    assert "a date is ISO 8601" in await at.run(*wrong, "--submit-by", "tomorrow", code=1)
+    assert "state the --file" in await at.run("contract", "submit", "1", "--uri", "https://x.example", code=1)
+    assert "CONTRACT_UNKNOWN" in await at.run("contract", "show", "999", code=1)
+
+
+async def test_payments_one_by_one_and_many_at_once(at: Typed, tmp_path: Path):
+    painter = await did_of(at, "Painter")
+    assert await at.run("quote", painter) == "0.05025 AVT: 0.05 and a fee of 0.00025\n"
+    assert (await at.json("quote", painter, "--firm", "--amount", "2"))["quote_token"]
+    refused = await at.run("buy", painter, "Good morning", "--max-amount", "0.01", code=1)
+    assert "PRICE_ABOVE_MAXIMUM" in refused
+    lines = tmp_path / "wages.json"
+    lines.write_text(f"""[{{"receiver_did": "{painter}", "amount": "2", "key": "june"}}]""")
+    for _ in range(2):
+        assert await at.run("send-many", str(lines), "--atomic") == "1 completed, 0 refused\n"
+    assert await at.run("balance", "--agent", "Painter") == "2\n"
+    made = await authorized(at, painter)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(made.token + "\n" + "apt_" + "0" * 64 + "\n")
+    assert await at.run("settle-many", str(tokens)) == "0  settled\n1  PAYMENT_TOKEN_UNKNOWN\n"
+    (paid,) = await at.json("tokens", "--role", "payee", "--agent", "Painter")
+    assert paid["token_id"] == made.token_id
+    unused = await authorized(at, painter)
+    assert await at.run("release", unused.token_id) == f"released  {unused.token_id}\n"
+
+
+async def authorized(at: Typed, payee: str) -> AuthorizedToken:
+    """A payment token of the customer, which another program of its owner holds."""
+    file = at.home / f"customer-{len(at.said)}.json"
+    await at.run("agent", "export", str(file))
+    agent = json.loads(file.read_text())
+    credentials = AgentCredentials(agent["client_id"], agent["client_secret"])
+    async with AsyncRegistry(agent["registry_url"], agent=credentials) as registry:
+        return await registry.payments.authorize(payee, "1")
+
+
+async def test_wallets_and_webhooks(at: Typed, tmp_path: Path):
+    wallet = TestWallet()
+    challenge, signature = tmp_path / "challenge", tmp_path / "signature"
+    challenge.write_text(await at.run("wallet", "challenge", wallet.address))
+    signature.write_text(wallet.sign_text(challenge.read_text().rstrip("\n")) + "\n")
+    assert wallet.address in await at.run("wallet", "bind", wallet.address, str(challenge), str(signature))
+    assert (await at.run("wallet", "list")).startswith(f"{wallet.address}  bound ")
+    await at.run("wallet", "delete", wallet.address)
+    secret = tmp_path / "secret"
+    create = ("webhook", "create", "https://receiver.example.com/hook", "--event", "payment.settled")
+    made = await at.json(*create, "--secret-file", str(secret))
+    assert secret.read_text().startswith("whsec_")
+    assert "it exists" in await at.run(*create, "--secret-file", str(secret), code=1)
+    hook = made["id"]
+    line = f"{hook}  active  https://receiver.example.com/hook  payment.settled\n"
+    assert await at.run("webhook", "list") == await at.run("webhook", "show", hook) == line
+    sent = await at.json("webhook", "test", hook)
+    assert (await at.run("webhook", "deliveries", hook)).startswith(f"{sent['id']}  ")
+    assert (await at.json("webhook", "resend", hook, sent["id"]))["id"] == sent["id"]
+    await at.run("webhook", "rotate-secret", hook, "--secret-file", str(tmp_path / "new"))
+    assert "stopped by owner" in await at.run("webhook", "change", hook, "--stop")
+    assert await at.run("webhook", "delete", hook) == f"{hook}  deleted\n"
+    assert await at.run("webhook", "list") == "No webhooks.\n"
+    assert [
+        one for one in (secret.read_text(), (tmp_path / "new").read_text()) if one.strip() in at.said
+    ] == []
