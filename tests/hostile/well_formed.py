@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
@@ -252,6 +253,26 @@ def _contract(act: str, *, provided: bool, submitted: bool = False) -> Callable[
     return made
 
 
+def _dispute(act: str, status: str) -> Callable[[Stage], Awaitable[str]]:
+    """The end of the path of an act on a new dispute of the staged agent, in this state."""
+
+    async def made(stage: Stage) -> str:
+        dispute_id = await stage.registry.database.act(
+            lambda tx: tx.fetchval(
+                "INSERT INTO commerce_dispute (complainant_did, defendant_did, is_malpractice, reason_code, description,"
+                " status, opened_at, evidence_until, rule_by, voting_at) VALUES ($1, $2, false, 'OTHER', 'Staged', $3,"
+                " now(), now() + interval '1 day', now() + interval '2 days', $4) RETURNING id",
+                stage.agent.did,
+                stage.spare.did,
+                status,
+                datetime.now(UTC) if status == "VOTING" else None,
+            )
+        )
+        return f"{dispute_id}/{act}".removesuffix("/")
+
+    return made
+
+
 async def _org_and_name(stage: Stage) -> str:
     return stage.card_name
 
@@ -311,6 +332,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
     "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
     "{contract_id}": _contract("", provided=False),
+    "{dispute_id}/evidence": _dispute("evidence", "OPEN"),
+    "{dispute_id}/open-voting": _dispute("open-voting", "OPEN"),
+    "{dispute_id}/ruling": _dispute("ruling", "VOTING"),
+    "{dispute_id}": _dispute("", "OPEN"),
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
@@ -520,6 +545,28 @@ async def _federated_contract(stage: Stage) -> WellFormed:
     return _json(contractor_registry="elsewhere.example")
 
 
+async def _complaint(stage: Stage) -> WellFormed:
+    return _json(defendant_did=stage.payee.did, reason_code="OTHER", description="It never answers.")
+
+
+async def _malpractice(stage: Stage) -> WellFormed:
+    path = await _contract("submit", provided=True)(stage)
+    await stage.registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE commerce_contract SET submissions = 1 WHERE id = $1", int(path.split("/")[0])
+        )
+    )
+    return _json(contract_id=int(path.split("/")[0]), evidence="The work was copied.")
+
+
+async def _evidence(_: Stage) -> WellFormed:
+    return _json(sha256="0" * 64, note="What was delivered.")
+
+
+async def _ruling(_: Stage) -> WellFormed:
+    return _json(ruling="DISMISSED", note="Nothing was shown.")
+
+
 async def _transfer(stage: Stage) -> WellFormed:
     return _json(receiver_agent_id=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -649,6 +696,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts": _proposal,
     "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
+    "POST /api/v1/contracts/malpractice": _malpractice,
+    "POST /api/v1/disputes/": _complaint,
+    "POST /api/v1/disputes/{dispute_id}/evidence": _evidence,
+    "PUT /api/v1/admin/disputes/{dispute_id}/ruling": _ruling,
     "POST /api/v1/developers/webhooks": _subscription,
     "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
     "POST /api/v1/agent-cards": _new_card,

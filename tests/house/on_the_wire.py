@@ -58,6 +58,7 @@ _.attempted
 _.attempted_at
 _.attempted_failed
 _.attempts
+_.attestation_ids
 _.authentication
 _.auto_approve
 _.backend
@@ -70,9 +71,11 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.blockers
+_.bond_tx_id
 _.bonded
 _.bonded_only
 _.bootstrap_token
+_.bound
 _.bound_at
 _.buckets
 _.budget_remaining
@@ -102,15 +105,20 @@ _.changed_keys
 _.checked_at
 _.checks
 _.claimable_rewards
+_.claimed_amount
+_.claimed_damages
 _.client
 _.client_id
 _.client_secret
+_.closed_at
 _.code
 _.code_prefix
 _.collected
 _.collector
 _.color
 _.columns
+_.compensation_amount
+_.complainant_did
 _.completed
 _.completed_at
 _.components
@@ -145,6 +153,7 @@ _.dead_at
 _.decided_at
 _.decimals
 _.declared_at
+_.defendant_did
 _.deleted_at
 _.deliverable
 _.deliverables
@@ -197,6 +206,8 @@ _.event_types
 _.events
 _.events_by_type
 _.events_waiting
+_.evidence
+_.evidence_until
 _.expires
 _.expires_at
 _.expires_days
@@ -229,6 +240,8 @@ _.former_secret_until
 _.formula
 _.frame
 _.from_
+_.from_bond
+_.from_liquid
 _.funded
 _.genesis_grant_amount
 _.genesis_grant_enabled
@@ -272,6 +285,7 @@ _.is_current
 _.is_deleted
 _.is_federated
 _.is_last
+_.is_malpractice
 _.is_seed
 _.is_valid
 _.is_verified
@@ -420,6 +434,7 @@ _.quote_token
 _.rate
 _.reacted
 _.reason
+_.reason_code
 _.reasons
 _.receive_address
 _.receiver
@@ -465,6 +480,9 @@ _.roles
 _.root_token_id
 _.rounding
 _.rows
+_.rule_by
+_.ruled_by
+_.ruling
 _.salt
 _.schemaVersion
 _.schema_revision
@@ -498,6 +516,9 @@ _.since
 _.skills
 _.skip
 _.skip_in_projection
+_.slash_amount
+_.slash_applied
+_.slash_requested
 _.soft
 _.soft_reinstate
 _.soft_suspend
@@ -619,6 +640,7 @@ _.verify_enabled
 _.version
 _.versions
 _.volume
+_.voting_at
 _.wallets
 _.webhook_id
 _.x

@@ -27,11 +27,15 @@ UPDATE commerce_contract SET submit_by = submit_by - $2::interval, review_by = r
   hold_release_at = hold_release_at - $2::interval, stopped_at = stopped_at - $2::interval WHERE id = $1
 """
 
-# A hold is open while its contract binds somebody, and it holds what is unpaid with its part of the fee.
+# A hold is open while its contract binds somebody, and it holds what is unpaid with its part of the fee. A disputed
+# contract keeps what it held before.
 _ORPHANS = """
 SELECT h.id FROM ledger_hold h LEFT JOIN commerce_contract c ON c.hold_id = h.id
+LEFT JOIN commerce_dispute d ON d.contract_id = c.id AND d.status <> 'CLOSED'
 WHERE h.owner_kind = 'contract' AND (c.id IS NULL OR h.owner_id <> c.id::text
-  OR (h.remaining > 0) <> (c.status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR c.hold_release_at IS NOT NULL)
+  OR (h.remaining > 0) <> (coalesce(d.contract_status, c.status) IN ('ACCEPTED', 'SUBMITTED')
+    OR c.hold_release_at IS NOT NULL)
+  OR (c.status = 'DISPUTED') <> (d.id IS NOT NULL)
   OR h.captured <> c.amount_paid)
 """
 

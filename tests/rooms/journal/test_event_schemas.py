@@ -14,6 +14,7 @@ from tests.paying import Payments
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
 from tests.rooms.commerce.agreements import Agreements, in_days
+from tests.rooms.commerce.disputing import EVIDENCE, FOR_COMPLAINANT, Disputing
 from tests.rooms.ledger.purses import Purses
 from tests.rooms.ledger.treasury import destroy
 from tests.wallets import TestWallet
@@ -72,6 +73,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     await destroy(registry, 5, "a test")
     await _pay_for_calls(registry)
     await _make_contracts(payer, payee)
+    await _dispute(payer, payee, administrator)
     await _suspend_and_revoke(payee, administrator)
     authz, policy = f"/api/v1/agents/{owned.did}/authz", {"spend_policy": {"approval_over": "0"}}
     await registry.http.put(authz, json=policy, headers=owner.headers)
@@ -120,6 +122,17 @@ async def _make_contracts(contractor: TestAgent, provider: TestAgent) -> None:
     await agreements.act(contractor, await agreements.accepted(contractor, provider), "mark-failed")
     await agreements.act(contractor, await agreements.propose(contractor, None), "cancel")
     await agreements.elapse(await agreements.propose(contractor, provider, submit_by=in_days(1)), 86_401)
+
+
+async def _dispute(payer: TestAgent, payee: TestAgent, administrator: TestDeveloper) -> None:
+    """A dispute whose ruling slashes and compensates."""
+    agreements = Agreements(Purses(payer.registry, administrator), administrator)
+    disputing = Disputing(agreements, administrator)
+    paid = (await payer.transfer(payee, "0.5")).json()["transaction_id"]
+    filed = await disputing.file(payer, payee, transaction_id=paid)
+    assert (await disputing.post(payee, f"{filed['id']}/evidence", **EVIDENCE)).status_code == 201
+    amounts = {"compensation_amount": "0.1", "slash_amount": "0.1"}
+    await disputing.rule(await disputing.open_voting(filed), FOR_COMPLAINANT, **amounts)
 
 
 async def _admit_and_end(registry: TestRegistry) -> None:

@@ -31,6 +31,12 @@ from hansa.foundation.events.commerce import (
     ContractMilestoneApproved,
     ContractProposed,
     ContractSubmitted,
+    DisputeCompensationMinted,
+    DisputeEvidenceAdded,
+    DisputeFiled,
+    DisputeRuled,
+    DisputeSlash,
+    DisputeVotingOpened,
 )
 from hansa.foundation.events.enforcement import (
     AgentReinstated,
@@ -63,11 +69,11 @@ from hansa.foundation.events.ledger import (
     TransactionFeeCollected,
     ledger_key,
 )
-from hansa.foundation.events.taxonomy import ALWAYS_RECORDED_LATER, NOT_EMITTED_YET
+from hansa.foundation.events.taxonomy import NOT_EMITTED_YET, RECORDED_FROM_BOTH_SIDES
 
 __all__ = [
-    "ALWAYS_RECORDED_LATER",
     "NOT_EMITTED_YET",
+    "RECORDED_FROM_BOTH_SIDES",
     "REGISTRY_ACCOUNT",
     "A2APaymentFailed",
     "A2APaymentSettled",
@@ -95,6 +101,12 @@ __all__ = [
     "ContractSubmitted",
     "DeveloperReinstated",
     "DeveloperSuspended",
+    "DisputeCompensationMinted",
+    "DisputeEvidenceAdded",
+    "DisputeFiled",
+    "DisputeRuled",
+    "DisputeSlash",
+    "DisputeVotingOpened",
     "EmissionRule",
     "Entry",
     "Event",

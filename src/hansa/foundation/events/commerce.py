@@ -1,8 +1,8 @@
-"""Facts of commerce: payments for calls, and contracts. What two agents agreed is theirs; what was paid is public."""
+"""Facts of commerce: payments, contracts and disputes. What two agents agreed is theirs; what was paid or ruled is public."""
 
 from typing import ClassVar
 
-from hansa.foundation.events.base import Event
+from hansa.foundation.events.base import AgentEvent, Event
 
 
 class _Payment(Event, frozen=True, kw_only=True):
@@ -125,3 +125,88 @@ class ContractExpired(_ContractEvent, frozen=True):
     """A proposal was not accepted in time."""
 
     ended_because: str
+
+
+class _DisputeEvent(Event, frozen=True):
+    aggregate_type: ClassVar[str] = "dispute"
+
+    dispute_id: int
+    complainant_did: str
+    defendant_did: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.complainant_did
+
+
+class _PrivateDisputeEvent(_DisputeEvent, frozen=True):
+    is_private: ClassVar[bool] = True
+
+
+class DisputeFiled(_PrivateDisputeEvent, frozen=True):
+    """An agent complained about another. Of contract, token and transaction one is given, or none."""
+
+    reason_code: str
+    contract_id: int | None
+    token_id: str | None
+    transaction_id: str | None
+    claimed_amount: str | None
+    currency: str
+
+
+class DisputeEvidenceAdded(_PrivateDisputeEvent, frozen=True):
+    """A party added evidence to its dispute."""
+
+    by: str
+
+
+class DisputeVotingOpened(_PrivateDisputeEvent, frozen=True):
+    """The time for evidence ended; the dispute waits for a ruling."""
+
+    rule_by: str
+
+
+class DisputeRuled(_DisputeEvent, frozen=True):
+    """A dispute was decided. Without `ruled_by` nobody ruled in time, and it was dismissed.
+
+    `counts` states whether the parties had different owners at that moment; `fee` was paid in the payment in dispute.
+    """
+
+    is_always_recorded: ClassVar[bool] = True
+
+    ruling: str
+    ruled_by: str | None
+    contract_id: int | None
+    compensation_amount: str
+    slash_applied: str
+    currency: str
+    fee: str
+    counts: bool
+
+
+class DisputeSlash(AgentEvent, frozen=True):
+    """Units of a defendant ceased to be, those of its bond first.
+
+    `tx_id` destroyed the liquid part, or the bond's where there was no liquid one; `bond_tx_id` destroyed the bond's.
+    """
+
+    is_always_recorded: ClassVar[bool] = True
+
+    dispute_id: int
+    amount: str
+    from_bond: str
+    from_liquid: str
+    currency: str
+    tx_id: int
+    bond_tx_id: int | None
+
+
+class DisputeCompensationMinted(AgentEvent, frozen=True):
+    """Units came into being in the account of a complainant."""
+
+    is_always_recorded: ClassVar[bool] = True
+
+    dispute_id: int
+    amount: str
+    currency: str
+    tx_id: int

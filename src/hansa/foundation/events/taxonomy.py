@@ -1,19 +1,22 @@
-"""Event types of the specification that this version does not emit yet.
+"""Event types of the specification whose policies differ from those of the other types.
 
-They are known all the same: a channel of theirs can be subscribed to, and a policy about them is judged as it will be
-once they are emitted.
+Those that this version does not emit yet are known all the same: a channel of theirs can be subscribed to, and a policy
+about them is judged as it will be once they are emitted.
 """
 
-ALWAYS_RECORDED_LATER = frozenset({"BalanceCorrected", "DisputeCompensationMinted", "DisputeSlash"})
-"""They correct, issue or destroy units: no emission policy may switch them off."""
+RECORDED_FROM_BOTH_SIDES = frozenset({"BalanceCorrected", "DisputeCompensationMinted", "DisputeSlash"})
+"""They correct, issue or destroy units: no emission policy may switch them off, whoever emits them."""
 
-NOT_EMITTED_YET = ALWAYS_RECORDED_LATER | {
-    "CrossRegistryTransferCompleted",
-    "PeerRegistryDeactivated",
-    "ProposalCreated",
-    "ProposalTallied",
-    "RegistryFederated",
-    "RegistryQuarantined",
-    "RewardsAutoCompounded",
-    "VoteCast",
-}
+NOT_EMITTED_YET = frozenset(
+    {
+        "BalanceCorrected",
+        "CrossRegistryTransferCompleted",
+        "PeerRegistryDeactivated",
+        "ProposalCreated",
+        "ProposalTallied",
+        "RegistryFederated",
+        "RegistryQuarantined",
+        "RewardsAutoCompounded",
+        "VoteCast",
+    }
+)

@@ -16,23 +16,35 @@ ROOM = Room(
     routes=(
         Routes(150, payments.hot_router),
         Routes(2010, contracts.router),
+        Routes(2015, disputes.malpractice_router),
+        Routes(2016, disputes.router),
+        Routes(2017, disputes.admin_router),
         Routes(2020, payments.router),
         Routes(2021, payments.buy_router),
         Routes(3500, x402.router, at_root=True),
     ),
     reactors=(contracts.CONTRACTS_FOLLOW,),
-    jobs=(contracts.CONTRACT_DEADLINES, contracts.CONTRACTS_OF_REVOKED, *payments.JOBS),
+    jobs=(
+        contracts.CONTRACT_DEADLINES,
+        contracts.CONTRACTS_OF_REVOKED,
+        disputes.DISPUTE_DEADLINES,
+        *payments.JOBS,
+    ),
     settings=frozenset(
         {
             "agent_rbac_mode",
             "base_url",
+            "dispute_evidence_hours",
+            "dispute_ruling_days",
+            "dispute_slash_max",
             "dispute_window_hours",
             "outgoing_allow_hosts",
             "settlement_currency",
+            "teg_mint_max_avt",
             "trust_domain",
         }
     ),
-    account_end=contracts.ACCOUNT_END_OF_CONTRACTS,
+    account_end=disputes.ACCOUNT_END,
     offers=(
         payments.VERIFIER,
         payments.SETTLEMENTS,
@@ -46,6 +58,6 @@ ROOM = Room(
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
         disputes.SLASH_BOND.filled_with(disputes.without_bonds),
-        agents.REQUIRE_UNBOUND.filled_with(contracts.require_unbound),
+        agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

@@ -16,6 +16,8 @@ PARTIES = (
     "payee",
     "contractor_did",
     "provider_did",
+    "complainant_did",
+    "defendant_did",
 )
 """Members of an event that name an agent. Texts that somebody chose, such as a message, are none of them."""
 

@@ -22,8 +22,10 @@ from hansa.rooms.ledger.errors import (
     HoldEnded,
     HoldExpired,
     InsufficientBalance,
+    MintTooLarge,
     OrderRefused,
     SelfTransfer,
+    SupplyExhausted,
     SystemAccountRefused,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
@@ -40,17 +42,18 @@ from hansa.rooms.ledger.holds import (
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
-from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint
+from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
-from hansa.rooms.ledger.payments import PaymentOrder, pay
+from hansa.rooms.ledger.payments import PaymentMade, PaymentOrder, find_payment, pay
 from hansa.rooms.ledger.posting import Preview, Receipt, fee_of, preview, transfer, transfer_all
-from hansa.rooms.ledger.rules import FeePolicy, uncovered
+from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
     "BALANCES",
+    "DISPUTE_REFERENCE",
     "GROUP_COMMIT",
     "ROOM",
     "WRITTEN_TRANSACTIONS",
@@ -70,9 +73,11 @@ __all__ = [
     "HoldExpired",
     "HoldOrder",
     "InsufficientBalance",
+    "MintTooLarge",
     "NewHold",
     "Order",
     "OrderRefused",
+    "PaymentMade",
     "PaymentOrder",
     "Preview",
     "Receipt",
@@ -80,6 +85,7 @@ __all__ = [
     "SelfTransfer",
     "StakeGap",
     "SupplyChange",
+    "SupplyExhausted",
     "SystemAccountRefused",
     "Told",
     "TransferOrder",
@@ -93,6 +99,7 @@ __all__ = [
     "expire_hold",
     "extend_hold",
     "fee_of",
+    "find_payment",
     "free_overdue_holds",
     "freeze_hold",
     "grant",
@@ -108,6 +115,7 @@ __all__ = [
     "read_holds",
     "reinstate_accounts",
     "release_hold",
+    "require_issuable",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",

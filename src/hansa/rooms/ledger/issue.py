@@ -3,6 +3,8 @@
 Whoever issues holds the treasury's lock while the supply is summed, so that no two pass the limit together.
 """
 
+from collections.abc import Sequence
+
 from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
@@ -43,6 +45,19 @@ async def mint(tx: Tx, *, amount: Minor, ref: str, amount_max: Minor, book: Book
     await require_unused(tx, "issue", ref)
     tx_id = await issue(tx, amount=amount, ref=ref, book=book)
     return SupplyChange(tx_id, amount, await store.sum_supply(tx))
+
+
+async def require_issuable(
+    tx: Tx, amount: Minor, *, amount_max: Minor, parties: Sequence[str], book: Book
+) -> None:
+    """Units may be issued to an account by an order of this transaction; the accounts of `parties` are locked as well.
+
+    Raises: MintTooLarge, SupplyExhausted.
+    """
+    rules.require_mintable(amount, amount_max)
+    # All in one order: whoever issues holds the treasury's lock after those of agents.
+    await store.lock_accounts(tx, [*parties, book.treasury])
+    rules.require_within_supply(await store.sum_supply(tx), amount)
 
 
 async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:

@@ -123,14 +123,15 @@ def payment(
     return Order(payer, payee, amount, memo, more=terms)
 
 
-def issue(treasury: str, amount: Minor, ref: str) -> Order:
-    """Units come into being in the treasury."""
-    return Order(None, treasury, amount, more=Terms(tx_type="issue", active=NOBODY, ref=ref))
+def issue(account: str, amount: Minor, ref: str) -> Order:
+    """Units come into being in an account, whatever its status; `ref` is used once."""
+    return Order(None, account, amount, more=Terms(tx_type="issue", active=NOBODY, ref=ref))
 
 
-def destroy(treasury: str, amount: Minor, ref: str) -> Order:
-    """Units of the treasury cease to be."""
-    return Order(treasury, None, amount, more=Terms(tx_type="destroy", active=NOBODY, ref=ref))
+def destroy(account: str, amount: Minor, ref: str, *, at_most: bool = False) -> Order:
+    """Liquid units of an account cease to be, with `at_most` as many as there are; `ref` is used once."""
+    terms = Terms(tx_type="destroy", active=NOBODY, at_most=at_most, ref=ref)
+    return Order(account, None, amount, more=terms)
 
 
 def grant(treasury: str, payee: str, amount: Minor, ref: str) -> Order:
@@ -178,6 +179,12 @@ def final_capture(
     """The one capture of a hold, with a reference; its payer must be active as well."""
     terms = Terms(tx_type="capture", typed=True, ref=ref, capture=Capture(hold_id, final=True))
     return Order(None, payee, amount, memo, more=terms)
+
+
+def award(hold_id: int, amount: Minor, *, message: str | None = None) -> Order:
+    """The final capture of a hold, whatever the status of its parties."""
+    terms = Terms(tx_type="capture", active=NOBODY, typed=True, capture=Capture(hold_id, final=True))
+    return Order(None, None, amount, message, more=terms)
 
 
 def release(hold_id: int) -> Order:

@@ -1,14 +1,26 @@
 """Payments that an owner's act makes once: a reference, unique for good, stands on their transaction."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from . import orders, rules
+from . import orders, rules, store
 from .book import Book
 from .engine import apply
 from .posting import Receipt
+
+
+@dataclass(frozen=True)
+class PaymentMade:
+    """A transfer or a capture between two agents, in minor units."""
+
+    payer: str
+    payee: str
+    amount: Minor
+    fee: Minor
+    recorded_at: datetime
 
 
 @dataclass(frozen=True)
@@ -44,3 +56,9 @@ async def pay(tx: Tx, order: PaymentOrder, book: Book) -> Receipt:
             order.hold_id, order.amount, order.ref, payee=order.payee, memo=order.memo
         )
     return Receipt.of((await apply(tx, [line], book))[0])
+
+
+async def find_payment(tx: Tx, tx_id: int) -> PaymentMade | None:
+    """The payment that this transaction made; None where it is none of two agents."""
+    row = await store.payment(tx, tx_id)
+    return None if row is None else PaymentMade(**row)

@@ -25,6 +25,8 @@ from .errors import (
     TreasuryInsufficient,
 )
 
+DISPUTE_REFERENCE = "dispute:"
+"""How the references begin under which rulings destroy and issue units."""
 REFERENCE_MAX_CHARACTERS = 128
 
 
@@ -93,6 +95,8 @@ def require_reference(ref: str) -> None:
     """Raises: ReferenceInvalid."""
     if not ref.strip() or len(ref) > REFERENCE_MAX_CHARACTERS or not ref.isprintable():
         raise ReferenceInvalid(f"A reference must have 1 to {REFERENCE_MAX_CHARACTERS} printable characters.")
+    if ref.startswith(DISPUTE_REFERENCE):
+        raise ReferenceInvalid(f"References that begin with {DISPUTE_REFERENCE!r} are those of rulings.")
 
 
 def require_within_supply(supply: Minor, amount: Minor) -> None:

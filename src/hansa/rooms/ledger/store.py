@@ -47,6 +47,12 @@ SELECT coalesce(sum(CASE tx_type WHEN 'issue' THEN amount ELSE -amount END), 0):
 WHERE tx_type IN ('issue', 'destroy')
 """
 
+_PAYMENT = """
+SELECT payer.did AS payer, payee.did AS payee, t.amount, t.fee, t.recorded_at
+FROM ledger_transaction t JOIN ledger_account payer ON payer.id = t.payer_id JOIN ledger_account payee ON payee.id = t.payee_id
+WHERE t.id = $1 AND t.tx_type IN ('transfer', 'capture') AND payer.kind = 'agent' AND payee.kind = 'agent'
+"""
+
 SupplyAct: TypeAlias = Literal["issue", "destroy"]
 """The types of transactions that change how many units there are."""
 
@@ -90,6 +96,11 @@ async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
     """Whether units were issued, or destroyed, under this reference."""
     is_used: bool = await tx.fetchval(_IS_REFERENCE_USED, act, ref)
     return is_used
+
+
+async def payment(tx: Tx, tx_id: int) -> asyncpg.Record | None:
+    """Who paid whom by this transaction."""
+    return await tx.fetchrow(_PAYMENT, tx_id)
 
 
 async def sum_supply(tx: Tx) -> Minor:

@@ -22,6 +22,10 @@ from hansa.foundation.events import (
     ContractSubmitted,
     DeveloperReinstated,
     DeveloperSuspended,
+    DisputeEvidenceAdded,
+    DisputeFiled,
+    DisputeRuled,
+    DisputeVotingOpened,
     Event,
     SpendApprovalRequested,
 )
@@ -78,11 +82,16 @@ NOTICES: dict[type[Event], Notice] = {
     ContractFailed: Notice(WebhookEvent.CONTRACT_FAILED),
     ContractCancelled: Notice(WebhookEvent.CONTRACT_CANCELLED),
     ContractExpired: Notice(WebhookEvent.CONTRACT_EXPIRED),
+    DisputeFiled: Notice(WebhookEvent.DISPUTE_FILED),
+    DisputeEvidenceAdded: Notice(WebhookEvent.DISPUTE_EVIDENCE_ADDED),
+    DisputeVotingOpened: Notice(WebhookEvent.DISPUTE_VOTING_OPENED),
+    DisputeRuled: Notice(WebhookEvent.DISPUTE_RULED),
     DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
     DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
 }
 # The members of an event that name those who are notified: a developer, or agents whose owners are.
-DEVELOPER, PARTIES = "developer_id", ("did", "caller", "payee", "contractor_did", "provider_did")
+DEVELOPER = "developer_id"
+PARTIES = ("did", "caller", "payee", "contractor_did", "provider_did", "complainant_did", "defendant_did")
 
 _BY_NAME = {kind.__name__: notice for kind, notice in NOTICES.items()}
 

@@ -100,6 +100,9 @@ class Settings(UnbuiltSettings, BaseSettings):
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
     dispute_window_hours: int = Field(default=72, ge=1, le=24 * 90)
+    dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
+    dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
+    dispute_slash_max: Decimals = "1000"
 
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)

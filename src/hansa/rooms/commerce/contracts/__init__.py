@@ -1,8 +1,21 @@
 """Contracts: two agents agree on work; it is paid in the commit that approves it."""
 
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
+from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
+from hansa.rooms.commerce.contracts.disputing import (
+    award,
+    close,
+    dispute,
+    held_for,
+    is_in_time_to_dispute,
+    restore,
+)
+from hansa.rooms.commerce.contracts.errors import ContractUnknown, WrongState
+from hansa.rooms.commerce.contracts.moves import take
 from hansa.rooms.commerce.contracts.routes import router
+from hansa.rooms.commerce.contracts.rules import require_state
+from hansa.rooms.commerce.contracts.store import counts, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
 __all__ = [
@@ -10,6 +23,21 @@ __all__ = [
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
+    "Contract",
+    "ContractUnknown",
+    "Status",
+    "WrongState",
+    "award",
+    "close",
+    "counts",
+    "dispute",
+    "held_for",
+    "is_in_time_to_dispute",
+    "now",
+    "paid_by",
+    "require_state",
     "require_unbound",
+    "restore",
     "router",
+    "take",
 ]

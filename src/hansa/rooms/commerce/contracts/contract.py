@@ -19,6 +19,7 @@ class Status(StrEnum):
     CANCELLED = "CANCELLED"
     EXPIRED = "EXPIRED"
     DISPUTED = "DISPUTED"
+    CLOSED = "CLOSED"
 
 
 class Ending(StrEnum):
@@ -31,6 +32,7 @@ class Ending(StrEnum):
     REJECTED = "rejected"
     NOT_REVIEWED = "not_reviewed"
     PARTY_REVOKED = "party_revoked"
+    RULING = "ruling"
 
 
 UNDER_WAY = (Status.ACCEPTED, Status.SUBMITTED)
@@ -135,6 +137,11 @@ class Contract:
     def part(self) -> Minor:
         """What the next approval pays."""
         return self.current.amount if self.current else self.amount
+
+    @property
+    def unpaid(self) -> Minor:
+        """What of the amount was not paid."""
+        return Minor(self.amount - self.amount_paid)
 
     @property
     def is_last_part(self) -> bool:

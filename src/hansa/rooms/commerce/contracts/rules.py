@@ -5,6 +5,8 @@
 - One deadline applies at a time: the proposal's end, the date of the work, the date of the review, the release of the
   hold after a failure. `due_at` is null where none applies, and while deadlines are stopped.
 - A date that had passed when the work's turn came does not count: the next date after it does.
+- A dispute makes ACCEPTED, SUBMITTED, FAILED or COMPLETED DISPUTED. Dismissed, the contract returns to where it was; a
+  ruling for one of the parties closes it.
 - Deadlines are stopped for a set of reasons; when the last reason ends, every date moves by the time that was stopped.
 """
 
@@ -235,6 +237,51 @@ def resumed(contract: Contract, reason: str, at: datetime) -> Contract:
         return replace(contract, stops=stops)
     shift = max(at - contract.stopped_at, timedelta())
     return _timed(_moved(replace(contract, stops=(), stopped_at=None), shift))
+
+
+def disputed(contract: Contract, dispute_id: int) -> Contract:
+    """A dispute was filed: no deadline runs until it is decided."""
+    still = stopped(contract, reason_of_dispute(dispute_id), contract.now)
+    return replace(still, status=Status.DISPUTED, dispute_id=dispute_id)
+
+
+def restored(contract: Contract, status: Status) -> Contract:
+    """The dispute was dismissed: the contract is where it was, and its deadlines run on with the time that remained."""
+    assert contract.dispute_id is not None
+    return resumed(replace(contract, status=status), reason_of_dispute(contract.dispute_id), contract.now)
+
+
+def closed(contract: Contract, payment: Payment | None) -> Contract:
+    """A ruling ended the contract. The provider got what was unpaid, where the ruling gave it to the provider."""
+    after = replace(
+        contract,
+        status=Status.CLOSED,
+        ended_because=Ending.RULING,
+        ended_at=contract.now,
+        hold_release_at=None,
+        stops=(),
+        stopped_at=None,
+    )
+    if payment is None:
+        return _timed(replace(after, milestones=_released(contract)))
+    milestones = tuple(
+        one if one.state == "approved" else replace(one, state="approved", payment_tx_id=payment.tx_id)
+        for one in contract.milestones
+    )
+    return _timed(
+        replace(
+            after,
+            amount_paid=Minor(contract.amount_paid + payment.amount),
+            fee_paid=Minor(contract.fee_paid + payment.fee),
+            payment_tx_id=payment.tx_id,
+            milestones=milestones,
+        )
+    )
+
+
+def reason_of_dispute(dispute_id: int) -> str:
+    """For which reason a dispute stops deadlines and freezes the hold."""
+    return f"dispute {dispute_id}"
 
 
 def _moved(contract: Contract, shift: timedelta) -> Contract:

@@ -109,6 +109,10 @@ SELECT id FROM commerce_contract WHERE contractor_did = $1 AND status = ANY($2)
 UNION SELECT id FROM commerce_contract WHERE provider_did = $1 AND status = ANY($2) ORDER BY id
 """
 
+_PAID_BY = """
+SELECT id FROM commerce_contract WHERE payment_tx_id = $1
+UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
+"""
 
 _COUNT_BINDING = """
 SELECT count(*) FROM commerce_contract
@@ -191,6 +195,12 @@ async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
 async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
     """The contracts of an agent that are in one of these states, in order."""
     return [row["id"] for row in await tx.fetch(_OF_PARTY, did, [str(status) for status in statuses])]
+
+
+async def paid_by(tx: Tx, tx_id: int) -> int | None:
+    """The contract that this transaction paid, or a part of it."""
+    contract_id: int | None = await tx.fetchval(_PAID_BY, tx_id)
+    return contract_id
 
 
 async def count_binding(tx: Tx, did: str) -> int:

@@ -29,7 +29,7 @@ async def stop(tx: Tx, contract_id: int, did: str, since: datetime) -> None:
     contract = await take(tx, contract_id)
     after = rules.stopped(contract, _reason(did), since)
     if after != contract:
-        await _on_hold(tx, contract, ledger.freeze_hold, did)
+        await on_hold(tx, contract, ledger.freeze_hold, _reason(did))
         await keep(tx, contract, after)
 
 
@@ -38,7 +38,7 @@ async def resume(tx: Tx, contract_id: int, did: str, at: datetime) -> None:
     contract = await take(tx, contract_id)
     after = rules.resumed(contract, _reason(did), at)
     if after != contract:
-        await _on_hold(tx, contract, ledger.thaw_hold, did)
+        await on_hold(tx, contract, ledger.thaw_hold, _reason(did))
         await keep(tx, contract, after)
 
 
@@ -54,13 +54,14 @@ async def end_of_revoked(tx: Tx, contract_id: int, did: str, settings: Settings)
         await fail(tx, contract, Ending.PARTY_REVOKED, act, settings)
 
 
-async def _on_hold(
-    tx: Tx, contract: Contract, act: Callable[[Tx, int, str], Awaitable[None]], did: str
+async def on_hold(
+    tx: Tx, contract: Contract, act: Callable[[Tx, int, str], Awaitable[None]], reason: str
 ) -> None:
+    """Freeze or thaw the hold of a contract for this reason; one that has ended is left alone."""
     if contract.hold_id is None:
         return
     try:
-        await act(tx, contract.hold_id, _reason(did))
+        await act(tx, contract.hold_id, reason)
     except (ledger.HoldEnded, ledger.HoldExpired):
         return
 

@@ -7,7 +7,7 @@ from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
 from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
-from hansa.rooms.commerce.payments.reading import token_of_id, token_of_secret
+from hansa.rooms.commerce.payments.reading import token_of_id, token_of_payment, token_of_secret, was_used
 from hansa.rooms.commerce.payments.receipt import signed_receipt
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
@@ -48,5 +48,7 @@ __all__ = [
     "settle_within",
     "signed_receipt",
     "token_of_id",
+    "token_of_payment",
     "token_of_secret",
+    "was_used",
 ]

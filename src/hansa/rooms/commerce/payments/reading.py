@@ -25,3 +25,13 @@ async def token_of_id(tx: Tx, token_id: UUID) -> Token | None:
 async def token_of_secret(tx: Tx, secret: str) -> Token | None:
     """The token that this is the secret of."""
     return await store.find_by_hash(tx, fingerprint(secret))
+
+
+async def token_of_payment(tx: Tx, tx_id: int) -> Token | None:
+    """The token that this transaction paid."""
+    return await store.token_of_payment(tx, tx_id)
+
+
+async def was_used(tx: Tx, token_id: UUID) -> bool:
+    """Whether a service has used a token."""
+    return await store.was_used(tx, token_id)

@@ -169,6 +169,19 @@ async def find(tx: Tx, token_id: UUID) -> Token | None:
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.id = $1", token_id))
 
 
+async def was_used(tx: Tx, token_id: UUID) -> bool:
+    """Whether a service has used a token."""
+    used: bool = await tx.fetchval(
+        "SELECT consumed_at IS NOT NULL FROM commerce_payment_token WHERE id = $1", token_id
+    )
+    return used
+
+
+async def token_of_payment(tx: Tx, tx_id: int) -> Token | None:
+    """The token that this transaction paid."""
+    return _token(await tx.fetchrow(f"{_FIND} WHERE t.tx_id = $1", tx_id))
+
+
 async def find_by_hash(tx: Tx, token_sha256: bytes) -> Token | None:
     """The token with this hash."""
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.token_sha256 = $1", token_sha256))

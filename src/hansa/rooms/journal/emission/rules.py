@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from hansa.foundation.events import ALWAYS_RECORDED_LATER, event_types
+from hansa.foundation.events import RECORDED_FROM_BOTH_SIDES, event_types
 
 from .errors import EmissionRequired
 
@@ -34,10 +34,7 @@ class Policy:
 
 def first_policies() -> dict[str, Rule]:
     """What is said of each event type before anybody changes it: its own side may record it."""
-    later = dict.fromkeys(
-        ALWAYS_RECORDED_LATER, Rule(emit_from_teg=True, emit_from_registry=True, skip_in_projection=True)
-    )
-    return later | {
+    own_side = {
         kind.__name__: Rule(
             emit_from_teg=True if kind.source == "ledger" else None,
             emit_from_registry=kind.source != "ledger",
@@ -45,6 +42,8 @@ def first_policies() -> dict[str, Rule]:
         )
         for kind in event_types()
     }
+    both = Rule(emit_from_teg=True, emit_from_registry=True, skip_in_projection=True)
+    return own_side | dict.fromkeys(RECORDED_FROM_BOTH_SIDES, both)
 
 
 def changed(event_type: str, before: Rule, change: Mapping[str, Any]) -> Rule:
@@ -60,7 +59,7 @@ def changed(event_type: str, before: Rule, change: Mapping[str, Any]) -> Rule:
 
 def required_sides(event_type: str) -> tuple[Side, ...]:
     """The sides whose events of this type are always recorded."""
-    if event_type in ALWAYS_RECORDED_LATER:
+    if event_type in RECORDED_FROM_BOTH_SIDES:
         return ("emit_from_teg", "emit_from_registry")
     kind = next((kind for kind in event_types() if kind.__name__ == event_type), None)
     if kind is None or not kind.is_always_recorded:

@@ -1,0 +1,40 @@
+"""An agent with open contracts, or open disputes about a payment, does not end, nor does the account of its developer."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.rooms import agents
+from hansa.rooms.commerce import contracts
+
+from . import store
+from .errors import AgentHasDisputes
+
+
+async def require_unbound(tx: Tx, did: str) -> None:
+    """Nothing binds the agent, which the caller has locked. Raises: contracts.AgentHasContracts, AgentHasDisputes."""
+    await contracts.require_unbound(tx, did)
+    if count := await open_disputes_of(tx, did):
+        raise AgentHasDisputes(context={"open_disputes": count})
+
+
+async def open_disputes_of(tx: Tx, did: str) -> int:
+    """How many open disputes about a payment an agent is a party to."""
+    return await store.count_binding(tx, did)
+
+
+async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
+    found = list(await contracts.ACCOUNT_END_OF_CONTRACTS.blockers(tx, developer_id))
+    for agent in await agents.of_developer(tx, developer_id):
+        if count := await open_disputes_of(tx, agent.did):
+            detail = "Wait until its disputes are decided."
+            found.append(Blocker("disputes", agent.did, str(count), detail))
+    return found
+
+
+async def _end(tx: Tx, developer_id: int) -> None:
+    """Raises: contracts.AgentHasContracts, AgentHasDisputes."""
+    await contracts.ACCOUNT_END_OF_CONTRACTS.end(tx, developer_id)
+    for agent in await agents.of_developer(tx, developer_id):
+        await require_unbound(tx, agent.did)
+
+
+ACCOUNT_END = AccountEnd(_blockers, _end)

@@ -1,0 +1,113 @@
+"""The units that a ruling moves: the hold to the party that it is for, a slash of the defendant, a compensation.
+
+The bond is slashed first. Everything else is one group of orders: all of them are carried out, or none.
+"""
+
+from dataclasses import dataclass
+
+from hansa.foundation.events import Event
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import ZERO, Minor, parse_amount
+from hansa.rooms import ledger
+from hansa.rooms.commerce import contracts
+
+from . import recorded, store
+from .bond import BondSlash, BondSlashed, SlashBond
+from .dispute import Decision, Dispute
+
+_NOTHING = BondSlashed(ZERO, None)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a ruling moved. `paid` is what the provider of a contract got from its hold."""
+
+    slashed: Minor
+    paid: ledger.Result | None
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Awards:
+    """What a ruling gives and takes. `hold_id` is the hold of the contract, if it still holds units, which `winner` gets."""
+
+    dispute: Dispute
+    decision: Decision
+    settings: Settings
+    contract: contracts.Contract | None
+    winner: str | None
+    hold_id: int | None
+    earlier: Minor
+
+    @classmethod
+    async def of(
+        cls,
+        tx: Tx,
+        dispute: Dispute,
+        contract: contracts.Contract | None,
+        decision: Decision,
+        settings: Settings,
+    ) -> "Awards":
+        """What this decision gives and takes."""
+        winner = dispute.party_of(decision.ruling)
+        is_held = contract is not None and winner is not None
+        hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
+        earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
+        return cls(dispute, decision, settings, contract, winner, hold_id, earlier)
+
+    @property
+    def given(self) -> Minor:
+        """What the hold and earlier rulings about the payment give."""
+        from_hold = ZERO if self.contract is None or self.hold_id is None else self.contract.unpaid
+        return Minor(from_hold + self.earlier)
+
+    async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
+        """Move them. Raises: MintTooLarge, SupplyExhausted."""
+        bond = await self._slash_bond(tx, slash_bond)
+        orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
+        done = await ledger.apply(tx, list(orders.values()), ledger.Book.of(self.settings)) if orders else []
+        results = dict(zip(orders, done, strict=True))
+        liquid = results.get("slash")
+        from_liquid = liquid.moved if liquid and liquid.tx_id else ZERO
+        is_captured = self.contract is not None and self.winner == self.contract.provider_did
+        return Moved(
+            Minor(bond.amount + from_liquid),
+            results.get("hold") if is_captured else None,
+            tuple(self._events(bond, liquid, results.get("compensation"))),
+        )
+
+    async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
+        if not self.decision.slash:
+            return _NOTHING
+        taken = BondSlash(self.dispute.defendant_did, self.decision.slash, f"{self._reference}:bond")
+        return await slash_bond(tx, taken, self.settings)
+
+    async def _orders(self, tx: Tx, slash: Minor) -> dict[str, ledger.Order]:
+        orders = {}
+        if self.contract is not None and self.hold_id is not None and self.winner is not None:
+            orders["hold"] = contracts.award(self.contract, self.hold_id, self.winner)
+        if slash:
+            defendant = self.dispute.defendant_did
+            orders["slash"] = ledger.orders.destroy(defendant, slash, self._reference, at_most=True)
+        if compensation := self.decision.compensation:
+            book, limit = ledger.Book.of(self.settings), parse_amount(self.settings.teg_mint_max_avt)
+            parties = self.dispute.parties
+            await ledger.require_issuable(tx, compensation, amount_max=limit, parties=parties, book=book)
+            complainant = self.dispute.complainant_did
+            orders["compensation"] = ledger.orders.issue(complainant, compensation, self._reference)
+        return orders
+
+    def _events(
+        self, bond: BondSlashed, liquid: ledger.Result | None, minted: ledger.Result | None
+    ) -> list[Event]:
+        events, currency = [], self.settings.settlement_currency
+        if bond.tx_id is not None or (liquid is not None and liquid.tx_id is not None):
+            events.append(recorded.slashed(self.dispute, bond, liquid, currency))
+        if minted is not None:
+            events.append(recorded.compensated(self.dispute, minted, currency))
+        return events
+
+    @property
+    def _reference(self) -> str:
+        return f"{ledger.DISPUTE_REFERENCE}{self.dispute.id}"

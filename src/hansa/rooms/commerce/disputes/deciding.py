@@ -1,0 +1,103 @@
+"""A dispute is decided: voting opens, an administrator rules, or nobody does in time.
+
+A ruling is one transaction: the hold goes to the party that it is for, units of the defendant are destroyed, those of its
+bond first, the complainant is compensated, the contract closes. The same ruling again is answered as the first time.
+"""
+
+from dataclasses import dataclass
+
+from hansa.foundation.events import Event
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, TransactionalKind
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms.commerce import contracts
+
+from . import recorded, rules
+from .awards import Awards, Moved
+from .bond import SlashBond
+from .dispute import Decision, Dispute, DisputeStatus
+from .moves import DEADLINES, begin_voting, move, take
+from .reading import with_evidence
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The dispute that an administrator decides, and how."""
+
+    dispute_id: int
+    decision: Decision
+
+
+async def open_voting(tx: Tx, administrator: Developer, dispute_id: int) -> Dispute:
+    """End the time for evidence. Raises: DisputeUnknown, WrongState."""
+    dispute, _ = await take(tx, dispute_id)
+    rules.require_state(dispute, DisputeStatus.OPEN)
+    await record_admin_act(tx, administrator, act="dispute.open_voting", subject=str(dispute_id))
+    return await with_evidence(tx, await begin_voting(tx, dispute))
+
+
+async def rule(
+    tx: Tx, administrator: Developer, ordered: Ordered, slash_bond: SlashBond, settings: Settings
+) -> Dispute:
+    """Rule. Raises: DisputeUnknown, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, MintTooLarge, SupplyExhausted."""
+    decision = ordered.decision
+    dispute, contract = await take(tx, ordered.dispute_id)
+    if dispute.status == DisputeStatus.CLOSED:
+        rules.require_same(dispute, decision)
+        return await with_evidence(tx, dispute)
+    if dispute.status == DisputeStatus.OPEN and rules.is_due(dispute):
+        dispute = await begin_voting(tx, dispute)
+    rules.require_state(dispute, DisputeStatus.VOTING)
+    rules.require_in_time(dispute)
+    awards = await Awards.of(tx, dispute, contract, decision, settings)
+    rules.require_bounds(dispute, decision, awards.given, parse_amount(settings.dispute_slash_max))
+    await record_admin_act(
+        tx, administrator, act="dispute.rule", subject=str(dispute.id), reason=decision.note
+    )
+    moved = await awards.move_units(tx, slash_bond)
+    if contract is not None:
+        contract = await _end_of(tx, contract, awards, moved)
+    fee_paid = dispute.fee_paid if contract is None else contract.fee_paid
+    after = rules.decided(dispute, decision, moved.slashed, fee_paid, administrator.id)
+    return await _close(tx, dispute, after, settings, *moved.events)
+
+
+async def meet_deadline(tx: Tx, dispute_id: int, settings: Settings) -> None:
+    """Open voting, or dismiss a dispute on which nobody ruled, if the time for it has come."""
+    dispute, contract = await take(tx, dispute_id)
+    if not rules.is_due(dispute):
+        return
+    if dispute.status == DisputeStatus.OPEN:
+        await begin_voting(tx, dispute)
+        return
+    if contract is not None:
+        assert dispute.contract_status is not None
+        await contracts.restore(tx, contract, dispute.contract_status, settings)
+    await _close(tx, dispute, rules.unruled(dispute), settings)
+
+
+async def _end_of(tx: Tx, contract: contracts.Contract, awards: Awards, moved: Moved) -> contracts.Contract:
+    """Close the contract, or let it go on where the dispute was dismissed."""
+    if awards.winner is not None:
+        return await contracts.close(tx, contract, moved.paid)
+    assert awards.dispute.contract_status is not None
+    return await contracts.restore(tx, contract, awards.dispute.contract_status, awards.settings)
+
+
+async def _close(tx: Tx, before: Dispute, after: Dispute, settings: Settings, *events: Event) -> Dispute:
+    payer = before.payer_did or before.complainant_did
+    payee = next(did for did in before.parties if did != payer)
+    counts = await contracts.counts(tx, payer, payee)
+    ruled = recorded.ruled(after, settings.settlement_currency, counts=counts)
+    return await with_evidence(tx, await move(tx, before, after, *events, ruled))
+
+
+async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
+    await meet_deadline(tx, job.payload["dispute_id"], runtime.settings)
+
+
+DISPUTE_DEADLINES = TransactionalKind(DEADLINES, _run)

@@ -1,0 +1,145 @@
+"""What a dispute is."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from hansa.foundation.values.money import Minor
+from hansa.rooms.commerce import contracts
+
+
+class DisputeStatus(StrEnum):
+    """Where a dispute is: evidence is added while it is OPEN, an administrator rules while it is VOTING."""
+
+    OPEN = "OPEN"
+    VOTING = "VOTING"
+    CLOSED = "CLOSED"
+
+
+class Ruling(StrEnum):
+    """How a dispute was decided."""
+
+    IN_FAVOR_OF_COMPLAINANT = "IN_FAVOR_OF_COMPLAINANT"
+    IN_FAVOR_OF_DEFENDANT = "IN_FAVOR_OF_DEFENDANT"
+    DISMISSED = "DISMISSED"
+
+
+ReasonCode: TypeAlias = Literal[
+    "UNFAIR_FEE", "SERVICE_NOT_DELIVERED", "POOR_QUALITY", "CONTRACT_VIOLATION", "OTHER"
+]
+"""What a complaint is about."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of evidence as a party gives it; the registry stores no files."""
+
+    sha256: str
+    uri: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A piece of evidence, by whom and when."""
+
+    dispute_id: int
+    by: str
+    piece: Piece
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a complainant files. At most one of contract, token and transaction is given."""
+
+    complainant_did: str
+    defendant_did: str
+    reason_code: ReasonCode
+    description: str
+    contract_id: int | None = None
+    token_id: UUID | None = None
+    tx_id: int | None = None
+    claimed_amount: Minor | None = None
+    attestation_ids: tuple[str, ...] = ()
+    is_malpractice: bool = False
+    evidence: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The payment that a complaint is about. `payment` is its name, the same by whichever id it was given."""
+
+    payment: str
+    payer_did: str
+    amount: Minor
+    fee: Minor
+    contract: contracts.Contract | None = None
+    token_id: UUID | None = None
+    tx_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What an administrator rules; amounts in minor units."""
+
+    ruling: Ruling
+    compensation: Minor
+    slash: Minor
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject."""
+
+    id: int
+    complainant_did: str
+    defendant_did: str
+    payment: str | None
+    contract_id: int | None
+    token_id: UUID | None
+    tx_id: int | None
+    contract_status: contracts.Status | None
+    payer_did: str | None
+    subject_amount: Minor | None
+    fee_paid: Minor
+    is_malpractice: bool
+    reason_code: ReasonCode
+    description: str
+    claimed_amount: Minor | None
+    attestation_ids: tuple[str, ...]
+    status: DisputeStatus
+    ruling: Ruling | None
+    compensation_amount: Minor
+    slash_requested: Minor
+    slash_applied: Minor
+    note: str | None
+    ruled_by: int | None
+    opened_at: datetime
+    evidence_until: datetime
+    rule_by: datetime
+    voting_at: datetime | None
+    closed_at: datetime | None
+    now: datetime
+    evidence: tuple[Evidence, ...] = field(default=())
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The complainant and the defendant."""
+        return self.complainant_did, self.defendant_did
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When something happens by itself."""
+        return {DisputeStatus.OPEN: self.evidence_until, DisputeStatus.VOTING: self.rule_by}.get(self.status)
+
+    def party_of(self, ruling: Ruling) -> str | None:
+        """The party that a ruling is for."""
+        parties = {
+            Ruling.IN_FAVOR_OF_COMPLAINANT: self.complainant_did,
+            Ruling.IN_FAVOR_OF_DEFENDANT: self.defendant_did,
+        }
+        return parties.get(ruling)

@@ -1,0 +1,119 @@
+"""Why an act on a dispute is refused."""
+
+from hansa.foundation.values.errors import BadRequest, Conflict, Invalid, NotFound
+
+
+class DisputeUnknown(NotFound):
+    """No dispute has this id, or the caller is not one of its parties."""
+
+    code = "DISPUTE_UNKNOWN"
+    sentence = "There is no dispute with this id that you may read."
+
+
+class DefendantUnknown(NotFound):
+    """No agent of this registry has the defendant's DID."""
+
+    code = "DEFENDANT_UNKNOWN"
+    sentence = "No agent of this registry has the DID of the defendant."
+
+
+class PaymentUnknown(NotFound):
+    """No payment of the complainant has this id."""
+
+    code = "PAYMENT_UNKNOWN"
+    sentence = "There is no payment with this id in which you took part."
+
+
+class OwnDispute(BadRequest):
+    """Complainant and defendant are the same agent."""
+
+    code = "OWN_DISPUTE"
+    sentence = "An agent cannot file a dispute against itself."
+
+
+class NotAParty(Invalid):
+    """The defendant took no part in the payment."""
+
+    code = "DEFENDANT_NOT_A_PARTY"
+    sentence = "The defendant is not the other party of this payment."
+
+
+class NothingSubmitted(Conflict):
+    """The provider of a contract disputes it before it submitted anything."""
+
+    code = "NOTHING_SUBMITTED"
+    sentence = "The provider of a contract may file a dispute after it submitted work."
+
+
+class PaymentNotEnded(Conflict):
+    """The payment token is in use, or was never used."""
+
+    code = "PAYMENT_NOT_ENDED"
+
+
+class TooLate(Conflict):
+    """The time for a dispute about this payment has passed."""
+
+    code = "DISPUTE_TOO_LATE"
+    sentence = "The time for a dispute about this payment has passed."
+
+
+class DisputeExists(Conflict):
+    """The complainant has filed a dispute about this payment before."""
+
+    code = "DISPUTE_EXISTS"
+    sentence = "You have already filed a dispute about this payment."
+
+
+class TooManyDisputes(Conflict):
+    """The agent has as many open disputes as one agent may."""
+
+    code = "TOO_MANY_DISPUTES"
+    sentence = "This agent has filed too many disputes that are not decided."
+
+
+class WrongState(Conflict):
+    """The dispute is not in a state in which this can be done."""
+
+    code = "DISPUTE_WRONG_STATE"
+
+
+class EvidenceClosed(Conflict):
+    """The time for evidence has ended."""
+
+    code = "EVIDENCE_CLOSED"
+    sentence = "The time for evidence in this dispute has ended."
+
+
+class TooMuchEvidence(Conflict):
+    """The party has added as much evidence as it may."""
+
+    code = "TOO_MUCH_EVIDENCE"
+    sentence = "You have added as much evidence to this dispute as one party may."
+
+
+class RulingTooLate(Conflict):
+    """Nobody ruled in time: the dispute is being dismissed."""
+
+    code = "RULING_TOO_LATE"
+    sentence = "The time for a ruling has passed; the dispute is dismissed."
+
+
+class RulingDiffers(Conflict):
+    """The dispute was decided otherwise before."""
+
+    code = "RULING_DIFFERS"
+    sentence = "This dispute was already decided, in another way."
+
+
+class RulingInvalid(Invalid):
+    """The amounts of a ruling do not fit the dispute."""
+
+    code = "RULING_INVALID"
+
+
+class AgentHasDisputes(Conflict):
+    """An open dispute about a payment binds the agent; it cannot end before it is decided."""
+
+    code = "AGENT_HAS_DISPUTES"
+    sentence = "An open dispute about a payment binds this agent; it can end after the decision."

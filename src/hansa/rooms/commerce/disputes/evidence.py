@@ -1,0 +1,24 @@
+"""A party adds evidence, as long as the dispute is open."""
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import journal
+
+from . import recorded, rules, store
+from .dispute import Dispute, Piece
+from .errors import TooMuchEvidence
+from .moves import take
+from .reading import with_evidence
+
+
+async def add_evidence(tx: Tx, agent: Agent, dispute_id: int, piece: Piece) -> Dispute:
+    """Add a piece of evidence. Raises: DisputeUnknown, EvidenceClosed, TooMuchEvidence."""
+    dispute, _ = await take(tx, dispute_id)
+    rules.require_seen(dispute, agent.did)
+    rules.require_evidence_wanted(dispute)
+    given = (await with_evidence(tx, dispute)).evidence
+    if sum(one.by == agent.did for one in given) >= rules.EVIDENCE_MAX:
+        raise TooMuchEvidence
+    await store.add_evidence(tx, dispute.id, agent.did, [piece])
+    await journal.append(tx, recorded.evidence_added(dispute, agent.did))
+    return await with_evidence(tx, dispute)

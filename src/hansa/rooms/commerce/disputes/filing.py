@@ -1,0 +1,82 @@
+"""An agent files a dispute. One about a contract stops the contract in the same commit."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Forbidden
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, journal
+from hansa.rooms.commerce import contracts
+
+from . import recorded, rules, store
+from .dispute import Complaint, Dispute, Piece
+from .errors import DefendantUnknown, DisputeExists, TooManyDisputes
+from .moves import schedule
+from .reading import with_evidence
+from .subjects import find_subject
+
+
+@dataclass(frozen=True)
+class Malpractice:
+    """What a party of a contract says that the other has done."""
+
+    contract_id: int
+    description: str
+    evidence: tuple[Piece, ...]
+    claimed_damages: Minor | None
+
+
+async def file(tx: Tx, agent: Agent, complaint: Complaint, settings: Settings) -> Dispute:
+    """File a dispute.
+
+    Raises: OwnDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and what `find_subject` raises.
+    """
+    rules.require_other(complaint)
+    subject = await find_subject(tx, complaint, settings)
+    await _lock_parties(tx, complaint)
+    if await store.count_filed(tx, agent.did) >= rules.OPEN_DISPUTES_MAX:
+        raise TooManyDisputes
+    windows = store.Windows(
+        timedelta(hours=settings.dispute_evidence_hours), timedelta(days=settings.dispute_ruling_days)
+    )
+    dispute = await store.insert(tx, complaint, subject, windows)
+    if dispute is None:
+        raise DisputeExists
+    await store.add_evidence(tx, dispute.id, agent.did, complaint.evidence)
+    if subject is not None and subject.contract is not None:
+        await contracts.dispute(tx, subject.contract, dispute.id, agent.did)
+    await journal.append(tx, recorded.filed(dispute, settings.settlement_currency))
+    await schedule(tx, dispute)
+    return await with_evidence(tx, dispute)
+
+
+async def file_malpractice(tx: Tx, agent: Agent, record: Malpractice, settings: Settings) -> Dispute:
+    """File a dispute against the other party of a contract for malpractice. Raises: as `file`."""
+    contract = await contracts.take(tx, record.contract_id)
+    others = [did for did in contract.parties if did != agent.did]
+    if agent.did not in contract.parties or not others:
+        raise contracts.ContractUnknown
+    complaint = Complaint(
+        agent.did,
+        others[0],
+        "CONTRACT_VIOLATION",
+        record.description,
+        contract_id=record.contract_id,
+        claimed_amount=record.claimed_damages,
+        is_malpractice=True,
+        evidence=record.evidence,
+    )
+    return await file(tx, agent, complaint, settings)
+
+
+async def _lock_parties(tx: Tx, complaint: Complaint) -> None:
+    """Neither party ends while the dispute comes to be. Raises: DefendantUnknown, Forbidden."""
+    for did in sorted((complaint.complainant_did, complaint.defendant_did)):
+        owned = await agents.lock_owner_and_status(tx, did)
+        if owned is None and did == complaint.defendant_did:
+            raise DefendantUnknown
+        if did == complaint.complainant_did and (owned is None or owned[1] != "active"):
+            raise Forbidden("The agent is not active.")

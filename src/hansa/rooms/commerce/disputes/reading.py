@@ -1,0 +1,46 @@
+"""Disputes as their parties and administrators of enforcement read them; nobody else does."""
+
+from dataclasses import replace
+
+from hansa.foundation.plumbing.caller import Agent, Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Forbidden
+
+from . import rules, store
+from .dispute import Dispute
+from .errors import DisputeUnknown
+from .store import DisputeFilter
+
+AREA = "admin_enforcement"
+
+
+def reader_of(caller: Agent | Developer) -> str | None:
+    """The agent that reads; None: an administrator of enforcement, who reads everything. Raises: Forbidden."""
+    if isinstance(caller, Agent):
+        return caller.did
+    if AREA not in caller.areas_in_reach:
+        raise Forbidden("Disputes are read by their parties and by administrators of enforcement.")
+    return None
+
+
+async def read_dispute(tx: Tx, caller: Agent | Developer, dispute_id: int) -> Dispute:
+    """One dispute. Raises: DisputeUnknown, Forbidden."""
+    reader = reader_of(caller)
+    dispute = await store.find(tx, dispute_id)
+    if dispute is None:
+        raise DisputeUnknown
+    if reader is not None:
+        rules.require_seen(dispute, reader)
+    return await with_evidence(tx, dispute)
+
+
+async def list_disputes(tx: Tx, filters: DisputeFilter) -> tuple[list[Dispute], int]:
+    """A page of disputes, newest first, and how many there are in all."""
+    disputes, total = await store.page(tx, filters)
+    evidence = await store.evidence(tx, [dispute.id for dispute in disputes])
+    return [replace(dispute, evidence=tuple(evidence[dispute.id])) for dispute in disputes], total
+
+
+async def with_evidence(tx: Tx, dispute: Dispute) -> Dispute:
+    """The dispute with its evidence."""
+    return replace(dispute, evidence=tuple((await store.evidence(tx, [dispute.id]))[dispute.id]))

@@ -1,0 +1,171 @@
+"""How a dispute moves, without I/O.
+
+- OPEN -> VOTING -> CLOSED. Voting opens when an administrator opens it, or when the time for evidence ends.
+- A dispute about a payment is bound by the least of what is claimed and what the payment is worth. A slash stays within
+  that bound; a compensation also within what the hold and earlier rulings about the payment have left of it.
+- A dispute without a subject gives no compensation, and a slash of at most DISPUTE_SLASH_MAX.
+- Nobody ruled in time: it is dismissed.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hansa.foundation.values.money import ZERO, Minor, format_amount
+from hansa.rooms.commerce import contracts
+
+from .dispute import Complaint, Decision, Dispute, DisputeStatus, Ruling, Subject
+from .errors import (
+    DisputeUnknown,
+    EvidenceClosed,
+    NotAParty,
+    NothingSubmitted,
+    OwnDispute,
+    RulingDiffers,
+    RulingInvalid,
+    RulingTooLate,
+    TooLate,
+    WrongState,
+)
+
+OPEN_DISPUTES_MAX = 100
+EVIDENCE_MAX = 100
+ATTESTATIONS_MAX = 20
+
+_DISPUTABLE = (
+    contracts.Status.ACCEPTED,
+    contracts.Status.SUBMITTED,
+    contracts.Status.FAILED,
+    contracts.Status.COMPLETED,
+)
+
+
+def require_other(complaint: Complaint) -> None:
+    """Raises: OwnDispute."""
+    if complaint.complainant_did == complaint.defendant_did:
+        raise OwnDispute
+
+
+def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
+    """The defendant is the other party; the complainant was found to be one. Raises: NotAParty."""
+    if complaint.defendant_did not in parties:
+        raise NotAParty
+
+
+def require_disputable(contract: contracts.Contract, complainant: str, window: timedelta) -> None:
+    """Raises: contracts.WrongState, NothingSubmitted, TooLate."""
+    contracts.require_state(contract, *_DISPUTABLE)
+    if complainant == contract.provider_did and contract.submissions == 0:
+        raise NothingSubmitted
+    if contract.status in {contracts.Status.FAILED, contracts.Status.COMPLETED}:
+        assert contract.ended_at is not None
+        # A suspension stops the time for a dispute like every other date of the contract.
+        require_recent(
+            contract.hold_release_at or contract.ended_at + window, contract.stopped_at or contract.now
+        )
+
+
+def require_recent(until: datetime, now: datetime) -> None:
+    """Raises: TooLate."""
+    if now >= until:
+        raise TooLate
+
+
+def subject_of(contract: contracts.Contract) -> Subject:
+    """A contract as the subject of a dispute."""
+    return Subject(
+        f"contract:{contract.id}", contract.contractor_did, contract.amount, contract.fee_paid, contract
+    )
+
+
+def require_seen(dispute: Dispute, did: str) -> None:
+    """Raises: DisputeUnknown for a stranger."""
+    if did not in dispute.parties:
+        raise DisputeUnknown
+
+
+def require_state(dispute: Dispute, wanted: DisputeStatus) -> None:
+    """Raises: WrongState."""
+    if dispute.status != wanted:
+        raise WrongState(
+            f"The dispute is {dispute.status}; this needs {wanted}.", context={"status": dispute.status}
+        )
+
+
+def require_evidence_wanted(dispute: Dispute) -> None:
+    """Raises: EvidenceClosed."""
+    if dispute.status != DisputeStatus.OPEN or is_due(dispute):
+        raise EvidenceClosed
+
+
+def is_due(dispute: Dispute) -> bool:
+    """Whether the time that applies has passed."""
+    return dispute.due_at is not None and dispute.due_at <= dispute.now
+
+
+def voting(dispute: Dispute) -> Dispute:
+    """Voting is open, since the end of the time for evidence where that has passed."""
+    return replace(dispute, status=DisputeStatus.VOTING, voting_at=min(dispute.now, dispute.evidence_until))
+
+
+def require_same(dispute: Dispute, decision: Decision) -> None:
+    """A closed dispute was decided so. Raises: RulingDiffers."""
+    decided = Decision(
+        dispute.ruling or Ruling.DISMISSED, dispute.compensation_amount, dispute.slash_requested, dispute.note
+    )
+    if decided != decision:
+        raise RulingDiffers
+
+
+def require_in_time(dispute: Dispute) -> None:
+    """Raises: RulingTooLate."""
+    if is_due(dispute):
+        raise RulingTooLate
+
+
+def bound_of(dispute: Dispute) -> Minor | None:
+    """The least of what is claimed and what the payment is worth; None without a subject."""
+    if dispute.subject_amount is None:
+        return None
+    return min(dispute.subject_amount, dispute.claimed_amount or dispute.subject_amount)
+
+
+def require_bounds(dispute: Dispute, decision: Decision, given: Minor, slash_max: Minor) -> None:
+    """`given` is what the hold and earlier rulings about the payment give. Raises: RulingInvalid."""
+    if decision.ruling != Ruling.IN_FAVOR_OF_COMPLAINANT:
+        if decision.compensation or decision.slash:
+            raise RulingInvalid("Only a ruling in favour of the complainant compensates or slashes.")
+        return
+    bound = bound_of(dispute)
+    left = ZERO if bound is None else Minor(max(bound - given, 0))
+    _require_at_most("compensation_amount", decision.compensation, left)
+    _require_at_most("slash_amount", decision.slash, slash_max if bound is None else bound)
+
+
+def decided(dispute: Dispute, decision: Decision, slashed: Minor, fee_paid: Minor, ruled_by: int) -> Dispute:
+    """An administrator has ruled."""
+    return replace(
+        dispute,
+        status=DisputeStatus.CLOSED,
+        ruling=decision.ruling,
+        compensation_amount=decision.compensation,
+        slash_requested=decision.slash,
+        slash_applied=slashed,
+        fee_paid=fee_paid,
+        note=decision.note,
+        ruled_by=ruled_by,
+        closed_at=dispute.now,
+    )
+
+
+def unruled(dispute: Dispute) -> Dispute:
+    """Nobody has ruled in time."""
+    return replace(dispute, status=DisputeStatus.CLOSED, ruling=Ruling.DISMISSED, closed_at=dispute.now)
+
+
+def _require_at_most(member: str, amount: Minor, most: Minor) -> None:
+    if amount > most:
+        raise RulingInvalid(
+            f"{member} is at most {format_amount(most)} in this dispute.",
+            field=member,
+            context={"maximum": format_amount(most)},
+        )

@@ -1,0 +1,217 @@
+"""Shapes of disputes. Amounts are decimal strings."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field, model_validator
+
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.money import (
+    ZERO,
+    Amount,
+    Minor,
+    PositiveAmount,
+    format_amount,
+    parse_amount,
+    parse_positive,
+)
+from hansa.foundation.values.request_body import RequestBody
+
+from .dispute import Complaint, Decision, Dispute, DisputeStatus, Evidence, Piece, ReasonCode, Ruling
+from .filing import Malpractice
+from .rules import ATTESTATIONS_MAX, bound_of
+
+TEXT_MAX_CHARACTERS = 2000
+URI_MAX_CHARACTERS = 2048
+PIECES_MAX = 20
+BIGINT_MAX = 2**63 - 1
+
+Did = Annotated[str, Field(min_length=10, max_length=DID_MAX_CHARACTERS, pattern=r"^did:[a-z0-9]+:\S+$")]
+ContractId = Annotated[int, Field(strict=True, ge=1, le=BIGINT_MAX)]
+TransactionId = Annotated[str, Field(pattern=r"^tx-[0-9]{1,18}$", examples=["tx-42"])]
+Text = Annotated[str, Field(min_length=1, max_length=TEXT_MAX_CHARACTERS, pattern=r"\S")]
+AttestationId = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class EvidenceIn(RequestBody):
+    """Where the evidence is, and its digest; the registry stores no files."""
+
+    uri: Annotated[str | None, Field(max_length=URI_MAX_CHARACTERS)] = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    note: Annotated[str | None, Field(max_length=TEXT_MAX_CHARACTERS)] = None
+
+    def piece(self) -> Piece:
+        """The evidence that this request adds."""
+        return Piece(self.sha256, self.uri, self.note)
+
+
+class DisputeIn(RequestBody):
+    """A complaint. At most one of contract_id, token_id and transaction_id names the payment that it is about."""
+
+    defendant_did: Did
+    reason_code: ReasonCode
+    description: Text
+    contract_id: ContractId | None = None
+    token_id: UUID | None = None
+    transaction_id: TransactionId | None = None
+    claimed_amount: PositiveAmount | None = Field(
+        default=None, description="Bounds what a ruling gives; absent: the amount of the payment."
+    )
+    attestation_ids: list[AttestationId] = Field(default=[], max_length=ATTESTATIONS_MAX)
+
+    @model_validator(mode="after")
+    def _has_one_subject(self) -> "DisputeIn":
+        given = (self.contract_id, self.token_id, self.transaction_id)
+        if sum(one is not None for one in given) > 1:
+            raise ValueError("contract_id, token_id and transaction_id: give at most one of them")
+        return self
+
+    def filed_by(self, complainant: str) -> Complaint:
+        """The complaint that this request files when `complainant` sends it."""
+        return Complaint(
+            complainant,
+            self.defendant_did,
+            self.reason_code,
+            self.description,
+            contract_id=self.contract_id,
+            token_id=self.token_id,
+            tx_id=None if self.transaction_id is None else int(self.transaction_id.removeprefix("tx-")),
+            claimed_amount=None if self.claimed_amount is None else parse_positive(self.claimed_amount),
+            attestation_ids=tuple(self.attestation_ids),
+        )
+
+
+class MalpracticeIn(RequestBody):
+    """Malpractice of the other party of a contract. The evidence is a text, or digests of what shows it."""
+
+    contract_id: ContractId
+    evidence: Text | EvidenceIn | Annotated[list[EvidenceIn], Field(min_length=1, max_length=PIECES_MAX)]
+    claimed_damages: PositiveAmount | None = None
+
+    def record(self) -> Malpractice:
+        """The record that this request files."""
+        given = self.evidence if isinstance(self.evidence, list) else [self.evidence]
+        claimed = None if self.claimed_damages is None else parse_positive(self.claimed_damages)
+        return Malpractice(
+            self.contract_id,
+            next((one for one in given if isinstance(one, str)), "Malpractice."),
+            tuple(one.piece() for one in given if isinstance(one, EvidenceIn)),
+            claimed,
+        )
+
+
+class RulingIn(RequestBody):
+    """What an administrator rules."""
+
+    ruling: Ruling
+    compensation_amount: Amount | None = Field(
+        default=None, description="Issued to the complainant, beside what the hold of a contract gives it."
+    )
+    slash_amount: Amount | None = Field(
+        default=None, description="Destroyed from the defendant's bond, then from its liquid balance."
+    )
+    note: Text | None = None
+
+    def decision(self) -> Decision:
+        """The decision that this request states."""
+        return Decision(
+            self.ruling, _amount_of(self.compensation_amount), _amount_of(self.slash_amount), self.note
+        )
+
+
+class EvidenceOut(BaseModel):
+    """A piece of evidence, and by whom."""
+
+    by: str
+    uri: str | None
+    sha256: str
+    note: str | None
+    at: datetime
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "EvidenceOut":
+        """The form of a piece of evidence."""
+        piece = evidence.piece
+        return cls(by=evidence.by, uri=piece.uri, sha256=piece.sha256, note=piece.note, at=evidence.at)
+
+
+class MalpracticeOut(BaseModel):
+    """The dispute that a malpractice record opened."""
+
+    dispute_id: int
+    status: Literal["PENDING_REVIEW"] = "PENDING_REVIEW"
+
+    @classmethod
+    def of(cls, dispute: Dispute) -> "MalpracticeOut":
+        """The answer to a record."""
+        return cls(dispute_id=dispute.id)
+
+
+class DisputeOut(BaseModel):
+    """A dispute."""
+
+    id: int
+    complainant_did: str
+    defendant_did: str
+    contract_id: int | None
+    token_id: UUID | None
+    transaction_id: str | None
+    is_malpractice: bool
+    reason_code: ReasonCode
+    description: str
+    claimed_amount: str | None
+    bound: str | None = Field(
+        description="What a ruling can give at most: the least of the claim and the payment; null without a payment."
+    )
+    status: DisputeStatus
+    ruling: Ruling | None
+    compensation_amount: str
+    slash_requested: str
+    slash_applied: str
+    note: str | None
+    evidence: list[EvidenceOut]
+    attestation_ids: list[str]
+    opened_at: datetime
+    evidence_until: datetime
+    rule_by: datetime = Field(description="Without a ruling until then the dispute is dismissed.")
+    voting_at: datetime | None
+    closed_at: datetime | None
+
+    @classmethod
+    def of(cls, dispute: Dispute) -> "DisputeOut":
+        """The form of a dispute."""
+        shared: dict[str, Any] = {
+            name: getattr(dispute, name) for name in cls.model_fields if name not in _DERIVED
+        }
+        return cls(
+            **shared,
+            transaction_id=None if dispute.tx_id is None else f"tx-{dispute.tx_id}",
+            claimed_amount=_text_of(dispute.claimed_amount),
+            bound=_text_of(bound_of(dispute)),
+            compensation_amount=format_amount(dispute.compensation_amount),
+            slash_requested=format_amount(dispute.slash_requested),
+            slash_applied=format_amount(dispute.slash_applied),
+            evidence=[EvidenceOut.of(one) for one in dispute.evidence],
+            attestation_ids=list(dispute.attestation_ids),
+        )
+
+
+_DERIVED = {
+    "transaction_id",
+    "claimed_amount",
+    "bound",
+    "compensation_amount",
+    "slash_requested",
+    "slash_applied",
+    "evidence",
+    "attestation_ids",
+}
+
+
+def _amount_of(text: str | None) -> Minor:
+    return ZERO if text is None else parse_amount(text)
+
+
+def _text_of(amount: Minor | None) -> str | None:
+    return None if amount is None else format_amount(amount)

@@ -1,0 +1,204 @@
+"""Every SQL statement of disputes.
+
+An act locks the contract of a dispute first, then the dispute, then the rows of agents, holds and accounts. The clock is
+read by the statement after the lock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
+from hansa.rooms.commerce import contracts
+
+from .dispute import Complaint, Dispute, DisputeStatus, Evidence, Piece, Ruling, Subject
+
+_COLUMNS = ", ".join(f"d.{one.name}" for one in fields(Dispute) if one.name not in {"now", "evidence"})
+
+_DISPUTES = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM commerce_dispute d"  # noqa: S608
+
+_LOCK = "SELECT FROM commerce_dispute WHERE id = $1 FOR NO KEY UPDATE"
+
+_INSERT = """
+INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, contract_id, token_id, tx_id, contract_status,
+  payer_did, subject_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount, attestation_ids, status,
+  opened_at, evidence_until, rule_by)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'OPEN', now, least(now + $16, now + $17), now + $17
+FROM clock_timestamp() now
+ON CONFLICT (complainant_did, payment) DO NOTHING RETURNING id
+"""
+
+_CHANGING = (
+    "status",
+    "ruling",
+    "compensation_amount",
+    "slash_requested",
+    "slash_applied",
+    "fee_paid",
+    "note",
+    "ruled_by",
+    "voting_at",
+    "closed_at",
+)
+_SETS = ", ".join(f"{name} = ${place}" for place, name in enumerate(_CHANGING, start=3))
+
+_SAVE = f"UPDATE commerce_dispute SET {_SETS} WHERE id = $1 AND status = $2 RETURNING 1"  # noqa: S608
+
+_ADD_EVIDENCE = """
+INSERT INTO commerce_dispute_evidence (dispute_id, by_did, uri, sha256, note, at)
+SELECT $1, $2, e.uri, e.sha256, e.note, clock_timestamp()
+FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS e (uri, sha256, note, place) ORDER BY e.place
+"""
+
+_EVIDENCE = """
+SELECT dispute_id, by_did, uri, sha256, note, at FROM commerce_dispute_evidence WHERE dispute_id = ANY($1)
+ORDER BY dispute_id, id
+"""
+
+_GIVEN = """
+SELECT coalesce(sum(compensation_amount), 0)::bigint FROM commerce_dispute WHERE payment = $1 AND status = 'CLOSED'
+"""
+
+_COUNT_FILED = "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND status <> 'CLOSED'"
+
+_COUNT_BINDING = """
+SELECT count(*) FROM commerce_dispute
+WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED' AND payment IS NOT NULL
+"""
+
+# What the reader may see: everything, or as a party.
+_WANTED = """
+WHERE ($1::text IS NULL OR d.complainant_did = $1 OR d.defendant_did = $1)
+  AND ($2::text IS NULL OR d.complainant_did = $2 OR d.defendant_did = $2)
+  AND ($3::text IS NULL OR CASE $3 WHEN 'complainant' THEN d.complainant_did ELSE d.defendant_did END = $1)
+  AND ($4::text IS NULL OR d.status = $4)
+"""
+
+_LIST = f"{_DISPUTES} {_WANTED} ORDER BY d.id DESC LIMIT $5 OFFSET $6"
+
+_COUNT = f"SELECT count(*) FROM commerce_dispute d {_WANTED}"  # noqa: S608
+
+
+@dataclass(frozen=True)
+class DisputeFilter:
+    """Which disputes: those of the agent `of` that `reader` may see; None of either sets no bound."""
+
+    of: str | None
+    reader: str | None
+    role: str | None
+    status: str | None
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How long evidence is taken, and until when a ruling must come; both from the filing on."""
+
+    evidence: timedelta
+    ruling: timedelta
+
+
+async def insert(tx: Tx, complaint: Complaint, subject: Subject | None, windows: Windows) -> Dispute | None:
+    """A new dispute; None when the complainant has filed one about this payment before."""
+    contract = subject.contract if subject else None
+    dispute_id: int | None = await tx.fetchval(
+        _INSERT,
+        complaint.complainant_did,
+        complaint.defendant_did,
+        subject.payment if subject else None,
+        contract.id if contract else None,
+        subject.token_id if subject else None,
+        subject.tx_id if subject else None,
+        contract.status if contract else None,
+        subject.payer_did if subject else None,
+        subject.amount if subject else None,
+        subject.fee if subject else 0,
+        complaint.is_malpractice,
+        complaint.reason_code,
+        complaint.description,
+        complaint.claimed_amount,
+        list(complaint.attestation_ids),
+        windows.evidence,
+        windows.ruling,
+    )
+    return None if dispute_id is None else await find(tx, dispute_id)
+
+
+async def lock(tx: Tx, dispute_id: int) -> Dispute | None:
+    """One dispute, as it is once no other act has it."""
+    await tx.execute(_LOCK, dispute_id)
+    return await find(tx, dispute_id)
+
+
+async def find(tx: Tx, dispute_id: int) -> Dispute | None:
+    """One dispute without its evidence."""
+    row = await tx.fetchrow(f"{_DISPUTES} WHERE d.id = $1", dispute_id)
+    return _dispute(row) if row else None
+
+
+async def page(tx: Tx, filters: DisputeFilter) -> tuple[list[Dispute], int]:
+    """A page of disputes, newest first, and how many there are in all."""
+    bounds = (filters.of, filters.reader, filters.role, filters.status)
+    rows = await tx.fetch(_LIST, *bounds, filters.limit, filters.offset)
+    total: int = await tx.fetchval(_COUNT, *bounds)
+    return [_dispute(row) for row in rows], total
+
+
+async def save(tx: Tx, before: Dispute, after: Dispute) -> bool:
+    """Write what has changed; whether the dispute was still in the state that it is moved from."""
+    values = [getattr(after, name) for name in _CHANGING]
+    return await tx.fetchval(_SAVE, before.id, before.status, *values) is not None
+
+
+async def add_evidence(tx: Tx, dispute_id: int, by: str, pieces: Sequence[Piece]) -> None:
+    """Write evidence of a party."""
+    await tx.execute(
+        _ADD_EVIDENCE,
+        dispute_id,
+        by,
+        [one.uri for one in pieces],
+        [one.sha256 for one in pieces],
+        [one.note for one in pieces],
+    )
+
+
+async def evidence(tx: Tx, dispute_ids: Sequence[int]) -> dict[int, list[Evidence]]:
+    """The evidence in these disputes, oldest first."""
+    found: dict[int, list[Evidence]] = {dispute_id: [] for dispute_id in dispute_ids}
+    for row in await tx.fetch(_EVIDENCE, list(dispute_ids)):
+        piece = Piece(row["sha256"], row["uri"], row["note"])
+        found[row["dispute_id"]].append(Evidence(row["dispute_id"], row["by_did"], piece, row["at"]))
+    return found
+
+
+async def compensated(tx: Tx, payment: str) -> Minor:
+    """What earlier rulings about a payment gave."""
+    return Minor(await tx.fetchval(_GIVEN, payment))
+
+
+async def count_filed(tx: Tx, did: str) -> int:
+    """How many disputes an agent has filed that are not decided."""
+    count: int = await tx.fetchval(_COUNT_FILED, did)
+    return count
+
+
+async def count_binding(tx: Tx, did: str) -> int:
+    """How many open disputes about a payment an agent is a party to."""
+    count: int = await tx.fetchval(_COUNT_BINDING, did)
+    return count
+
+
+def _dispute(row: asyncpg.Record) -> Dispute:
+    members = dict(row)
+    ruling, contract_status = members["ruling"], members["contract_status"]
+    members |= {
+        "status": DisputeStatus(members["status"]),
+        "ruling": None if ruling is None else Ruling(ruling),
+        "contract_status": None if contract_status is None else contracts.Status(contract_status),
+        "attestation_ids": tuple(members["attestation_ids"]),
+    }
+    return Dispute(**members)

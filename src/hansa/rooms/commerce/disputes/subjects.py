@@ -1,0 +1,81 @@
+"""Which payment a complaint is about: a contract, a payment token or a transaction leads to the same one.
+
+What ends is only read, because it does not change any more; a contract is locked, because a dispute changes it.
+"""
+
+from datetime import timedelta
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import ZERO
+from hansa.rooms import ledger
+from hansa.rooms.commerce import contracts, payments
+
+from . import rules
+from .dispute import Complaint, Subject
+from .errors import PaymentNotEnded, PaymentUnknown, TooLate
+
+
+async def find_subject(tx: Tx, complaint: Complaint, settings: Settings) -> Subject | None:
+    """The subject of a complaint; None where it names none.
+
+    Raises: contracts.ContractUnknown, PaymentUnknown, NotAParty, contracts.WrongState, NothingSubmitted, PaymentNotEnded,
+    TooLate.
+    """
+    window = timedelta(hours=settings.dispute_window_hours)
+    if complaint.contract_id is not None:
+        return await _contract(tx, complaint, complaint.contract_id, window)
+    if complaint.token_id is not None:
+        return await _token(tx, complaint, complaint.token_id, window)
+    if complaint.tx_id is not None:
+        return await _transaction(tx, complaint, complaint.tx_id, window)
+    return None
+
+
+async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: timedelta) -> Subject:
+    contract = await contracts.take(tx, contract_id)
+    if complaint.complainant_did not in contract.parties:
+        raise contracts.ContractUnknown
+    rules.require_parties(complaint, contract.parties)
+    rules.require_disputable(contract, complaint.complainant_did, window)
+    if not await contracts.is_in_time_to_dispute(tx, contract):
+        raise TooLate
+    return rules.subject_of(contract)
+
+
+async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta) -> Subject:
+    token = await payments.token_of_id(tx, token_id)
+    if token is None or complaint.complainant_did not in (token.caller, token.payee):
+        raise PaymentUnknown
+    if token.tx_id is not None and (contract_id := await contracts.paid_by(tx, token.tx_id)) is not None:
+        return await _contract(tx, complaint, contract_id, window)
+    rules.require_parties(complaint, (token.caller, token.payee))
+    if token.ended_at is None:
+        raise PaymentNotEnded(
+            f"The payment token is {token.status}; a dispute may be filed when it has ended."
+        )
+    if token.tx_id is None and not await payments.was_used(tx, token.id):
+        raise PaymentNotEnded("The payment token was never used and paid nothing.")
+    rules.require_recent(token.ended_at + window, await contracts.now(tx))
+    return Subject(
+        f"token:{token.id}",
+        token.caller,
+        token.paid,
+        token.fee or ZERO,
+        token_id=token.id,
+        tx_id=token.tx_id,
+    )
+
+
+async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedelta) -> Subject:
+    paid = await ledger.find_payment(tx, tx_id)
+    if paid is None or complaint.complainant_did not in (paid.payer, paid.payee):
+        raise PaymentUnknown
+    if (contract_id := await contracts.paid_by(tx, tx_id)) is not None:
+        return await _contract(tx, complaint, contract_id, window)
+    if (token := await payments.token_of_payment(tx, tx_id)) is not None:
+        return await _token(tx, complaint, token.id, window)
+    rules.require_parties(complaint, (paid.payer, paid.payee))
+    rules.require_recent(paid.recorded_at + window, await contracts.now(tx))
+    return Subject(f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, tx_id=tx_id)

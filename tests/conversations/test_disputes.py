@@ -1,0 +1,612 @@
+"""Disputes as the specification has them: an agent complains about another, and an administrator rules."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.paying import Payments
+from tests.registry import DatabaseFarm, TestAgent, at_once
+from tests.rooms.commerce.agreements import DAY, HOUR, in_days, refused
+from tests.rooms.commerce.disputing import (
+    EVIDENCE,
+    FOR_COMPLAINANT,
+    FOR_DEFENDANT,
+    Disputing,
+    open_disputing,
+)
+
+MEMBERS = {
+    "id",
+    "complainant_did",
+    "defendant_did",
+    "contract_id",
+    "token_id",
+    "transaction_id",
+    "is_malpractice",
+    "reason_code",
+    "description",
+    "claimed_amount",
+    "bound",
+    "status",
+    "ruling",
+    "compensation_amount",
+    "slash_requested",
+    "slash_applied",
+    "note",
+    "evidence",
+    "attestation_ids",
+    "opened_at",
+    "evidence_until",
+    "rule_by",
+    "voting_at",
+    "closed_at",
+}
+
+
+@pytest.fixture(scope="module")
+async def open_here(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Disputing]:
+    async with open_disputing(database_farm, tmp_path_factory.mktemp("disputes")) as disputing:
+        yield disputing
+
+
+@pytest.fixture
+async def disputes(open_here: Disputing) -> AsyncIterator[Disputing]:
+    """No unit is made or lost, and no hold is left behind, in any conversation."""
+    yield open_here
+    await open_here.agreements.prove()
+
+
+@pytest.fixture
+async def alice(disputes: Disputing) -> TestAgent:
+    """A contractor who holds 1000 units."""
+    return await disputes.agreements.contractor()
+
+
+@pytest.fixture
+async def bob(disputes: Disputing) -> TestAgent:
+    """A provider of another owner, who holds nothing."""
+    return await disputes.agreements.provider()
+
+
+async def funded(disputes: Disputing, alice: TestAgent, bob: TestAgent, **members: Any) -> Any:
+    """A funded contract whose work was submitted."""
+    dates = {"submit_by": in_days(2), "review_by": in_days(4)}
+    return await disputes.agreements.submitted(alice, bob, funded=True, **dates, **members)
+
+
+async def transferred(alice: TestAgent, bob: TestAgent, amount: str = "50") -> str:
+    answer = await alice.transfer(bob, amount)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["transaction_id"]
+
+
+# Filing
+
+
+async def test_a_dispute_is_answered_with_what_was_filed(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob, attestation_ids=["zkp-1"])
+    assert set(filed) == MEMBERS
+    assert (filed["status"], filed["complainant_did"], filed["defendant_did"]) == ("OPEN", alice.did, bob.did)
+    assert (filed["contract_id"], filed["token_id"], filed["bound"], filed["ruling"]) == (None,) * 4
+    assert (filed["attestation_ids"], filed["evidence"], filed["slash_applied"]) == (["zkp-1"], [], "0")
+
+
+async def test_an_agent_does_not_complain_about_itself_or_about_nobody(
+    disputes: Disputing, alice: TestAgent
+) -> None:
+    assert refused(await disputes.try_file(alice, alice)) == (400, "OWN_DISPUTE")
+    stranger = TestAgent(**{**vars(alice), "did": "did:hansa:hansa.local:nobody-there"})
+    assert refused(await disputes.try_file(alice, stranger)) == (404, "DEFENDANT_UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"reason_code": "BAD_MOOD"},
+        {"description": ""},
+        {"description": "x" * 2001},
+        {"claimed_amount": "0"},
+        {"claimed_amount": 5},
+        {"contract_id": 1, "transaction_id": "tx-1"},
+        {"transaction_id": "1"},
+        {"attestation_ids": ["x"] * 21},
+    ],
+    ids=["reason", "empty", "long", "nothing claimed", "number", "two subjects", "malformed", "many"],
+)
+async def test_a_complaint_that_is_malformed_is_refused(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent, members: dict[str, Any]
+) -> None:
+    assert (await disputes.try_file(alice, bob, **members)).status_code == 422
+
+
+async def test_a_contract_a_token_and_a_transaction_lead_to_the_same_payment(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    payments = Payments(disputes.registry, alice, bob)
+    token = await payments.authorized(amount="100")
+    submitted = await disputes.agreements.submitted(alice, bob)
+    paid = await disputes.agreements.act(alice, submitted, "approve-completion", payment_token=token["token"])
+    for subject in (
+        {"transaction_id": paid["payment_tx_id"]},
+        {"token_id": token["token_id"]},
+        {"contract_id": paid["id"]},
+    ):
+        filed = await disputes.try_file(alice, bob, **subject)
+        if subject == {"transaction_id": paid["payment_tx_id"]}:
+            assert filed.status_code == 201
+            assert (filed.json()["contract_id"], filed.json()["bound"]) == (paid["id"], "100")
+        else:
+            assert refused(filed) == (409, "CONTRACT_WRONG_STATE")
+    assert (await disputes.agreements.read(alice, paid))["status"] == "DISPUTED"
+
+
+async def test_of_each_payment_an_agent_complains_once_at_once_included(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    paid = await transferred(alice, bob)
+    answers = await at_once(*(disputes.try_file(alice, bob, transaction_id=paid) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+    by_bob = await disputes.file(bob, alice, transaction_id=paid, claimed_amount="20")
+    assert by_bob["bound"] == "20"
+
+
+async def test_both_must_be_parties_to_the_payment(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    carol, paid = await disputes.agreements.provider(), await transferred(alice, bob)
+    contract = await disputes.agreements.submitted(alice, bob)
+    assert refused(await disputes.try_file(alice, carol, transaction_id=paid)) == (
+        422,
+        "DEFENDANT_NOT_A_PARTY",
+    )
+    assert refused(await disputes.try_file(alice, carol, contract_id=contract["id"])) == (
+        422,
+        "DEFENDANT_NOT_A_PARTY",
+    )
+    assert refused(await disputes.try_file(carol, bob, transaction_id=paid)) == (404, "PAYMENT_UNKNOWN")
+    assert refused(await disputes.try_file(carol, bob, contract_id=contract["id"])) == (
+        404,
+        "CONTRACT_UNKNOWN",
+    )
+
+
+async def test_a_payment_token_is_disputed_once_it_has_ended(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    payments = Payments(disputes.registry, alice, bob)
+    token = await payments.authorized(amount="5")
+    subject = {"token_id": token["token_id"]}
+    assert refused(await disputes.try_file(alice, bob, **subject)) == (409, "PAYMENT_NOT_ENDED")
+    await payments.release(token["token"])
+    assert refused(await disputes.try_file(bob, alice, **subject)) == (409, "PAYMENT_NOT_ENDED")
+    used = await payments.authorized(amount="5")
+    await payments.verify(used["token"])
+    await payments.settle(used["token"], success=False)
+    filed = await disputes.file(bob, alice, token_id=used["token_id"])
+    assert (filed["bound"], filed["transaction_id"]) == ("5", None)
+
+
+async def test_the_time_for_a_dispute_ends_with_its_window(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    done = await disputes.agreements.submitted(alice, bob)
+    await disputes.agreements.act(alice, done, "approve-completion")
+    await disputes.agreements.purses.execute(
+        "UPDATE commerce_contract SET ended_at = ended_at - interval '72 hours' WHERE id = $1", done["id"]
+    )
+    assert refused(await disputes.try_file(alice, bob, contract_id=done["id"])) == (409, "DISPUTE_TOO_LATE")
+
+
+async def test_a_provider_disputes_after_a_submission_a_contractor_at_any_time(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    accepted = await disputes.agreements.accepted(alice, bob)
+    assert refused(await disputes.try_file(bob, alice, contract_id=accepted["id"])) == (
+        409,
+        "NOTHING_SUBMITTED",
+    )
+    assert (await disputes.file(alice, bob, contract_id=accepted["id"]))["status"] == "OPEN"
+    proposed = await disputes.agreements.propose(alice, bob)
+    assert refused(await disputes.try_file(alice, bob, contract_id=proposed["id"])) == (
+        409,
+        "CONTRACT_WRONG_STATE",
+    )
+
+
+async def test_malpractice_opens_a_dispute_with_its_evidence(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await disputes.agreements.submitted(alice, bob)
+    body = {"contract_id": contract["id"], "evidence": [EVIDENCE, EVIDENCE], "claimed_damages": "30"}
+    answer = await disputes.agreements.post(alice, "/malpractice", **body)
+    assert answer.status_code == 201
+    assert answer.json() == {"dispute_id": answer.json()["dispute_id"], "status": "PENDING_REVIEW"}
+    dispute = (await disputes.read(bob, {"id": answer.json()["dispute_id"]})).json()
+    assert (dispute["status"], dispute["reason_code"], dispute["bound"]) == (
+        "OPEN",
+        "CONTRACT_VIOLATION",
+        "30",
+    )
+    assert (dispute["is_malpractice"], len(dispute["evidence"])) == (True, 2)
+
+
+async def test_malpractice_can_be_put_into_words(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await disputes.agreements.submitted(alice, bob)
+    body = {"contract_id": contract["id"], "evidence": "The pages were copied."}
+    answer = await disputes.agreements.post(bob, "/malpractice", **body)
+    dispute = (await disputes.read(alice, {"id": answer.json()["dispute_id"]})).json()
+    assert (dispute["description"], dispute["defendant_did"]) == ("The pages were copied.", alice.did)
+
+
+async def test_an_idempotency_key_files_once(disputes: Disputing, alice: TestAgent, bob: TestAgent) -> None:
+    body = {"defendant_did": bob.did, "reason_code": "OTHER", "description": "It is rude."}
+    headers = {**alice.headers, "Idempotency-Key": "complaint-1"}
+    first, second = [await disputes.registry.post("/disputes/", json=body, headers=headers) for _ in "12"]
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json() == second.json()
+    assert second.headers["Idempotent-Replayed"] == "true"
+
+
+# Reading and evidence
+
+
+async def test_nobody_but_the_parties_and_enforcement_reads_a_dispute(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob)
+    carol = await disputes.agreements.provider()
+    for reader in (alice, bob, disputes.administrator):
+        assert (await disputes.read(reader, filed)).json()["id"] == filed["id"]
+    assert refused(await disputes.read(carol, filed)) == (404, "DISPUTE_UNKNOWN")
+    assert (await disputes.read(await disputes.registry.developer(), filed)).status_code == 403
+    assert (await disputes.post(carol, f"{filed['id']}/evidence", **EVIDENCE)).status_code == 404
+
+
+async def test_disputes_are_listed_newest_first_for_those_who_may_read_them(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    first, second = await disputes.file(alice, bob), await disputes.file(bob, alice)
+    carol = await disputes.agreements.provider()
+
+    async def ids(by: TestAgent, path: str = "", **query: Any) -> list[int]:
+        answer = await disputes.registry.get(f"/disputes/{path}", params=query, headers=by.headers)
+        return [one["id"] for one in answer.json()["items"]]
+
+    assert await ids(alice) == [second["id"], first["id"]]
+    assert await ids(alice, role="defendant") == [second["id"]]
+    assert await ids(alice, status="VOTING") == []
+    assert await ids(alice, limit=1, offset=1) == [first["id"]]
+    assert await ids(alice, f"agent/{bob.did}", role="complainant") == [second["id"]]
+    assert await ids(carol, f"agent/{bob.did}") == []
+    assert await ids(disputes.administrator, f"agent/{bob.did}") == [second["id"], first["id"]]
+
+
+async def test_evidence_is_added_by_either_side_while_the_dispute_is_open(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob)
+    for party in (alice, bob):
+        assert (await disputes.post(party, f"{filed['id']}/evidence", **EVIDENCE)).status_code == 201
+    shown = (await disputes.read(alice, filed)).json()["evidence"]
+    assert [(one["by"], one["sha256"]) for one in shown] == [
+        (alice.did, EVIDENCE["sha256"]),
+        (bob.did, EVIDENCE["sha256"]),
+    ]
+    assert set(shown[0]) == {"by", "uri", "sha256", "note", "at"}
+    await disputes.open_voting(filed)
+    late = await disputes.post(bob, f"{filed['id']}/evidence", **EVIDENCE)
+    assert refused(late) == (409, "EVIDENCE_CLOSED")
+
+
+async def test_voting_opens_when_the_time_for_evidence_ends(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob)
+    await disputes.elapse(filed, 72 * HOUR - 60)
+    assert (await disputes.read(alice, filed)).json()["status"] == "OPEN"
+    await disputes.move_clock(filed, 61)
+    late = await disputes.post(bob, f"{filed['id']}/evidence", **EVIDENCE)
+    assert refused(late) == (409, "EVIDENCE_CLOSED")
+    await disputes.elapse(filed, 0)
+    assert (await disputes.read(alice, filed)).json()["status"] == "VOTING"
+    assert refused(await disputes.try_put(filed, "open-voting")) == (409, "DISPUTE_WRONG_STATE")
+
+
+# What a dispute does to a contract
+
+
+async def test_a_dispute_stops_the_contract_and_its_dismissal_lets_it_go_on_with_the_time_that_remained(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    filed = await disputes.file(alice, bob, contract_id=contract["id"])
+    stopped = await disputes.agreements.read(alice, contract)
+    assert (stopped["status"], stopped["dispute_id"]) == ("DISPUTED", filed["id"])
+    for agent, act in ((alice, "approve-completion"), (bob, "submit"), (alice, "mark-failed")):
+        answer = await disputes.agreements.post(agent, f"/{contract['id']}/{act}")
+        assert refused(answer) == (409, "CONTRACT_WRONG_STATE")
+    await disputes.agreements.purses.execute(
+        "UPDATE commerce_contract SET stopped_at = stopped_at - interval '10 days' WHERE id = $1",
+        contract["id"],
+    )
+    await disputes.open_voting(filed)
+    ruled = await disputes.rule(filed, "DISMISSED", note="Nothing was shown.")
+    assert (ruled["status"], ruled["ruling"], ruled["note"]) == ("CLOSED", "DISMISSED", "Nothing was shown.")
+    resumed = await disputes.agreements.read(alice, contract)
+    assert resumed["status"] == "SUBMITTED"
+    assert resumed["review_by"] > contract["review_by"]
+    done = await disputes.agreements.act(alice, contract, "approve-completion")
+    assert (done["status"], await bob.balance()) == ("COMPLETED", "100")
+
+
+async def test_a_dispute_keeps_what_a_failed_contract_holds_beyond_its_release(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    await disputes.agreements.act(alice, contract, "mark-failed")
+    filed = await disputes.in_voting(bob, alice, contract_id=contract["id"])
+    await disputes.agreements.elapse(contract, 10 * DAY)
+    assert (await disputes.agreements.balances(alice))[1] != "0"
+    await disputes.rule(filed, FOR_COMPLAINANT)
+    closed = await disputes.agreements.read(bob, contract)
+    assert (closed["status"], closed["ended_because"], closed["amount_paid"]) == ("CLOSED", "ruling", "100")
+    assert await bob.balance() == "100"
+    assert (await disputes.agreements.balances(alice))[1] == "0"
+
+
+async def test_an_unruled_dispute_ends_as_dismissed(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await disputes.agreements.submitted(alice, bob)
+    filed = await disputes.file(alice, bob, contract_id=contract["id"])
+    await disputes.elapse(filed, 72 * HOUR)
+    await disputes.move_clock(filed, 27 * DAY)
+    assert refused(await disputes.try_rule(filed, FOR_DEFENDANT)) == (409, "RULING_TOO_LATE")
+    await disputes.elapse(filed, 0)
+    ended = (await disputes.read(alice, filed)).json()
+    assert (ended["status"], ended["ruling"]) == ("CLOSED", "DISMISSED")
+    assert (await disputes.agreements.read(alice, contract))["status"] == "SUBMITTED"
+    assert (await disputes.events(filed))[-1][1]["ruled_by"] is None
+
+
+async def test_a_dismissed_contract_whose_party_was_revoked_meanwhile_has_failed(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    filed = await disputes.in_voting(alice, bob, contract_id=contract["id"])
+    act = {"agent_dids": [bob.did], "reason": "Fraud."}
+    for verb in ("suspend", "revoke"):
+        await disputes.registry.post(
+            f"/admin/agents/bulk/{verb}", json=act, headers=disputes.administrator.headers
+        )
+    await disputes.agreements.follow(bob)
+    assert (await disputes.agreements.read(alice, contract))["status"] == "DISPUTED"
+    await disputes.rule(filed, "DISMISSED")
+    ended = await disputes.agreements.read(alice, contract)
+    assert (ended["status"], ended["ended_because"]) == ("FAILED", "party_revoked")
+
+
+# The ruling
+
+
+async def test_a_ruling_for_the_contractor_returns_the_hold(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    filed = await disputes.in_voting(alice, bob, contract_id=contract["id"])
+    await disputes.rule(filed, FOR_COMPLAINANT)
+    assert await disputes.agreements.balances(alice) == ("1000", "0")
+    closed = await disputes.agreements.read(alice, contract)
+    assert (closed["status"], closed["ended_because"], closed["amount_paid"]) == ("CLOSED", "ruling", "0")
+
+
+async def test_a_ruling_for_the_defendant_gives_the_hold_to_its_side(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    halves = [{"title": "First", "amount": "40"}, {"title": "Second", "amount": "60"}]
+    contract = await funded(disputes, alice, bob, milestones=halves)
+    await disputes.agreements.act(alice, contract, "approve-completion")
+    filed = await disputes.in_voting(alice, bob, contract_id=contract["id"])
+    await disputes.rule(filed, FOR_DEFENDANT)
+    closed = await disputes.agreements.read(alice, contract)
+    assert (closed["amount_paid"], [one["state"] for one in closed["milestones"]]) == (
+        "100",
+        ["approved"] * 2,
+    )
+    assert await bob.balance() == "100"
+
+
+async def test_a_ruling_slashes_and_compensates_and_the_audit_moves_with_it(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    paid = await transferred(alice, bob)
+    filed = await disputes.in_voting(alice, bob, transaction_id=paid)
+    issued, destroyed = await disputes.supply()
+    ruled = await disputes.rule(filed, FOR_COMPLAINANT, compensation_amount="20", slash_amount="30")
+    assert (ruled["compensation_amount"], ruled["slash_requested"], ruled["slash_applied"]) == (
+        "20",
+        "30",
+        "30",
+    )
+    assert await bob.balance() == "20"
+    assert await disputes.supply() == (issued + 20, destroyed + 30)
+    slash, minted, decided = (await disputes.events(filed))[-3:]
+    assert (slash[0], minted[0], decided[0]) == ("DisputeSlash", "DisputeCompensationMinted", "DisputeRuled")
+    assert {**slash[1], "tx_id": 0} == {
+        "did": bob.did,
+        "dispute_id": filed["id"],
+        "amount": "30",
+        "from_bond": "0",
+        "from_liquid": "30",
+        "currency": "AVT",
+        "tx_id": 0,
+        "bond_tx_id": None,
+    }
+    assert (minted[1]["did"], minted[1]["amount"]) == (alice.did, "20")
+    assert (decided[1]["counts"], float(decided[1]["fee"]) > 0) == (True, True)
+
+
+async def test_a_slash_takes_as_much_as_there_is(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    paid = await transferred(alice, bob, "50")
+    carol = await disputes.agreements.provider()
+    await transferred(bob, carol, "45")
+    filed = await disputes.in_voting(alice, bob, transaction_id=paid)
+    ruled = await disputes.rule(filed, FOR_COMPLAINANT, slash_amount="50")
+    assert ruled["slash_requested"] == "50"
+    assert 0 < float(ruled["slash_applied"]) <= 5
+    assert await bob.balance() == "0"
+    empty = await disputes.in_voting(alice, bob)
+    assert (await disputes.rule(empty, FOR_COMPLAINANT, slash_amount="5"))["slash_applied"] == "0"
+    assert "DisputeSlash" not in [name for name, _ in await disputes.events(empty)]
+
+
+async def test_compensation_and_slash_stay_within_the_bound(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.in_voting(
+        alice, bob, transaction_id=await transferred(alice, bob), claimed_amount="30"
+    )
+    for over in ({"compensation_amount": "30.00000001"}, {"slash_amount": "31"}):
+        assert refused(await disputes.try_rule(filed, FOR_COMPLAINANT, **over)) == (422, "RULING_INVALID")
+    assert (await disputes.try_rule(filed, FOR_DEFENDANT, slash_amount="1")).status_code == 422
+    assert (await disputes.try_rule(filed, "DISMISSED", compensation_amount="1")).status_code == 422
+    await disputes.rule(filed, FOR_COMPLAINANT, compensation_amount="30", slash_amount="30")
+
+
+async def test_compensation_counts_what_the_hold_and_earlier_rulings_gave(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    held = await disputes.in_voting(alice, bob, contract_id=contract["id"])
+    refusal = await disputes.try_rule(held, FOR_COMPLAINANT, compensation_amount="0.00000001")
+    assert refused(refusal) == (422, "RULING_INVALID")
+    paid = await transferred(alice, bob, "50")
+    first = await disputes.in_voting(alice, bob, transaction_id=paid)
+    await disputes.rule(first, FOR_COMPLAINANT, compensation_amount="40")
+    second = await disputes.in_voting(bob, alice, transaction_id=paid)
+    refusal = await disputes.try_rule(second, FOR_COMPLAINANT, compensation_amount="11")
+    assert refusal.json()["error"]["context"]["maximum"] == "10"
+    await disputes.rule(held, FOR_DEFENDANT)
+
+
+async def test_a_dispute_without_a_subject_gives_no_compensation_and_a_bounded_slash(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.in_voting(alice, bob, claimed_amount="5")
+    for over in ({"compensation_amount": "1"}, {"slash_amount": "1000.00000001"}):
+        assert refused(await disputes.try_rule(filed, FOR_COMPLAINANT, **over)) == (422, "RULING_INVALID")
+    await disputes.agreements.purses.grant(bob, "1500")
+    assert (await disputes.rule(filed, FOR_COMPLAINANT, slash_amount="1000"))["slash_applied"] == "1000"
+
+
+async def test_a_ruling_from_open_is_refused_and_nothing_changes(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob)
+    assert refused(await disputes.try_rule(filed, FOR_DEFENDANT)) == (409, "DISPUTE_WRONG_STATE")
+    assert (await disputes.read(alice, filed)).json() == filed
+
+
+async def test_the_same_ruling_again_answers_the_same_and_another_is_refused(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.in_voting(alice, bob, transaction_id=await transferred(alice, bob))
+    supply = await disputes.supply()
+    members = {"compensation_amount": "5", "slash_amount": "10", "note": "As shown."}
+    answers = await at_once(*(disputes.try_rule(filed, FOR_COMPLAINANT, **members) for _ in range(3)))
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert answers[0].json() == answers[1].json() == answers[2].json()
+    assert await disputes.supply() == (supply[0] + 5, supply[1] + 10)
+    for other in ({**members, "note": "Otherwise."}, {**members, "slash_amount": "9"}):
+        assert refused(await disputes.try_rule(filed, FOR_COMPLAINANT, **other)) == (409, "RULING_DIFFERS")
+    assert refused(await disputes.try_rule(filed, FOR_DEFENDANT)) == (409, "RULING_DIFFERS")
+
+
+async def test_a_compensation_is_at_most_what_one_mint_issues(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    directory = tmp_path_factory.mktemp("mint")
+    async with open_disputing(database_farm, directory, teg_mint_max_avt="10") as disputes:
+        alice, bob = await disputes.agreements.contractor(), await disputes.agreements.provider()
+        filed = await disputes.in_voting(alice, bob, transaction_id=await transferred(alice, bob))
+        over = await disputes.try_rule(filed, FOR_COMPLAINANT, compensation_amount="11", slash_amount="11")
+        assert refused(over) == (422, "MINT_TOO_LARGE")
+        assert (await disputes.read(alice, filed)).json()["status"] == "VOTING"
+        assert await bob.balance() == "50"
+
+
+async def test_a_suspended_agent_is_slashed_and_compensated_as_well(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    filed = await disputes.in_voting(bob, alice, contract_id=contract["id"])
+    await disputes.registry.post(
+        "/admin/agents/bulk/suspend",
+        json={"agent_dids": [alice.did, bob.did], "reason": "Both."},
+        headers=disputes.administrator.headers,
+    )
+    await disputes.rule(filed, FOR_COMPLAINANT, slash_amount="100")
+    assert (await disputes.agreements.balances(bob))[0] == "100"
+
+
+# What it is for others
+
+
+async def test_an_open_dispute_about_a_payment_keeps_both_parties_from_ending(
+    disputes: Disputing, alice: TestAgent
+) -> None:
+    owner = await disputes.registry.developer()
+    dora = await owner.agent()
+    paid = await transferred(alice, dora)
+    await dora.transfer(alice, "49")
+    filed = await disputes.in_voting(alice, dora, transaction_id=paid)
+    ended = await disputes.registry.http.delete(f"/api/v1/agents/{dora.did}", headers=owner.headers)
+    assert refused(ended) == (409, "AGENT_HAS_DISPUTES")
+    await disputes.rule(filed, FOR_COMPLAINANT, slash_amount="50")
+    assert (
+        await disputes.registry.http.delete(f"/api/v1/agents/{dora.did}", headers=owner.headers)
+    ).is_success
+
+
+async def test_a_dispute_without_a_subject_keeps_nobody_from_ending(
+    disputes: Disputing, alice: TestAgent
+) -> None:
+    owner = await disputes.registry.developer()
+    dora = await owner.agent()
+    await disputes.file(alice, dora)
+    assert (
+        await disputes.registry.http.delete(f"/api/v1/agents/{dora.did}", headers=owner.headers)
+    ).is_success
+
+
+async def test_every_move_is_an_event_and_what_is_filed_stays_with_the_parties(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob)
+    await disputes.post(bob, f"{filed['id']}/evidence", **EVIDENCE)
+    await disputes.open_voting(filed)
+    await disputes.rule(filed, FOR_DEFENDANT)
+    events = await disputes.events(filed)
+    assert [name for name, _ in events] == [
+        "DisputeFiled",
+        "DisputeEvidenceAdded",
+        "DisputeVotingOpened",
+        "DisputeRuled",
+    ]
+    await disputes.registry.transactions_ended()
+    recent = await disputes.registry.get("/public/eventstore-recent", params={"limit": 400})
+    public = [
+        event["event_type"]
+        for event in recent.json()["events"]
+        if event["data"].get("dispute_id") == filed["id"]
+    ]
+    assert public == ["DisputeRuled"]
