@@ -4,22 +4,17 @@ import gc
 import os
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from pwdlib.hashers.argon2 import Argon2Hasher
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.rooms.people import passwords
+from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.memory_directory import keep_temporary_files_in_memory
-from tests.registry import (
-    DatabaseFarm,
-    StartRegistry,
-    TestRegistry,
-    care_for_no_crash,
-    name_of,
-    open_registry,
-)
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash
 
 keep_temporary_files_in_memory()
 
@@ -36,6 +31,11 @@ for name in [variable for variable in os.environ if variable.lower() in type(rea
         del os.environ[name]
 
 
+# Argon2 with the least work. Tests make thousands of accounts, and each password costs two hashes of 20 ms elsewhere.
+LIGHT_HASHER = Argon2Hasher(time_cost=1, memory_cost=8, parallelism=1)
+HASHER = passwords._hasher
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Workers of `-n auto`: more than cores, because tests that start processes wait for them half of the time."""
     return min(CORES + (CORES + 1) // 2, WORKERS_MAX)
@@ -50,6 +50,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
     items.sort(key=rank)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hash_passwords_with_little_work() -> None:
+    """In this process; whatever tests start as a process of its own hashes with all the work."""
+    passwords._hasher = LIGHT_HASHER
+
+
+@pytest.fixture
+def hash_passwords_with_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what a password costs."""
+    monkeypatch.setattr(passwords, "_hasher", HASHER)
 
 
 @pytest.fixture(scope="session")
@@ -76,21 +88,25 @@ async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
     await farm.clear()
 
 
+@pytest.fixture(scope="session")
+def founded_registries(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> FoundedRegistries:
+    """What the registries of this run are copies of."""
+    return FoundedRegistries(database_farm, tmp_path_factory.mktemp("founded"))
+
+
 @pytest.fixture
-async def start_registry(database_farm: DatabaseFarm, tmp_path: Path) -> AsyncIterator[StartRegistry]:
-    """Start a registry in process with these settings, on a fresh database: `await start_registry(name=value)`."""
-    async with AsyncExitStack() as stack:
-
-        async def start(**settings: object) -> TestRegistry:
-            dsn = await database_farm.fresh()
-            stack.push_async_callback(database_farm.drop, dsn)
-            directory = tmp_path / name_of(dsn)
-            return await stack.enter_async_context(open_registry(dsn, directory, **settings))
-
-        yield start
+async def start_registry(
+    database_farm: DatabaseFarm, founded_registries: FoundedRegistries, tmp_path: Path
+) -> AsyncIterator[StartRegistry]:
+    """Start a registry in process with these settings, on a database of its own: `await start_registry(name=value)`."""
+    registries = RegistriesOfATest(database_farm, founded_registries, tmp_path)
+    yield registries.start
+    await registries.end()
 
 
 @pytest.fixture
 async def registry(start_registry: StartRegistry) -> TestRegistry:
-    """A freshly migrated registry in process, with the usual settings."""
+    """A freshly founded registry in process, with the usual settings."""
     return await start_registry()

@@ -52,11 +52,20 @@ class DatabaseFarm:
         await self._run(f'CREATE DATABASE "{self._template}"')
         await migrate(self._named(self._template))
 
-    async def fresh(self) -> str:
-        name = f"hansa_test_{uuid4().hex[:12]}"
-        await self._run(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}" STRATEGY file_copy')
+    async def fresh(self, dsn: str | None = None) -> str:
+        """A database with the schema and nothing in it; its address is `dsn`, or one made up."""
+        return await self.copy(self._named(self._template), dsn or self.unused())
+
+    async def copy(self, original: str, dsn: str) -> str:
+        """A copy of a database that nobody is connected to, under the address `dsn`."""
+        name, template = name_of(dsn), name_of(original)
+        await self._run(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         self._made.append(name)
-        return self._named(name)
+        return dsn
+
+    def unused(self) -> str:
+        """The address of a database that is still to be made."""
+        return self._named(f"hansa_test_{uuid4().hex[:12]}")
 
     async def drop(self, dsn: str) -> None:
         """Let a database go before the whole farm does; what was not yet written to disk never is."""
@@ -329,12 +338,24 @@ def another_process(runtime: Runtime) -> Runtime:
     return replace(runtime, slots=ASSEMBLY.slots())
 
 
+def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
+    """The usual settings of tests; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
+    given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
+    return read_settings(database_url=dsn, data_dir=directory, **given)
+
+
 @asynccontextmanager
 async def open_registry(dsn: str, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
-    """The application in process; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
-    given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
-    settings = read_settings(database_url=dsn, data_dir=directory, **given)
-    async with prepared_database(settings) as ground, open_runtime(settings, ground) as runtime:
+    """The application in process; what is missing in the database and in the directory is made, as at every start."""
+    settings = settings_of(dsn, directory, **overrides)
+    async with prepared_database(settings), open_prepared(settings, dsn) as registry:
+        yield registry
+
+
+@asynccontextmanager
+async def open_prepared(settings: Settings, dsn: str) -> AsyncIterator[TestRegistry]:
+    """The application in process, on a database and a data directory that are ready."""
+    async with open_runtime(settings, dsn) as runtime:
         app = build_app(runtime)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:

@@ -1,5 +1,13 @@
 """Verify what a registry signed, offline: nothing here asks a server, a clock of ours or the registry's own code."""
 
+from .attestations import (
+    AuditorKey,
+    ChainVerdict,
+    Warned,
+    read_auditor_keys,
+    read_export,
+    verify_attestations,
+)
 from .base64url import NotBase64url, decoded, encoded
 from .canonical import NotCanonical, canonical_json, read_json
 from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card
@@ -10,7 +18,9 @@ from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read
 __all__ = [
     "CARD_PROFILE",
     "FORMULA",
+    "AuditorKey",
     "BadEntry",
+    "ChainVerdict",
     "DetachedSignature",
     "Kind",
     "NotAKey",
@@ -22,15 +32,19 @@ __all__ = [
     "Signal",
     "Step",
     "Verdict",
+    "Warned",
     "canonical_json",
     "decoded",
     "encoded",
     "grade_of",
     "public_key_of",
+    "read_auditor_keys",
     "read_entry",
+    "read_export",
     "read_json",
     "read_keys",
     "read_signal",
     "scores_of",
+    "verify_attestations",
     "verify_card",
 ]

@@ -6,34 +6,42 @@
 """
 
 import json
+import re
 from decimal import Decimal
 from typing import Any
 
 DEPTH_MAX = 64
 DIGITS_MAX = 1000
+EXACT_DIGITS_MAX = 60
+
+_TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 class NotCanonical(ValueError):
     """The text is no JSON, or could be read in two ways; the message is one line."""
 
 
-def read_json(text: bytes | str) -> Any:
-    """The value of a strict JSON text. Raises: NotCanonical."""
+def read_json(text: bytes | str, *, exact: bool = False) -> Any:
+    """The value of a strict JSON text; with `exact` a fraction is a Decimal with all its digits. Raises: NotCanonical."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
+        if isinstance(text, str):
+            text.encode("utf-8")
         _require_shallow(decoded)
         value = json.loads(
             decoded,
             object_pairs_hook=_object_without_twins,
             parse_constant=_refuse_constant,
-            parse_float=_exact_float,
+            parse_float=_exact_decimal if exact else _exact_float,
             parse_int=_bounded_int,
         )
+        if "\\u" in decoded:
+            # Only whole characters can be encoded; escaping alone would let half of a surrogate pair pass.
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
     except NotCanonical:
         raise
     except (ValueError, RecursionError) as trouble:
         raise NotCanonical(f"not valid JSON: {trouble}") from None
-    canonical_json(value)
     return value
 
 
@@ -51,18 +59,16 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _require_shallow(text: str) -> None:
-    depth, within, escaped = 0, False, False
-    for mark in text:
-        if within:
-            within = escaped or mark != '"'
-            escaped = mark == "\\" and not escaped
-        elif mark == '"':
-            within = True
-        elif mark in "[{":
+    if text.count("[") + text.count("{") <= DEPTH_MAX:
+        return
+    depth = 0
+    for found in _TEXT_OR_BRACKET.finditer(text):
+        mark = found[0]
+        if mark in {"[", "{"}:
             depth += 1
             if depth > DEPTH_MAX:
                 raise NotCanonical(f"more than {DEPTH_MAX} levels deep")
-        elif mark in "]}":
+        elif mark in {"]", "}"}:
             depth -= 1
 
 
@@ -90,4 +96,12 @@ def _exact_float(text: str) -> float:
         raise NotCanonical("a number that is out of range")
     if Decimal(text) != Decimal(repr(value)):
         raise NotCanonical("a number that a double does not hold as it is written")
+    return value
+
+
+def _exact_decimal(text: str) -> Decimal:
+    """A number of bounded size, so that sums of it are exact too."""
+    value = Decimal(text)
+    if len(text) > EXACT_DIGITS_MAX or abs(value.adjusted()) > EXACT_DIGITS_MAX:
+        raise NotCanonical("a number that is out of range")
     return value

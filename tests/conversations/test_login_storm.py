@@ -6,6 +6,7 @@ from hansa.rooms.people import passwords
 from tests.conversations.person import person, said
 from tests.registry import at_once
 
+pytestmark = pytest.mark.usefixtures("hash_passwords_with_all_the_work")
 WAITING_MAX = 3
 
 

@@ -74,7 +74,9 @@ SPOILED_FORMS: dict[str, bytes] = {
     "another grant": b"grant_type=implicit&username=a&password=b",
 }
 # A bare null is no body, and these need none.
-WITHOUT_A_BODY_TOO = frozenset({"POST /api/v1/admin/registry-signing-key/rotate"})
+WITHOUT_A_BODY_TOO = frozenset(
+    {"POST /api/v1/admin/registry-signing-key/rotate", "POST /api/v1/admin/auditor-signing-key/rotate"}
+)
 WRONG_MEDIA_TYPES = [
     "text/plain",
     "application/xml",

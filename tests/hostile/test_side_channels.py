@@ -17,6 +17,7 @@ from tests.conversations.person import WRONG_PASSWORD, person
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
 
+pytestmark = pytest.mark.usefixtures("hash_passwords_with_all_the_work")
 SAMPLES = by_tier(50, 10_000, 100_000)
 # Of few samples even equal ones differ a little.
 AUC_OFF_MAX = by_tier(0.25, 0.05, 0.05)

@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import auditor
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 from tests.wallets import TestWallet
@@ -75,6 +76,7 @@ async def set_stage(registry: TestRegistry) -> Stage:
     await bystander.agent(name="Bystander")
     profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()
     await registry.indexed()
+    await auditor.run_cycle(registry.runtime)
     return Stage(
         registry,
         developer,
@@ -115,6 +117,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     switched_off = operation == "DELETE /api/v1/agent-cards/{card_id}"
     return {
         "{human_readable_id:path}": stage.card_name,
+        "{attestation_id}": "1",
         "{card_id}": (stage.spare if switched_off else stage.agent).created["agent_card_id"],
         "{did}": agent.did,
         "{agent_did}": agent.did,
@@ -654,6 +657,14 @@ async def _suspended(stage: Stage) -> WellFormed:
     return suspension
 
 
+async def _native_baseline(stage: Stage) -> WellFormed:
+    return _json(baseline="12.5", ref="For a test.")
+
+
+async def _reference(stage: Stage) -> WellFormed:
+    return _json(ref="For a test.")
+
+
 async def _reason(stage: Stage) -> WellFormed:
     return _json(reason="For a test.")
 
@@ -756,6 +767,9 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
+    "POST /api/v1/admin/auditor-signing-key/rotate": _reason,
+    "POST /api/v1/admin/set-native-baseline": _native_baseline,
+    "POST /api/v1/admin/rebaseline-transit": _reference,
     "POST /api/v1/admin/agents/bulk/suspend": _suspension,
     "POST /api/v1/admin/agents/bulk/reinstate": _suspended,
     "POST /api/v1/admin/agents/bulk/revoke": _suspended,

@@ -59,6 +59,7 @@ _.attempted_at
 _.attempted_failed
 _.attempts
 _.attestation_ids
+_.attestations
 _.authentication
 _.auto_approve
 _.backend
@@ -67,6 +68,7 @@ _.balance
 _.balance_after
 _.balances
 _.base_rate_percent
+_.baseline
 _.bearing_encirclement
 _.before
 _.beta_invite_required
@@ -169,6 +171,7 @@ _.developer_status
 _.developer_suspension
 _.did
 _.did_method
+_.digest
 _.direction
 _.display_name
 _.dispute_id
@@ -252,6 +255,8 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.head_id
+_.head_ts
 _.history
 _.hold_id
 _.hold_release_at
@@ -412,6 +417,7 @@ _.plain_api_key
 _.position
 _.position_id
 _.positions
+_.prev_hash
 _.previous_status
 _.price
 _.price_currency
@@ -468,6 +474,7 @@ _.result_type
 _.results
 _.resume
 _.retired_at
+_.retired_at_id
 _.retry_at
 _.review_by
 _.revoked
@@ -537,6 +544,7 @@ _.staked_guard
 _.stakers
 _.staking_enabled
 _.staking_rewards_enabled
+_.standard
 _.start
 _.state
 _.status
@@ -603,6 +611,7 @@ _.tries
 _.trouble
 _.trust_domain
 _.trust_manifest
+_.ts
 _.ttl_seconds
 _.tx_id
 _.tx_type

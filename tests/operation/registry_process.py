@@ -16,7 +16,10 @@ from time import monotonic
 
 import httpx2
 
+from tests.operation.forked_commands import CommandServer, ForkedCommand, can_fork
+
 COMMAND = Path(sys.executable).with_name("hansa")
+COMMANDS = CommandServer()
 READY_LINE = re.compile(r"ready (http://127\.0\.0\.1:[0-9]+)\n")
 START_SECONDS = 60
 STOP_SECONDS = 60
@@ -48,6 +51,7 @@ class RegistryProcess:
         port: int = 0,
         workers: int = 1,
         as_account: Sequence[str] = (),
+        as_program: bool = False,
         **settings: str,
     ) -> None:
         self.data_dir = data_dir
@@ -57,7 +61,8 @@ class RegistryProcess:
         self._arguments = [f"--port={port}", f"--data-dir={data_dir}", f"--workers={workers}"]
         self._settings = settings
         self._as_account = as_account
-        self._process: Process | None = None
+        self._as_program = as_program
+        self._process: Process | ForkedCommand | None = None
 
     @property
     def pid(self) -> int:
@@ -83,15 +88,12 @@ class RegistryProcess:
 
     async def start_without_waiting(self) -> None:
         with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._as_account,
-                COMMAND,
-                "serve",
-                *self._arguments,
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=log,
-                env=environment(self.data_dir, **self._settings),
+            self._process = await launch(
+                *("serve", *self._arguments),
+                environment=environment(self.data_dir, **self._settings),
+                stderr=log.fileno(),
+                as_account=self._as_account,
+                as_program=self._as_program,
             )
 
     def tell(self, number: signal.Signals) -> None:
@@ -121,14 +123,29 @@ class RegistryProcess:
         return told.output.strip()
 
 
-async def run(*arguments: str, data_dir: Path, **settings: str) -> Ended:
+async def run(*arguments: str, data_dir: Path, as_program: bool = False, **settings: str) -> Ended:
     """Run one command to its end."""
-    process = await asyncio.create_subprocess_exec(
-        COMMAND, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(data_dir, **settings)
+    process = await launch(
+        *arguments, environment=environment(data_dir, **settings), stderr=PIPE, as_program=as_program
     )
     async with asyncio.timeout(START_SECONDS):
         output, complaint = await process.communicate()
         return Ended(await process.wait(), output.decode(), complaint.decode())
+
+
+async def launch(
+    *arguments: str,
+    environment: dict[str, str],
+    stderr: int,
+    as_account: Sequence[str] = (),
+    as_program: bool = False,
+) -> Process | ForkedCommand:
+    """Start a command: as a fork, or as the program that is installed, where that is asked for or not the same."""
+    if not as_account and not as_program and can_fork(environment):
+        return await COMMANDS.run(*arguments, environment=environment, stderr=stderr)
+    return await asyncio.create_subprocess_exec(
+        *as_account, COMMAND, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=stderr, env=environment
+    )
 
 
 def environment(data_dir: Path, **settings: str) -> dict[str, str]:

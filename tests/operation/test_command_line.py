@@ -34,7 +34,7 @@ def is_group(path: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 async def test_every_command_explains_itself(tmp_path: Path, command: tuple[str, ...]):
-    told = await run(*command, "--help", data_dir=tmp_path / "data")
+    told = await run(*command, "--help", data_dir=tmp_path / "data", as_program=True)
     assert told.code == 0
     assert "Usage: hansa" in told.output
     assert told.complaint == ""

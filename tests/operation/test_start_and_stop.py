@@ -25,7 +25,7 @@ from tests.operation.registry_process import (
 async def test_it_says_ready_once_serves_and_a_signal_stops_it_and_its_database_with_exit_code_zero(
     operated: Launch, number: signal.Signals
 ):
-    registry = operated()
+    registry = operated(as_program=True)
     await registry.start()
     assert await health(registry.url) == 200
     processes = [registry.pid, *children_of(registry.pid)]
@@ -56,7 +56,7 @@ async def test_a_request_under_way_is_answered_before_the_service_stops(operated
 
 
 async def test_a_later_start_finds_everything_again(operated: Launch):
-    registry = operated()
+    registry = operated(as_program=True)
     await registry.start()
     await registry.stop()
     key = (registry.data_dir / "keys" / "agent-token.pem").read_bytes()

@@ -5,10 +5,11 @@
 """
 
 import os
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -58,17 +59,17 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def read_source(source: str) -> bytes:
+def read_source(source: str, max_bytes: int = READ_MAX_BYTES) -> bytes:
     """The bytes behind an address, or in a file. Raises: CannotRead."""
-    if not _is_address(source):
+    if not is_address(source):
         if "://" in source:
             raise CannotRead(f"URL must start with http:// or https://, got {source!r}")
-        return _read_file(Path(source))
+        return _read_file(Path(source), max_bytes)
     try:
         parts = urlsplit(source)
         if parts.scheme != "https" and parts.hostname not in LOOPBACK:
             raise CannotRead(f"{source} is refused: https is required, except for localhost.")
-        return _read_address(source)
+        return _read_address(source, max_bytes)
     except httpx2.ConnectError as trouble:
         raise CannotRead(
             f"cannot connect to {parts.netloc.rpartition('@')[2]}: {cause_of(trouble)}"
@@ -91,7 +92,7 @@ def cause_of(trouble: BaseException) -> str:
 
 def _keys_beside(card: str, at: datetime | None) -> str:
     """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
-    if not _is_address(card):
+    if not is_address(card):
         raise CannotRead(
             f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}"
             f" (or https://REGISTRY{KEY_HISTORY} when its key is retired), or a file of them."
@@ -99,33 +100,44 @@ def _keys_beside(card: str, at: datetime | None) -> str:
     return urljoin(card, KEY_SET if at is None else KEY_HISTORY)
 
 
-def _is_address(source: str) -> bool:
+def is_address(source: str) -> bool:
+    """Whether the source is an http or https address."""
     return source.partition("://")[0].lower() in {"http", "https"}
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(path: Path, max_bytes: int) -> bytes:
     try:
         with path.open("rb") as file:
-            content = file.read(READ_MAX_BYTES + 1)
+            content = file.read(max_bytes + 1)
     except OSError as trouble:
         raise CannotRead(f"{path} cannot be read: {trouble.strerror}.") from None
-    if len(content) > READ_MAX_BYTES:
-        raise CannotRead(f"{path} is larger than {READ_MAX_BYTES} bytes.")
+    if len(content) > max_bytes:
+        raise CannotRead(f"{path} is larger than {max_bytes} bytes.")
     return content
 
 
-def _read_address(address: str) -> bytes:
+def _read_address(address: str, max_bytes: int) -> bytes:
+    while True:
+        content = _read_once(address, max_bytes)
+        if isinstance(content, bytes):
+            return content
+        sleep(content)
+
+
+def _read_once(address: str, max_bytes: int) -> bytes | float:
+    """The content, or for how many seconds the host asks to wait."""
     content, deadline = bytearray(), monotonic() + READ_SECONDS
     with (
         httpx2.Client(timeout=READ_SECONDS, follow_redirects=False) as http,
         http.stream("GET", address, headers={"Cache-Control": "no-cache"}) as answer,
     ):
+        wait = answer.headers.get("retry-after", "")
+        if answer.status_code == httpx2.codes.TOO_MANY_REQUESTS and re.fullmatch(r"[0-9]{1,2}", wait):
+            return float(wait)
         if answer.status_code != httpx2.codes.OK:
             raise CannotRead(f"{address} returned status {answer.status_code}.")
         for chunk in answer.iter_bytes():
             content += chunk
-            if len(content) > READ_MAX_BYTES or monotonic() > deadline:
-                raise CannotRead(
-                    f"{address} is larger than {READ_MAX_BYTES} bytes or the server is too slow."
-                )
+            if len(content) > max_bytes or monotonic() > deadline:
+                raise CannotRead(f"{address} is larger than {max_bytes} bytes or the server is too slow.")
     return bytes(content)

@@ -26,7 +26,7 @@ from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
-from hansa.rooms import federation, ledger, people
+from hansa.rooms import auditor, federation, ledger, people
 
 
 async def create_administrator(
@@ -85,6 +85,23 @@ async def rotate_key(
         return await database.act(rotate)
 
 
+async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.AuditorKey:
+    """Sign attestations with another key from the next record on.
+
+    Raises: Refused, BadKey, and what joining the database raises.
+    """
+    require_data_directory(settings)
+    seal = Seal(Keyring(settings.data_dir))
+
+    async def rotate(tx: Tx) -> auditor.AuditorKey:
+        key = await auditor.rotate_auditor_key(tx, settings.trust_domain, seal)
+        await record_operator_act(tx, act="attestation_key.rotate", subject=key.kid, reason=reason)
+        return key
+
+    async with _database(settings) as database:
+        return await database.act(rotate)
+
+
 async def adopt_database(settings: Settings) -> list[str]:
     """Record this process's name and keys as the registry's own; returns what changed, in words.
 
@@ -99,6 +116,8 @@ async def adopt_database(settings: Settings) -> list[str]:
             seal = Seal(Keyring(settings.data_dir))
             await federation.initialize_keys(tx, settings, seal)
             await federation.replace_sealed_key(tx, settings, seal)
+            await auditor.initialize_auditor(tx, settings.trust_domain, seal)
+            await auditor.replace_sealed_auditor_key(tx, settings.trust_domain, seal)
         return changed
 
     if settings.database_url is None:

@@ -33,7 +33,7 @@ from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
 from hansa.foundation.plumbing.tokens import TokenIssuer
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import units
-from hansa.rooms import catalogue, federation, journal, ledger, people
+from hansa.rooms import auditor, catalogue, federation, journal, ledger, people
 
 JOIN_SECONDS = 30.0
 JOIN_PAUSE_SECONDS = 0.2
@@ -240,13 +240,14 @@ async def _prepare(dsn: str, settings: Settings) -> None:
 
 
 async def _found(tx: Tx, settings: Settings) -> None:
-    """The registry's identity, its book and its signing key: all of them in one commit, each once."""
+    """The registry's identity, its book and its signing keys: all of them in one commit, each once."""
     await record_identity(tx, own_identity(settings))
     await ledger.initialize_ledger(tx, ledger.Book.of(settings), units(int(settings.genesis_supply)))
     seal = Seal(Keyring(settings.data_dir))
     await federation.initialize_keys(tx, settings, seal)
     # A database without a recorded identity belongs to the process whose sealing key opens what it holds.
     await federation.require_present_key(tx, seal)
+    await auditor.initialize_auditor(tx, settings.trust_domain, seal)
 
 
 async def _settle_positions(tx: Tx) -> None:

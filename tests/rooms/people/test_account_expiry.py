@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.registry import PASSWORD, at_once, text_of
 
 
@@ -118,6 +120,7 @@ async def test_no_secret_is_in_the_database_in_clear(start_registry):
     assert not [secret for secret in [*secrets, *hidden_as_bytes] if secret in everything]
 
 
+@pytest.mark.usefixtures("hash_passwords_with_all_the_work")
 async def test_passwords_are_kept_as_argon2id_with_nineteen_mebibytes_and_two_passes(registry):
     await register(registry)
     kept = await registry.database.read(lambda tx: tx.fetchval("SELECT password_hash FROM people_developer"))

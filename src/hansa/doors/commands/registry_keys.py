@@ -52,6 +52,22 @@ def rotate_key(
     print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
 
 
+@app.command("rotate-auditor", epilog=examples('hansa keys rotate-auditor --reason "yearly rotation"'))
+def rotate_auditor_key(
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the key of the auditor; also works while the registry runs. Old attestations stay valid."""
+    from hansa.doors import offline_commands
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    key = run_act(offline_commands.rotate_auditor_key(settings, reason or None))
+    shown = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
+    print_outcome("attestations are signed with {kid} from now on".format(**shown), shown, as_json=as_json)
+
+
 @app.command(
     "export",
     epilog=examples(

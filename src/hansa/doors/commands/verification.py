@@ -1,7 +1,8 @@
 """`hansa verify`: whether a registry signed what it is said to have signed."""
 
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,6 +44,50 @@ def verify_card(
         fail(str(trouble), USAGE_ERROR)
     lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
     print_outcome("\n".join([*lines, verdict.code]), card_verification.verdict_json(verdict), as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+@app.command(
+    "attestations",
+    epilog=examples(
+        "hansa verify attestations https://registry.example.org",
+        "hansa verify attestations https://registry.example.org --export chain.json",
+        "hansa verify attestations chain.json --keys https://registry.example.org/.well-known/auditor-jwks.json",
+    ),
+)
+def verify_attestations(
+    source: Annotated[str, typer.Argument(help="Registry (its address), or an export (URL or file).")],
+    *,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Keys of the auditor: URL or file. Default: the key set of the registry, or of the export."
+        ),
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Accept no tolerance in amounts.")] = False,
+    max_age: Annotated[
+        int | None, typer.Option(min=1, help="Fail when the newest record is older than so many seconds.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write records and keys to this file, to verify them offline.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a chain of supply attestations. Exit 0: valid; 1: invalid; 2: the chain or the keys cannot be read."""
+    from hansa.doors import attestation_verification as chains
+    from hansa.doors.card_verification import CannotRead
+
+    age = None if max_age is None else timedelta(seconds=max_age)
+    try:
+        verdict = chains.verify_chain(chains.ChainToVerify(source, keys, exact, age, export))
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    lines = [
+        *(f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps),
+        *(f"warning {warning.code}: {warning.said}" for warning in verdict.warnings),
+        f"{verdict.code}: {verdict.records} records, head {verdict.head_id}",
+    ]
+    print_outcome("\n".join(lines), chains.chain_verdict_json(verdict), as_json=as_json)
     sys.exit(0 if verdict.is_valid else FAILED)
 
 

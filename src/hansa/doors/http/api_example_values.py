@@ -30,6 +30,9 @@ CARD: dict[str, Any] = {
     "defaultOutputModes": ["text/plain"],
     "skills": [SKILL],
 }
+AUDITOR_KID = "47050bfbdc819cea"
+ATTESTED_DIGEST = "9e012510f7e6ab8cb2af5d28ee73d93e807ddff01e291b6d72c7deb12e4e76c5"
+SIGNATURE = "cu_XR2KsyCxP8IxS0PSJdlWRuJhsBggehcgEhN550t_orBTLCWEG5BF36eGCnuQBUyA7sGKG6ddHmWj49pl0Dw"
 WALLET = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
 WALLET_NETWORK = "eip155:205398113906423"
 WALLET_TERMS: dict[str, Any] = {
@@ -267,6 +270,21 @@ VALUES: dict[str, Any] = {
     "RegistryJwk.kid": "spiffe://hansa.local/registry/hansa#1",
     "PastRegistryJwk.kid": "spiffe://hansa.local/registry/hansa#1",
     "x": POINT,
+    "ts": "2026-01-31T12:00:00.000000+00:00",
+    "standard": "SA-1.0",
+    "prev_hash": "0" * 64,
+    "before_id": 1000,
+    "AttestationHead.digest": ATTESTED_DIGEST,
+    "AttestationHead.kind": "audit",
+    "AttestationHead.kid": AUDITOR_KID,
+    "AttestationOut.digest": ATTESTED_DIGEST,
+    "AttestationOut.kid": AUDITOR_KID,
+    "AttestationOut.payload": '{"auditor_version":"0.1.0","delta":0,"frame":"hansa.local","kind":"audit","status":"OK"}',
+    "AttestationOut.signature": SIGNATURE,
+    "AttestationsOut.kid": AUDITOR_KID,
+    "AuditorJwk.kid": AUDITOR_KID,
+    "NativeBaselineIn.ref": "Units issued before the event log began.",
+    "TransitBaselineIn.ref": "Reconciled with the peers.",
     "spiffe_id": SPIFFE_ID,
     "trust_domain": "peer.example.org",
     "frame": "hansa.local",

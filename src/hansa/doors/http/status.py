@@ -1,7 +1,7 @@
 """How the process is, and what the registry says of itself in public."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.runtime import Config, Db, Jobs, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.write_probe import WriteProbe
 from hansa.foundation.values.errors import TooManyRequests, Unavailable
+from hansa.rooms import auditor
 
 root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
 api_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -38,6 +39,30 @@ class Health(BaseModel):
     version: str
     registry_name: str
     card_signatures: CardSignatures
+
+
+class AttestationHealth(BaseModel):
+    """The newest supply attestation. `unwatched`: it is older than 10 minutes, or there is none."""
+
+    status: Literal["watched", "unwatched"]
+    head_id: int | None
+    head_ts: datetime | None
+
+    @classmethod
+    def of(cls, watch: auditor.Watch) -> "AttestationHealth":
+        """The state of the chain."""
+        head = watch.head
+        return cls(
+            status="watched" if watch.is_watched else "unwatched",
+            head_id=head and head.id,
+            head_ts=head and head.ts,
+        )
+
+
+class DatabaseHealth(Health):
+    """The process is running and its database answers."""
+
+    attestations: AttestationHealth
 
 
 class JobFailure(BaseModel):
@@ -78,10 +103,10 @@ Probe = Annotated[WriteProbe, Depends(WRITE_PROBE.given)]
 
 
 @root_router.get("/health", responses=problems(Unavailable))
-async def read_health(_: Public, db: Db, settings: Config) -> Health:
-    """200 while the process can serve and its database answers."""
-    await db.read(lambda tx: tx.fetchval("SELECT 1"))
-    return _health(settings)
+async def read_health(_: Public, db: Db, settings: Config) -> DatabaseHealth:
+    """200 while the process can serve and its database answers. Shows whether the supply is attested."""
+    watch = await db.read(lambda tx: auditor.read_watch(tx, settings.trust_domain))
+    return DatabaseHealth(**_health(settings).model_dump(), attestations=AttestationHealth.of(watch))
 
 
 @root_router.get("/readyz", responses=problems(Unavailable))

@@ -1,10 +1,21 @@
 """The auditor: supply and balances recomputed from the log, against what the book holds."""
 
+from hansa.rooms.auditor.attestations import (
+    Attestation,
+    AuditorKey,
+    Watch,
+    list_attestations,
+    read_watch,
+    replace_sealed_auditor_key,
+    rotate_auditor_key,
+)
 from hansa.rooms.auditor.cycle import (
     AuditVerdict,
     audit,
     audit_from_zero,
     audit_when_due,
+    initialize_auditor,
+    run_cycle,
 )
 from hansa.rooms.auditor.descriptor import ROOM
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
@@ -12,12 +23,21 @@ from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 
 __all__ = [
     "ROOM",
+    "Attestation",
     "AuditVerdict",
+    "AuditorKey",
     "SupplyVerdict",
     "SupplyWatch",
+    "Watch",
     "audit",
     "audit_from_zero",
     "audit_supply",
     "audit_when_due",
+    "initialize_auditor",
+    "list_attestations",
+    "read_watch",
+    "replace_sealed_auditor_key",
+    "rotate_auditor_key",
+    "run_cycle",
     "watch_supply",
 ]

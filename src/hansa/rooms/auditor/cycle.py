@@ -7,15 +7,24 @@ import structlog
 
 from hansa.foundation.events import SupplyInvariantBreach
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import SCHEDULE, enqueue
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal, ledger
 
 from . import rules, store
+from .attestations import (
+    Attestor,
+    attest_failed_reading,
+    attest_newest_cycle,
+    initialize_attestations,
+)
 from .checkpoint import Advance, advance
 from .supply import SupplyVerdict, weigh
 
+CYCLE = "auditor: audit cycle"
 CYCLE_SECONDS = 60
 # A cycle that comes this soon after a verdict has nothing to add.
 RECENT_SECONDS = 50
@@ -33,6 +42,26 @@ class AuditVerdict:
     supply: SupplyVerdict
     checks: dict[str, str]
     findings: dict[str, list[str]]
+
+
+async def initialize_auditor(tx: Tx, frame: str, seal: Seal) -> None:
+    """Open the chain of attestations; the first cycle of a registry is due at once."""
+    if not await initialize_attestations(tx, frame, seal):
+        await enqueue(tx, CYCLE, SCHEDULE)
+
+
+async def run_cycle(runtime: Runtime) -> None:
+    """A cycle unless there was one a moment ago, then its record in the chain, in a transaction of its own.
+
+    What a process that dies in between leaves out is attested by the next one.
+    """
+    database, attestor = runtime.database, Attestor.in_process(runtime)
+    try:
+        await database.act(audit_when_due, one_snapshot=True)
+    except Exception:
+        await database.act(lambda tx: attest_failed_reading(tx, attestor))
+        raise
+    await database.act(lambda tx: attest_newest_cycle(tx, attestor))
 
 
 async def audit_when_due(tx: Tx) -> None:
@@ -98,6 +127,7 @@ async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = Tr
             checks=checks,
             findings=findings,
             breach_digest=digest,
+            typed=await journal.typed_supply(tx),
         ),
     )
     verdict = AuditVerdict(verdict_id, checked_at, status, supply, checks, findings)

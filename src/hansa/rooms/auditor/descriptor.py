@@ -1,17 +1,21 @@
 """What the process needs to know of the auditor."""
 
-from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
 
-from .cycle import CYCLE_SECONDS, audit_when_due, show_last_audit
+from .attestations import admin_router, forget_retired_keys, root_router
+from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .routes import router
 
 ROOM = Room(
     name="auditor",
-    routes=(Routes(2300, router),),
-    jobs=(sweep("auditor: audit cycle", CYCLE_SECONDS, audit_when_due, one_snapshot=True),),
+    routes=(Routes(2300, router), Routes(2310, admin_router), Routes(3600, root_router, at_root=True)),
+    jobs=(
+        scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
+        sweep("auditor: forget retired keys", 3600, forget_retired_keys),
+    ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
     settings=frozenset({"settlement_currency", "trust_domain"}),
     metrics=(audit_status, supply_delta),

@@ -68,8 +68,8 @@ SELECT tx_id FROM (
 
 _ADD_VERDICT = """
 INSERT INTO auditor_verdict (as_of_seq, from_zero, status, issued, destroyed, transit, fees_collected, circulating, delta,
-  agent_count, checks, findings, breach_digest)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id, checked_at
+  agent_count, checks, findings, breach_digest, typed_issued, typed_destroyed)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id, checked_at
 """
 
 _LATEST = """
@@ -112,6 +112,7 @@ class NewVerdict:
     checks: dict[str, str]
     findings: dict[str, list[str]]
     breach_digest: str | None
+    typed: journal.TypedSupply
 
 
 @dataclass(frozen=True)
@@ -268,6 +269,8 @@ async def add_verdict(tx: Tx, verdict: NewVerdict) -> tuple[int, datetime]:
         json.dumps(verdict.checks),
         json.dumps(verdict.findings),
         verdict.breach_digest,
+        verdict.typed.issued,
+        verdict.typed.destroyed,
     )
     assert row is not None
     return row["id"], row["checked_at"]

@@ -15,9 +15,11 @@ from hansa.rooms.journal.fold import (
     Move,
     SupplyFold,
     SupplyTerms,
+    TypedSupply,
     fold_moves,
     fold_supply,
     horizon,
+    typed_supply,
 )
 from hansa.rooms.journal.ledger_readings import (
     LEDGER_READINGS,
@@ -62,6 +64,7 @@ __all__ = [
     "StoredEvent",
     "SupplyFold",
     "SupplyTerms",
+    "TypedSupply",
     "add_months",
     "append",
     "fold_moves",
@@ -78,4 +81,5 @@ __all__ = [
     "sequence_of",
     "settle_policies",
     "settle_reactors",
+    "typed_supply",
 ]

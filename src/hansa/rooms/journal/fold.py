@@ -24,9 +24,11 @@ __all__ = [
     "Move",
     "SupplyFold",
     "SupplyTerms",
+    "TypedSupply",
     "fold_moves",
     "fold_supply",
     "horizon",
+    "typed_supply",
 ]
 
 
@@ -103,6 +105,25 @@ async def fold_supply(tx: Tx, since: FoldedFrom, seen: Horizon) -> SupplyFold:
         transactions=sum(row["transactions"] for row in rows.values()),
         relics_to_seq=max((row["relics_to_seq"] for row in rows.values()), default=0),
     )
+
+
+@dataclass(frozen=True)
+class TypedSupply:
+    """What the typed events of issuing and destroying units add up to, in minor units."""
+
+    issued: Minor
+    destroyed: Minor
+
+    @property
+    def net(self) -> Minor:
+        """Issued minus destroyed."""
+        return Minor(self.issued - self.destroyed)
+
+
+async def typed_supply(tx: Tx) -> TypedSupply:
+    """What the typed events that this snapshot sees add up to: those of issues and burns, and those of rulings."""
+    row = await fold_store.sum_typed_supply(tx)
+    return TypedSupply(Minor(int(row["issued"])), Minor(int(row["destroyed"])))
 
 
 def fold_moves(tx: Tx, since: FoldedFrom, seen: Horizon) -> AsyncIterator[list[Move]]:

@@ -102,6 +102,19 @@ FROM (
 ) moved GROUP BY account, bucket
 """  # noqa: S608
 
+# Who issues or destroys units records a typed event with the amount beside the ledger's own.
+_ISSUING = "('TokensIssued', 'DisputeCompensationMinted')"
+_DESTROYING = "('TokensDestroyed', 'DisputeSlash')"
+
+_TYPED = f"""
+SELECT coalesce(sum(amount) FILTER (WHERE event_type IN {_ISSUING}), 0) * $1 AS issued,
+  coalesce(sum(amount) FILTER (WHERE event_type IN {_DESTROYING}), 0) * $1 AS destroyed
+FROM (
+  SELECT event_type, (data ->> 'amount')::numeric AS amount FROM journal_event
+  WHERE event_type IN {_ISSUING} OR event_type IN {_DESTROYING}
+) typed
+"""  # noqa: S608
+
 _MOVED = "journal_moved_since_the_beginning"
 
 RECORDED_TRANSACTIONS = """
@@ -131,6 +144,13 @@ async def read_horizon(tx: Tx) -> asyncpg.Record:
 async def fold_supply(tx: Tx, bounds: tuple[int, int, int, int]) -> list[asyncpg.Record]:
     """Totals of the settled events and of the others; `bounds` are $1 to $4."""
     return await tx.fetch(_SUPPLY, *bounds, UNIT, timeout=FOLD_SECONDS)
+
+
+async def sum_typed_supply(tx: Tx) -> asyncpg.Record:
+    """What the events of issuing and of destroying add up to, from the first one on."""
+    row = await tx.fetchrow(_TYPED, UNIT, timeout=FOLD_SECONDS)
+    assert row is not None
+    return row
 
 
 async def fold_moves(tx: Tx, bounds: tuple[int, int, int, int]) -> AsyncIterator[list[Move]]:

@@ -27,6 +27,7 @@ from .administering import (
     retry_job,
 )
 from .kinds import (
+    SCHEDULE,
     GiveUp,
     Job,
     JobKind,
@@ -90,6 +91,7 @@ async def forget_dead_jobs(tx: Tx) -> None:
 
 
 __all__ = [
+    "SCHEDULE",
     "GiveUp",
     "Job",
     "JobFilter",

@@ -1,0 +1,29 @@
+"""Supply attestations: the signed chain of what each audit cycle found."""
+
+from .appending import Attestor, attest_failed_reading, attest_newest_cycle
+from .keys import (
+    forget_retired_keys,
+    initialize_attestations,
+    replace_sealed_auditor_key,
+    rotate_auditor_key,
+)
+from .reading import Watch, list_attestations, read_watch
+from .records import Attestation, AuditorKey
+from .routes import admin_router, root_router
+
+__all__ = [
+    "Attestation",
+    "Attestor",
+    "AuditorKey",
+    "Watch",
+    "admin_router",
+    "attest_failed_reading",
+    "attest_newest_cycle",
+    "forget_retired_keys",
+    "initialize_attestations",
+    "list_attestations",
+    "read_watch",
+    "replace_sealed_auditor_key",
+    "root_router",
+    "rotate_auditor_key",
+]

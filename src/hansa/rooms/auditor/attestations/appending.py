@@ -1,0 +1,133 @@
+"""Append to the chain: one record for each audit cycle, and one for each change of a baseline.
+
+Each act is one transaction at READ COMMITTED whose first statement locks the chain.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import hansa
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import Minor
+
+from . import rules, store
+from .errors import NoNativeBaseline, NotAuditedYet
+from .keys import current_key
+from .records import Attestation, Chain
+
+
+@dataclass(frozen=True)
+class Attestor:
+    """For which frame and currency records are written, and what opens the key."""
+
+    frame: str
+    currency: str
+    seal: Seal
+
+    @classmethod
+    def of(cls, settings: Settings, seal: Seal) -> "Attestor":
+        """The attestor of this registry."""
+        return cls(settings.trust_domain, settings.settlement_currency, seal)
+
+    @classmethod
+    def in_process(cls, runtime: Runtime) -> "Attestor":
+        """The attestor of this process."""
+        return cls.of(runtime.settings, runtime.seal)
+
+
+async def attest_newest_cycle(tx: Tx, attestor: Attestor) -> Attestation | None:
+    """Append the record of the newest audit cycle; None when it has one."""
+    chain = await store.lock_chain(tx, attestor.frame)
+    reading = await store.newest_reading(tx)
+    if reading is None or reading.audit_row_id <= chain.audit_row_id:
+        return None
+    members = rules.audit_members(chain, reading, attestor.currency)
+    return await _append(tx, attestor, chain, "audit", members, audit_row_id=reading.audit_row_id)
+
+
+async def attest_failed_reading(tx: Tx, attestor: Attestor) -> Attestation:
+    """Append the record of a cycle whose reading failed."""
+    chain = await store.lock_chain(tx, attestor.frame)
+    audit_row_id = await store.next_audit_row_id(tx)
+    members = rules.failed_audit_members(chain, audit_row_id, attestor.currency)
+    return await _append(tx, attestor, chain, "audit", members, audit_row_id=audit_row_id)
+
+
+async def set_native_baseline(
+    tx: Tx, administrator: Developer, attestor: Attestor, *, baseline: Minor | None, ref: str
+) -> Attestation:
+    """Set the native baseline, or remove it with None. Raises: NoNativeBaseline."""
+    chain = await store.lock_chain(tx, attestor.frame)
+    if baseline is None and chain.native_baseline is None:
+        raise NoNativeBaseline
+    kind = "baseline_removed" if baseline is None else "baseline_set"
+    record = await _append(tx, attestor, chain, kind, rules.baseline_members(chain, baseline, ref))
+    await store.keep_native_baseline(tx, chain.frame, baseline)
+    await _record_act(tx, administrator, record, ref)
+    return record
+
+
+async def rebaseline_transit(
+    tx: Tx, administrator: Developer, attestor: Attestor, *, ref: str
+) -> Attestation:
+    """Take what is in transit at the last audit cycle as reconciled. Raises: NotAuditedYet."""
+    chain = await store.lock_chain(tx, attestor.frame)
+    reading = await store.newest_reading(tx)
+    if reading is None:
+        raise NotAuditedYet
+    members = rules.transit_members(chain, reading.transit, ref)
+    record = await _append(tx, attestor, chain, "transit_rebaselined", members)
+    await store.keep_transit_baseline(tx, chain.frame, reading.transit)
+    await _record_act(tx, administrator, record, ref)
+    return record
+
+
+async def _append(
+    tx: Tx,
+    attestor: Attestor,
+    chain: Chain,
+    kind: str,
+    members: Mapping[str, Any],
+    *,
+    audit_row_id: int | None = None,
+) -> Attestation:
+    key = await current_key(tx, attestor.seal)
+    payload = rules.canonical_text(
+        {
+            "standard": rules.STANDARD,
+            "kind": kind,
+            "auditor_version": hansa.__version__,
+            "frame": chain.frame,
+            "ts": rules.moment_text(chain.ts),
+            "prev_hash": chain.head_digest,
+            **members,
+        }
+    )
+    signed = payload.encode()
+    record = Attestation(
+        id=chain.head_id + 1,
+        frame=chain.frame,
+        ts=chain.ts,
+        kind=kind,
+        payload=payload,
+        digest=sha256(signed).hexdigest(),
+        prev_hash=chain.head_digest,
+        signature=urlsafe_b64encode(key.private.sign(signed)).rstrip(b"=").decode(),
+        kid=key.kid,
+    )
+    await store.append(tx, record, audit_row_id)
+    return record
+
+
+async def _record_act(tx: Tx, administrator: Developer, record: Attestation, ref: str) -> None:
+    await record_admin_act(
+        tx, administrator, act=f"supply.{record.kind}", subject=f"attestation:{record.id}", reason=ref
+    )

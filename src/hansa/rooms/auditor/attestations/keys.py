@@ -1,0 +1,76 @@
+"""The auditor's signing keys: begun with the registry, replaced under the lock of the chain, never forgotten.
+
+The private half of a retired key is kept for 7 days, in which checkpoints are signed by both keys.
+"""
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import BadSeal, Seal
+
+from . import store
+from .errors import AuditorKeySealed
+from .records import AuditorKey, SigningKey
+from .rules import kid_of
+
+SEALED_FOR = "auditor signing key"
+GRACE_DAYS = 7
+
+
+async def initialize_attestations(tx: Tx, frame: str, seal: Seal) -> bool:
+    """Open the chain and begin the first key, where they are not there. Returns whether the chain has a record."""
+    await store.open_chain(tx, frame)
+    chain = await store.lock_chain(tx, frame)
+    if await store.sealed_current_key(tx) is None:
+        await _begin_key(tx, seal)
+    return chain.head_id > 0
+
+
+async def replace_sealed_auditor_key(tx: Tx, frame: str, seal: Seal) -> None:
+    """Begin another key where the current one was sealed under a sealing key that is lost."""
+    try:
+        await current_key(tx, seal)
+    except AuditorKeySealed:
+        await rotate_auditor_key(tx, frame, seal)
+
+
+async def rotate_auditor_key(tx: Tx, frame: str, seal: Seal) -> AuditorKey:
+    """Sign with a new key from the next record on."""
+    chain = await store.lock_chain(tx, frame)
+    await store.retire_current_key(tx, chain.head_id)
+    return await _begin_key(tx, seal)
+
+
+async def rotate_as_administrator(
+    tx: Tx, administrator: Developer, frame: str, seal: Seal, *, reason: str | None
+) -> AuditorKey:
+    """As `rotate_auditor_key`, recorded in the audit log."""
+    key = await rotate_auditor_key(tx, frame, seal)
+    await record_admin_act(tx, administrator, act="attestation_key.rotate", subject=key.kid, reason=reason)
+    return key
+
+
+async def current_key(tx: Tx, seal: Seal) -> SigningKey:
+    """The key to sign with now. Raises: AuditorKeySealed."""
+    found = await store.sealed_current_key(tx)
+    if found is None:
+        raise AuditorKeySealed
+    kid, sealed = found
+    try:
+        return SigningKey(kid, Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR)))
+    except BadSeal:
+        raise AuditorKeySealed from None
+
+
+async def forget_retired_keys(tx: Tx) -> None:
+    """Delete the private halves that sign nothing any more."""
+    await store.forget_retired_keys(tx, GRACE_DAYS)
+
+
+async def _begin_key(tx: Tx, seal: Seal) -> AuditorKey:
+    private = Ed25519PrivateKey.generate()
+    public_key = private.public_key().public_bytes_raw()
+    sealed = seal.close(private.private_bytes_raw(), SEALED_FOR)
+    return await store.add_key(tx, kid_of(public_key), public_key, sealed)

@@ -1,0 +1,64 @@
+"""Read the chain of attestations and the keys that verify it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import store
+from .errors import AttestationUnknown, AuditorKeyMissing
+from .records import Attestation, AuditorKey
+from .rules import UNWATCHED_AFTER
+
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The newest record of the chain; nobody watches the supply when it is older than 10 minutes."""
+
+    head: Attestation | None
+    now: datetime
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the newest record is recent."""
+        return self.head is not None and self.now - self.head.ts <= UNWATCHED_AFTER
+
+
+async def read_watch(tx: Tx, frame: str) -> Watch:
+    """Whether the auditor is at work."""
+    return Watch(await store.head(tx, frame), await store.now(tx))
+
+
+async def read_head(tx: Tx, frame: str) -> Attestation:
+    """The newest record. Raises: AttestationUnknown."""
+    return _known(await store.head(tx, frame))
+
+
+async def read_attestation(tx: Tx, attestation_id: int) -> Attestation:
+    """One record. Raises: AttestationUnknown."""
+    return _known(await store.find(tx, attestation_id))
+
+
+async def list_attestations(tx: Tx, frame: str, before_id: int | None, limit: int) -> list[Attestation]:
+    """Records, the newest first."""
+    return await store.list_records(tx, frame, before_id, limit)
+
+
+async def list_keys(tx: Tx) -> list[AuditorKey]:
+    """Every key of the auditor, the newest first."""
+    return await store.all_keys(tx)
+
+
+async def published_keys(tx: Tx) -> list[AuditorKey]:
+    """As `list_keys`. Raises: AuditorKeyMissing where there is none."""
+    if keys := await list_keys(tx):
+        return keys
+    raise AuditorKeyMissing(members={"keys": []}, headers=ANY_ORIGIN)
+
+
+def _known(record: Attestation | None) -> Attestation:
+    if record is None:
+        raise AttestationUnknown(headers=ANY_ORIGIN)
+    return record

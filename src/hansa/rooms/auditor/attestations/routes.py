@@ -1,0 +1,160 @@
+"""The chain of attestations over HTTP. Anyone may read it, also from the pages of other hosts."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.money import parse_positive
+
+from . import appending, keys, reading
+from .appending import Attestor
+from .errors import AttestationUnknown, AuditorKeyMissing, AuditorKeySealed, NoNativeBaseline, NotAuditedYet
+from .schemas import (
+    FRAME_MAX_CHARACTERS,
+    AttestationHead,
+    AttestationOut,
+    AttestationsOut,
+    AuditorJwk,
+    AuditorJwks,
+    AuditorKeyRotationIn,
+    NativeBaselineIn,
+    TransitBaselineIn,
+)
+
+ID_MAX = 2**63 - 1
+PAGE_MAX = 200
+PAGE = 50
+CACHED = "public, max-age=300, stale-while-revalidate=600"
+
+
+def _for_any_origin(response: Response) -> None:
+    response.headers.update(reading.ANY_ORIGIN)
+
+
+root_router = APIRouter(
+    tags=["auditor"],
+    route_class=GuardedRoute,
+    dependencies=[Depends(within_read_limit), Depends(_for_any_origin)],
+)
+admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
+
+TreasuryAdministrator = Annotated[Developer, admin_holding("admin_treasury")]
+PlatformAdministrator = Annotated[Developer, admin_holding("admin_platform")]
+Frame = Annotated[
+    str | None,
+    Query(min_length=1, max_length=FRAME_MAX_CHARACTERS, description="Default: the frame of this registry."),
+]
+
+
+@root_router.get(
+    "/.well-known/auditor-jwks.json",
+    response_model_exclude_none=True,
+    responses=problems(AuditorKeyMissing, TooManyRequests),
+)
+async def read_auditor_jwks(_: Public, response: Response, db: Db) -> AuditorJwks:
+    """The keys that verify attestations: the current one, and every retired one."""
+    response.headers["Cache-Control"] = CACHED
+    return AuditorJwks.of(await db.look(reading.published_keys))
+
+
+@root_router.get("/api/auditor/attestations", responses=problems(Invalid, TooManyRequests))
+async def list_attestations(
+    _: Public,
+    db: Db,
+    settings: Config,
+    frame: Frame = None,
+    limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE,
+    before_id: Annotated[
+        int | None, Query(ge=1, le=ID_MAX, description="Only records with a smaller id.")
+    ] = None,
+) -> AttestationsOut:
+    """Supply attestations, newest first."""
+    asked = frame or settings.trust_domain
+
+    async def read(tx: Tx) -> AttestationsOut:
+        records = await reading.list_attestations(tx, asked, before_id, limit)
+        return AttestationsOut.of(records, await reading.list_keys(tx))
+
+    return await db.read(read)
+
+
+@root_router.get(
+    "/api/auditor/attestations/head", responses=problems(AttestationUnknown, Invalid, TooManyRequests)
+)
+async def read_attestation_head(
+    _: Public, response: Response, db: Db, settings: Config, frame: Frame = None
+) -> AttestationHead:
+    """The newest attestation."""
+    asked = frame or settings.trust_domain
+    response.headers["Cache-Control"] = "no-cache"
+    return AttestationHead.of(await db.look(lambda tx: reading.read_head(tx, asked)))
+
+
+@root_router.get(
+    "/api/auditor/attestations/{attestation_id}",
+    responses=problems(AttestationUnknown, Invalid, TooManyRequests),
+)
+async def read_attestation(
+    _: Public, db: Db, attestation_id: Annotated[int, Path(ge=1, le=ID_MAX)]
+) -> AttestationOut:
+    """One attestation."""
+    return AttestationOut.of(await db.look(lambda tx: reading.read_attestation(tx, attestation_id)))
+
+
+@admin_router.post(
+    "/admin/set-native-baseline",
+    responses=problems(
+        Unauthorized, AreaMissing, ScopeMissing, NoNativeBaseline, Invalid, BodyInvalid, AuditorKeySealed
+    ),
+)
+async def set_native_baseline(
+    body: NativeBaselineIn, administrator: TreasuryAdministrator, db: Db, settings: Config, seal: Sealing
+) -> AttestationOut:
+    """Set or remove the native baseline; the act is a record of the chain."""
+    baseline = None if body.baseline is None else parse_positive(body.baseline)
+    attestor = Attestor.of(settings, seal)
+    record = await db.act(
+        lambda tx: appending.set_native_baseline(tx, administrator, attestor, baseline=baseline, ref=body.ref)
+    )
+    return AttestationOut.of(record)
+
+
+@admin_router.post(
+    "/admin/rebaseline-transit",
+    responses=problems(
+        Unauthorized, AreaMissing, ScopeMissing, NotAuditedYet, Invalid, BodyInvalid, AuditorKeySealed
+    ),
+)
+async def rebaseline_transit(
+    body: TransitBaselineIn, administrator: TreasuryAdministrator, db: Db, settings: Config, seal: Sealing
+) -> AttestationOut:
+    """Take the units in transit at the last audit cycle as reconciled; the act is a record of the chain."""
+    attestor = Attestor.of(settings, seal)
+    record = await db.act(lambda tx: appending.rebaseline_transit(tx, administrator, attestor, ref=body.ref))
+    return AttestationOut.of(record)
+
+
+@admin_router.post(
+    "/admin/auditor-signing-key/rotate",
+    response_model_exclude_none=True,
+    responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid),
+)
+async def rotate_auditor_signing_key(
+    administrator: PlatformAdministrator,
+    db: Db,
+    settings: Config,
+    seal: Sealing,
+    body: AuditorKeyRotationIn | None = None,
+) -> AuditorJwk:
+    """Sign attestations with a new key from the next record on. The former key stays in the key set."""
+    reason = body.reason if body else None
+    frame = settings.trust_domain
+    key = await db.act(lambda tx: keys.rotate_as_administrator(tx, administrator, frame, seal, reason=reason))
+    return AuditorJwk.of(key)

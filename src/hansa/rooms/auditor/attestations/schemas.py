@@ -1,0 +1,125 @@
+"""Attestations and the auditor's keys as they are published."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.money import PositiveAmount
+
+from .records import Attestation, AuditorKey
+from .rules import STANDARD, moment_text
+
+REF_MAX_CHARACTERS = 500
+REASON_MAX_CHARACTERS = 2000
+FRAME_MAX_CHARACTERS = 512
+
+Ref = Annotated[str, Field(min_length=1, max_length=REF_MAX_CHARACTERS, description="The reason; published.")]
+
+
+class AttestationOut(BaseModel):
+    """A signed record of the chain. `payload` is the exact signed text."""
+
+    id: int
+    frame: str
+    ts: str
+    kind: Literal["audit", "baseline_set", "baseline_removed", "transit_rebaselined"]
+    payload: str
+    digest: str = Field(description="SHA-256 of `payload`, lowercase hex.")
+    prev_hash: str = Field(description="The digest of the record before; 64 zeros in the first record.")
+    signature: str = Field(description="Ed25519 over `payload`, base64url.")
+    kid: str
+
+    @classmethod
+    def of(cls, record: Attestation) -> "AttestationOut":
+        """The record as it is published."""
+        return cls.model_validate({**vars(record), "ts": moment_text(record.ts)})
+
+
+class AttestationsOut(BaseModel):
+    """Records of the chain, the newest first."""
+
+    attestations: list[AttestationOut]
+    standard: str
+    kid: str | None = Field(description="The current signing key.")
+
+    @classmethod
+    def of(cls, records: list[Attestation], keys: list[AuditorKey]) -> "AttestationsOut":
+        """A page of the chain."""
+        current = next((key.kid for key in keys if key.retired_at is None), None)
+        return cls(
+            attestations=[AttestationOut.of(record) for record in records], standard=STANDARD, kid=current
+        )
+
+
+class AttestationHead(BaseModel):
+    """The newest record of the chain."""
+
+    id: int
+    frame: str
+    ts: str
+    kind: str
+    digest: str
+    kid: str
+
+    @classmethod
+    def of(cls, record: Attestation) -> "AttestationHead":
+        """The head as it is published."""
+        return cls(
+            id=record.id,
+            frame=record.frame,
+            ts=moment_text(record.ts),
+            kind=record.kind,
+            digest=record.digest,
+            kid=record.kid,
+        )
+
+
+class AuditorJwk(BaseModel):
+    """A public key of the auditor."""
+
+    kty: Literal["OKP"] = "OKP"
+    crv: Literal["Ed25519"] = "Ed25519"
+    x: str
+    kid: str
+    use: Literal["sig"] = "sig"
+    alg: Literal["EdDSA"] = "EdDSA"
+    retired_at_id: int | None = Field(
+        default=None,
+        description="Of a retired key: the last attestation before its retirement. Absent while the key is current.",
+    )
+
+    @classmethod
+    def of(cls, key: AuditorKey) -> "AuditorJwk":
+        """The key as the key set shows it."""
+        return cls(x=jwk_of(key.public_key)["x"], kid=key.kid, retired_at_id=key.retired_at_id)
+
+
+class AuditorJwks(BaseModel):
+    """Every key of the auditor, the newest first."""
+
+    keys: list[AuditorJwk]
+
+    @classmethod
+    def of(cls, keys: list[AuditorKey]) -> "AuditorJwks":
+        """The key set."""
+        return cls(keys=[AuditorJwk.of(key) for key in keys])
+
+
+class NativeBaselineIn(BaseModel):
+    """The units that circulate without an event of their issue; null removes the baseline."""
+
+    baseline: PositiveAmount | None
+    ref: Ref
+
+
+class TransitBaselineIn(BaseModel):
+    """Why the units in transit are taken as reconciled."""
+
+    ref: Ref
+
+
+class AuditorKeyRotationIn(BaseModel):
+    """Why the key is rotated; kept in the audit log."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)] | None = None

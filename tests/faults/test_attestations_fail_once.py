@@ -1,0 +1,77 @@
+"""Each statement of an audit cycle and of a provenance act fails once; there is one chain, and the next cycle goes on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from hansa.rooms import auditor
+from hansa.rooms.auditor.attestations import reading
+from hansa_verify import AuditorKey, verify_attestations
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.properties.scale import by_tier
+from tests.registry import StartRegistry, TestRegistry
+
+WAYS: tuple[Way, ...] = by_tier((Way.KILLED_AFTER,), tuple(Way), tuple(Way))
+STEP = by_tier(3, 1, 1)
+WITHIN_SECONDS = 30
+FORGET = "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
+
+
+@pytest.fixture
+async def planned(start_registry: StartRegistry) -> AsyncIterator[tuple[TestRegistry, Plan]]:
+    registry = await start_registry(database_pool_size=2, rate_limit_reads="off")
+    observer = await asyncpg.connect(registry.database.dsn)
+    yield registry, Plan(observer)
+    await observer.close()
+
+
+async def cycle(registry: TestRegistry) -> None:
+    async with asyncio.timeout(WITHIN_SECONDS):
+        await auditor.run_cycle(registry.runtime)
+
+
+async def prove_chain(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
+    """The chain is valid from its first record on; how many records it has."""
+    rows = await reading.list_attestations(observer, "hansa.local", None, 10_000)
+    records = [{**vars(row), "ts": auditor.attestations.rules.moment_text(row.ts)} for row in reversed(rows)]
+    keys = [
+        AuditorKey(key.kid, key.public_key, key.retired_at_id) for key in await reading.list_keys(observer)
+    ]
+    verdict = verify_attestations(records, keys, exact=True)
+    assert verdict.is_valid, verdict.steps
+    head = await observer.fetchrow("SELECT head_id, head_digest FROM auditor_chain")
+    assert head is not None
+    assert (head["head_id"], head["head_digest"]) == (verdict.head_id, verdict.head_digest)
+    return verdict.records
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_cycle_that_fails_at_any_statement_leaves_one_chain(planned, way):
+    registry, plan = planned
+    observer = plan._observer
+    await cycle(registry)
+    await put_under_plan(registry.database, plan)
+    number, had = 0, 1
+    while True:
+        await observer.execute(f"BEGIN; {FORGET}; COMMIT")
+        plan.fail(number, way)
+        try:
+            await cycle(registry)
+        except Exception:  # noqa: BLE001
+            assert plan.has_failed
+        plan.watch()
+        await observer.execute(f"BEGIN; {FORGET}; COMMIT")
+        for _ in range(3):
+            try:
+                await cycle(registry)
+            except Exception:  # noqa: BLE001
+                continue
+            break
+        has = await prove_chain(observer)
+        assert has > had
+        if number >= len(plan.listed):
+            break
+        number, had = number + STEP, has
+    assert number > 15

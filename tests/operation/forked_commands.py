@@ -1,0 +1,172 @@
+"""Commands of `hansa` as forks of a process that has the code loaded, which spares each of them a second of CPU.
+
+That process is started once by each process that runs tests. It imports the code and does nothing else: one thread, no event
+loop. A fork gets the arguments, environment, directory and standard streams of the command and runs the same `main`.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import pkgutil
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import hansa
+
+REQUEST_MAX_BYTES = 1 << 17
+OPEN_FILES_MAX = 1 << 12
+STANDARD_STREAMS = 3
+# Python and what prints to terminals read these while they are loaded, which for a fork is over.
+READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR")
+
+
+def can_fork(environment: Mapping[str, str]) -> bool:
+    """Whether a fork does with this environment what the program does."""
+    return hasattr(os, "pidfd_open") and not any(name.startswith(READ_WHILE_LOADED) for name in environment)
+
+
+class ForkedCommand:
+    """A command under way: what tests use of `asyncio.subprocess.Process`."""
+
+    def __init__(self, pid: int, exit_code: "asyncio.Task[int]", *outputs: asyncio.StreamReader) -> None:
+        self.pid = pid
+        self.stdout, *self._stderr = outputs
+        self._exit_code = exit_code
+
+    @property
+    def returncode(self) -> int | None:
+        return self._exit_code.result() if self._exit_code.done() else None
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._exit_code)
+
+    async def communicate(self) -> tuple[bytes, bytes]:
+        [stderr] = self._stderr
+        output, complaint = await asyncio.gather(self.stdout.read(), stderr.read())
+        await self.wait()
+        return output, complaint
+
+
+class CommandServer:
+    """The process that is forked; it ends when the one that runs the tests does."""
+
+    def __init__(self) -> None:
+        self._requests: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def run(self, *arguments: str, environment: Mapping[str, str], stderr: int) -> ForkedCommand:
+        """Start a command; its standard error goes to the file `stderr`, or to a pipe (PIPE)."""
+        outputs = [os.pipe() for _ in range(2 if stderr == PIPE else 1)]
+        status, status_of_server = socket.socketpair()
+        ends = [outputs[0][1], outputs[1][1] if stderr == PIPE else stderr, status_of_server.fileno()]
+        with FileIO(os.devnull) as nothing, status_of_server:
+            request = {"arguments": arguments, "environment": dict(environment), "directory": str(Path.cwd())}
+            socket.send_fds(self._server(), [json.dumps(request).encode()], [nothing.fileno(), *ends])
+        for _, writing_end in outputs:
+            os.close(writing_end)
+        reader, writer = await asyncio.open_connection(sock=status)
+        pid = int(await reader.readline())
+        exit_code = asyncio.create_task(_exit_code(reader, writer))
+        return ForkedCommand(pid, exit_code, *[await _reading(end) for end, _ in outputs])
+
+    def _server(self) -> socket.socket:
+        if self._requests is None:
+            self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                os.set_inheritable(theirs.fileno(), True)
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", __name__, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
+                    pass_fds=[theirs.fileno()],
+                )
+        return self._requests
+
+
+async def _exit_code(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+    try:
+        return int(await reader.readline())
+    finally:
+        writer.close()
+
+
+async def _reading(descriptor: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, FileIO(descriptor))
+    return reader
+
+
+def load() -> None:
+    """Import all that a command may need, and leave it out of what each fork's collector looks through."""
+    for module in pkgutil.walk_packages(hansa.__path__, "hansa."):
+        import_module(module.name)
+    gc.collect()
+    gc.freeze()
+
+
+def serve(requests: socket.socket) -> dict[str, Any] | None:
+    """Fork for each request. Returns the request in the fork, and None here when no more can come."""
+    with requests, selectors.DefaultSelector() as selector:
+        selector.register(requests, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is not requests:
+                    selector.unregister(key.fileobj)
+                    _report_end(key.fd, *key.data)
+                    continue
+                message, files, *_ = socket.recv_fds(requests, REQUEST_MAX_BYTES, STANDARD_STREAMS + 1)
+                if not message:
+                    return None
+                *streams, status = files
+                if (pid := os.fork()) == 0:
+                    for stream, file in enumerate(streams):
+                        os.dup2(file, stream)
+                    request: dict[str, Any] = json.loads(message)
+                    return request
+                for file in streams:
+                    os.close(file)
+                os.write(status, b"%d\n" % pid)
+                selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, status))
+
+
+def _report_end(handle: int, pid: int, status: int) -> None:
+    os.close(handle)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(BrokenPipeError):
+        os.write(status, b"%d\n" % code)
+    os.close(status)
+
+
+def become(request: dict[str, Any]) -> None:
+    """Be the process that the request asks for; its standard streams are there already."""
+    os.closerange(STANDARD_STREAMS, OPEN_FILES_MAX)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["directory"])
+    sys.argv = ["hansa", *request["arguments"]]
+    tempfile.tempdir = None
+    time.tzset()
+
+
+if __name__ == "__main__":
+    load()
+    command = serve(socket.socket(fileno=int(sys.argv[1])))
+    if command is not None:
+        become(command)
+        from hansa.doors.operate import main
+
+        main()
