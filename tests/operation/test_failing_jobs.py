@@ -20,6 +20,7 @@ from hansa.rooms.catalogue.search import SEARCHER
 from hansa.rooms.journal.feed import LIVE_FEED
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
+from tests.rooms.journal.reactors.reacting import reacting
 
 NAME = "test: may fail"
 TRIES = 6
@@ -133,9 +134,8 @@ async def test_a_reactor_that_cannot_read_its_place_fails_like_any_job(registry:
 
     reactor = journal.Reactor("test: reacts", (TokensIssued,), react)
     jobs = registry.runtime.jobs
-    await registry.database.act(lambda tx: journal.settle_reactors(tx, [reactor]))
     with capture_logs() as logs:
-        async with running(journal.run_reactors(registry.database, [reactor], health=jobs)):
+        async with reacting(registry.database, reactor, health=jobs):
             await registry.database.act(
                 lambda tx: tx.execute("ALTER TABLE journal_reactor RENAME TO journal_reactor_gone")
             )
@@ -158,16 +158,17 @@ async def test_a_reactor_that_waits_for_an_event_that_fails_is_named_meanwhile(r
 
     reactor = journal.Reactor("test: reacts", (TokensIssued,), react, from_the_start=True)
     jobs = registry.runtime.jobs
-    await registry.database.act(lambda tx: journal.settle_reactors(tx, [reactor]))
     with capture_logs() as logs:
-        async with running(journal.run_reactors(registry.database, [reactor], health=jobs)):
+        async with reacting(registry.database, reactor, health=jobs):
             await until(lambda: [job.failures for job in jobs.failing()] >= [2])
             [failing] = (await readiness(registry))["failing_jobs"]
             assert failing["error"] == "ZeroDivisionError"
             mended.set()
             await until(lambda: not jobs.failing())
-    [failed, recovered] = [line for line in logs if line.get("job") == failing["name"]]
-    assert (failed["event_type"], recovered["event"]) == ("TokensIssued", "job recovered")
+    [_, recovered] = [line for line in logs if line.get("job") == failing["name"]]
+    assert recovered["event"] == "job recovered"
+    [failed] = [line for line in logs if line["event"] == "reaction failed, will retry"]
+    assert (failed["reactor"], failed["event_type"]) == ("test: reacts", "TokensIssued")
 
 
 @asynccontextmanager

@@ -218,11 +218,10 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Run the jobs meanwhile, and the reactors where they are enabled."""
-    tasks = [asyncio.create_task(run_jobs(runtime, ASSEMBLY.jobs))]
+    reacting = ASSEMBLY.reactors if runtime.settings.reactor_framework_enabled else ()
+    kinds = (*ASSEMBLY.jobs, *journal.reactor_jobs(reacting))
+    tasks = [asyncio.create_task(run_jobs(runtime, kinds))]
     tasks.append(asyncio.create_task(run_periodic_tasks(runtime, ASSEMBLY.rounds)))
-    if runtime.settings.reactor_framework_enabled:
-        reacting = journal.run_reactors(runtime.database, ASSEMBLY.reactors, health=runtime.jobs)
-        tasks.append(asyncio.create_task(reacting))
     try:
         yield
     finally:

@@ -146,8 +146,8 @@ async def _read_queues(tx: Tx) -> list[Queue]:
             Queue(
                 f"reactor {one.reactor.name}",
                 one.events_waiting,
-                failures=one.state.failures,
-                given_up=one.state.set_aside_count,
+                failures=one.failures,
+                given_up=one.set_aside_count,
             )
             for one in reactors
         ),

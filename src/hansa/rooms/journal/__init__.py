@@ -29,7 +29,7 @@ from hansa.rooms.journal.ledger_readings import (
     LedgerReadings,
 )
 from hansa.rooms.journal.partitions import keep_partitions_ahead
-from hansa.rooms.journal.reactors import pass_over, read_reactors, run_reactors, settle_reactors
+from hansa.rooms.journal.reactors import pass_over, reactor_jobs, read_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events
 from hansa.rooms.journal.schemas import EventsPageOut
 from hansa.rooms.journal.store import (
@@ -76,8 +76,8 @@ __all__ = [
     "newest_position",
     "newest_sequence",
     "pass_over",
+    "reactor_jobs",
     "read_reactors",
-    "run_reactors",
     "sequence_of",
     "settle_policies",
     "settle_reactors",

@@ -4,14 +4,16 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 from hansa.foundation.events import TokensIssued
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.job_health import JobHealth
+from hansa.foundation.plumbing.jobs import Retries, run_jobs
 from hansa.rooms import journal
-from hansa.rooms.journal.reactors.rules import RetryPolicy
 
 KEPT = "keeps what happened"
-SOON = RetryPolicy(first_seconds=0.02, longest_seconds=0.05, tries=4)
+SOON = Retries(attempts_max=4, pause_seconds=0.02, pause_max_seconds=0.05)
 
 
 async def keep(tx: Tx, event: journal.StoredEvent, name: str = KEPT) -> None:
@@ -29,10 +31,13 @@ def reactor(react=keep, name: str = KEPT, *, from_the_start: bool = False) -> jo
 
 
 @asynccontextmanager
-async def reacting(database: Database, *reactors: journal.Reactor) -> AsyncIterator[None]:
+async def reacting(
+    database: Database, *reactors: journal.Reactor, health: JobHealth | None = None
+) -> AsyncIterator[None]:
     """Settle these reactors, and run them meanwhile."""
     await database.act(lambda tx: journal.settle_reactors(tx, reactors))
-    task = asyncio.create_task(journal.run_reactors(database, reactors, SOON))
+    runtime = SimpleNamespace(database=database, jobs=health or JobHealth())
+    task = asyncio.create_task(run_jobs(runtime, journal.reactor_jobs(reactors, SOON)))
     try:
         yield
     finally:

@@ -79,6 +79,10 @@ class TransactionalKind:
 
     They run one at a time in a process. With `one_snapshot` all statements see the same moment. An enqueue of the same
     key waits while the job runs.
+
+    With `has_work` the kind has one job that runs whenever `has_work` says so, one reading statement: asked after each
+    notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`.
+    `exhausted` is called, in a transaction that holds the job, when the last attempt failed; the job goes on.
     """
 
     name: str
@@ -86,6 +90,9 @@ class TransactionalKind:
     one_snapshot: bool = False
     retries: Retries = field(default_factory=Retries)
     every_seconds: float | None = None
+    has_work: Callable[[Tx], Awaitable[bool]] | None = None
+    channel: str | None = None
+    exhausted: Callable[[Tx, Job, Exception], Awaitable[None]] | None = None
     at_once: int = 1
 
 

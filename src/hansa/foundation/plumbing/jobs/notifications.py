@@ -1,9 +1,10 @@
-"""A connection that sets an event whenever a job was enqueued, made again when it breaks.
+"""A connection that calls the worker whenever there may be work, made again when it breaks.
 
 A notification may be lost with its connection: the worker also looks without one.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import asyncpg
@@ -12,19 +13,17 @@ from hansa.foundation.plumbing.database import ACQUIRE_SECONDS, OUT_OF_REACH, SE
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.values.errors import Unavailable
 
-from .store import NOTIFICATIONS
-
 LISTENING = "jobs: notifications"
 RECONNECT_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 
 
-async def wake_at_notifications(dsn: str, wake: asyncio.Event, health: JobHealth) -> None:
-    """Run until cancelled, through every outage of the database."""
+async def wake_at_notifications(dsn: str, wakes: Mapping[str, Callable[[], None]], health: JobHealth) -> None:
+    """Call what is given for a channel at each of its notifications, until cancelled, through every outage of the database."""
 
     async def listen() -> None:
         try:
-            await _listen(dsn, wake, health)
+            await _listen(dsn, wakes, health)
         except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
             raise Unavailable(f"Notifications cannot be received: {type(trouble).__name__}.") from trouble
 
@@ -33,14 +32,15 @@ async def wake_at_notifications(dsn: str, wake: asyncio.Event, health: JobHealth
         await asyncio.sleep(max(RECONNECT_SECONDS, pause))
 
 
-async def _listen(dsn: str, wake: asyncio.Event, health: JobHealth) -> None:
+async def _listen(dsn: str, wakes: Mapping[str, Callable[[], None]], health: JobHealth) -> None:
     ended = asyncio.Event()
     connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS, server_settings=SERVER_SETTINGS)
     try:
         connection.add_termination_listener(lambda _: ended.set())
-        await connection.add_listener(NOTIFICATIONS, lambda *_: wake.set())
-        # Jobs enqueued before this connection listened sent no notification to it.
-        wake.set()
+        for channel, wake in wakes.items():
+            await connection.add_listener(channel, lambda *_, wake=wake: wake())
+            # What happened before this connection listened sent no notification to it.
+            wake()
         health.succeeded(LISTENING)
         await ended.wait()
     finally:

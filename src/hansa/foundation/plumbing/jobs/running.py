@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import asyncpg
@@ -18,6 +19,8 @@ from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, TransactionalKind
 
 RENEWALS_PER_LEASE = 3
 CLAIM_TRIES = 3
+# Of a kind that says itself when there is work, the job is due whenever it does not wait after a failure.
+AT_ONCE = 0.0
 
 _log = structlog.get_logger()
 
@@ -35,7 +38,10 @@ class _Attempt:
         if job is None:
             return False
         await self.kind.work(tx, self.runtime, job)
-        await store.finish(tx, job, self.kind.every_seconds)
+        if self.kind.has_work is None:
+            await store.finish(tx, job, self.kind.every_seconds)
+        elif job.attempts > 1:
+            await store.finish(tx, job, AT_ONCE)
         return True
 
 
@@ -118,7 +124,9 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exce
     jobs_failed_total.labels(kind.name).inc()
     if not isinstance(trouble, PutOff | GiveUp):
         runtime.jobs.failed(kind.name, trouble)
-    if pause is None:
+    if pause is None and isinstance(kind, TransactionalKind) and kind.exhausted is not None:
+        is_accepted = await runtime.database.act(partial(_exhaust, kind=kind, job=job, trouble=trouble))
+    elif pause is None:
         state = await runtime.database.act(lambda tx: store.bury(tx, job, error))
         if state == "dead":
             _log.error("job dead", job=kind.name, id=job.id, attempts=job.attempts, reason=error)
@@ -128,6 +136,14 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exce
         is_accepted = await runtime.database.act(lambda tx: store.put_off(tx, job, seconds, error))
     if not is_accepted:
         refused(job)
+
+
+async def _exhaust(tx: Tx, *, kind: TransactionalKind, job: Job, trouble: Exception) -> bool:
+    assert kind.exhausted is not None
+    if not await store.finish(tx, job, AT_ONCE):
+        return False
+    await kind.exhausted(tx, job, trouble)
+    return True
 
 
 def refused(job: Job) -> Literal[False]:

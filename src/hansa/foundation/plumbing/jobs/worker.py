@@ -8,8 +8,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -26,10 +27,14 @@ from .running import claim, run_in_transaction, run_leased
 
 AT_ONCE = 64
 TRANSACTIONS_AT_ONCE = 6
+# A kind with much to do lets others have its place in between.
+TRANSACTIONS_IN_A_ROW = 20
 LOOK_AGAIN_SECONDS = 5.0
 RECONNECT_SECONDS = 1.0
 # A job that is due but locked is another process's.
 LOCKED_ELSEWHERE_SECONDS = 0.5
+# Under load the journal notifies without a pause, mostly of what nobody waits for.
+PACE_SECONDS = 0.1
 # Jobs that are enqueued together are started together.
 GATHERING_SECONDS = 0.002
 MEASURE_SECONDS = 15.0
@@ -37,6 +42,34 @@ DRAIN_SECONDS = 6.0
 WORKER = "jobs: start what is due"
 
 _log = structlog.get_logger()
+
+
+class Poll:
+    """When a kind that says itself when there is work is asked next: less often while it has none and nobody notifies."""
+
+    def __init__(self, pause_max: float) -> None:
+        self.at = 0.0
+        self._pause_max = pause_max
+        self._pause = PACE_SECONDS
+        self._asked_at = 0.0
+
+    def hasten(self, now: float) -> bool:
+        """There may be work; whether it is asked sooner than it would have been."""
+        self._pause = PACE_SECONDS
+        sooner = max(now, self._asked_at + PACE_SECONDS)
+        is_sooner = sooner < self.at
+        self.at = min(sooner, self.at)
+        return is_sooner
+
+    def looked(self, now: float, *, is_found: bool, pause: float) -> None:
+        """It was asked; after a failure it is left alone for `pause` seconds."""
+        self._asked_at = now
+        self._pause = PACE_SECONDS if is_found else min(2 * self._pause, self._pause_max)
+        self.at = now + max(self._pause, pause)
+
+
+def _polled(kind: JobKind) -> bool:
+    return isinstance(kind, TransactionalKind) and kind.has_work is not None
 
 
 async def run_jobs(runtime: Runtime, kinds: Sequence[JobKind]) -> None:
@@ -58,11 +91,17 @@ class Worker:
         self._measure_at = 0.0
         self._next_in = 0.0
         self._is_settled = False
+        self._is_draining = False
+        self._polls = {
+            name: Poll(kind.every_seconds or LOOK_AGAIN_SECONDS)
+            for name, kind in self._kinds.items()
+            if _polled(kind)
+        }
 
     async def run(self) -> None:
         """Run until cancelled; then drain."""
         listening = asyncio.create_task(
-            wake_at_notifications(self._runtime.database.dsn, self._wake, self._runtime.jobs)
+            wake_at_notifications(self._runtime.database.dsn, self._wakes(), self._runtime.jobs)
         )
         try:
             while True:
@@ -74,6 +113,20 @@ class Worker:
             listening.cancel()
             await self._drain()
 
+    def _wakes(self) -> dict[str, Callable[[], None]]:
+        """What to do at the notifications of each channel."""
+        wakes: dict[str, Callable[[], None]] = {store.NOTIFICATIONS: self._wake.set}
+        channels = {kind.channel for kind in self._kinds.values() if isinstance(kind, TransactionalKind)}
+        wakes.update((channel, partial(self._notified, channel)) for channel in channels if channel)
+        return wakes
+
+    def _notified(self, channel: str) -> None:
+        now = monotonic()
+        for name, poll in self._polls.items():
+            kind = self._kinds[name]
+            if isinstance(kind, TransactionalKind) and kind.channel == channel and poll.hasten(now):
+                self._wake.set()
+
     async def _turn(self) -> None:
         """Start what is due, and note in how many seconds there may be more."""
         self._wake.clear()
@@ -84,28 +137,57 @@ class Worker:
         await self._measure()
 
     async def _settle_schedules(self) -> None:
-        scheduled = {one.name: one.every_seconds for one in self._kinds.values() if one.every_seconds}
+        scheduled = {
+            name: 0.0 if name in self._polls else kind.every_seconds
+            for name, kind in self._kinds.items()
+            if kind.every_seconds
+        }
         await self._runtime.database.act(lambda tx: store.settle_schedules(tx, scheduled, SCHEDULE))
 
     async def _start_due(self) -> float:
         """Start what is due and has room; returns in how many seconds there may be more."""
         now = monotonic()
-        room = AT_ONCE - len(self._running)
-        asked = [
-            name
-            for name, kind in self._kinds.items()
-            if self._counts[name] < kind.at_once and self._not_before.get(name, 0.0) <= now
-        ]
-        if room <= 0 or not asked:
-            return LOOK_AGAIN_SECONDS
+        asked = [name for name in self._kinds if self._may_start(name, now)]
+        if len(self._running) >= AT_ONCE or not asked:
+            return self._may_start_in(now)
         due = await self._runtime.database.look(lambda tx: store.next_due(tx, asked))
         later = [in_seconds for in_seconds in due.values() if in_seconds > 0]
-        later += [at - now for name, at in self._not_before.items() if at > now and name in self._kinds]
         for name in sorted(
             (name for name, in_seconds in due.items() if in_seconds <= 0), key=due.__getitem__
         ):
-            await self._start(self._kinds[name], AT_ONCE - len(self._running))
-        return min(later, default=LOOK_AGAIN_SECONDS)
+            if name not in self._polls or await self._has_work(name):
+                await self._start(self._kinds[name], AT_ONCE - len(self._running))
+        return min(self._may_start_in(now), *later, LOOK_AGAIN_SECONDS)
+
+    def _may_start_in(self, now: float) -> float:
+        """In how many seconds a kind that is left alone for a while may be asked for again."""
+        polled = (poll.at for name, poll in self._polls.items() if not self._counts[name])
+        times = (at - now for at in (*self._not_before.values(), *polled) if at > now)
+        return min(times, default=LOOK_AGAIN_SECONDS)
+
+    def _may_start(self, name: str, now: float) -> bool:
+        if self._counts[name] >= self._kinds[name].at_once or self._not_before.get(name, 0.0) > now:
+            return False
+        poll = self._polls.get(name)
+        return poll is None or poll.at <= now
+
+    async def _has_work(self, name: str) -> bool:
+        """Ask a kind that says itself when there is work. That it has none is a success: what failed is done or set aside."""
+        kind, poll = self._kinds[name], self._polls[name]
+        is_found = False
+
+        async def look() -> bool:
+            nonlocal is_found
+            is_found = isinstance(kind, TransactionalKind) and await self._looks(kind)
+            return not is_found
+
+        pause = await self._runtime.jobs.attempt(name, look)
+        poll.looked(monotonic(), is_found=is_found, pause=pause)
+        return is_found
+
+    async def _looks(self, kind: TransactionalKind) -> bool:
+        assert kind.has_work is not None
+        return await self._runtime.database.look(kind.has_work)
 
     async def _start(self, kind: JobKind, room: int) -> None:
         most = min(room, kind.at_once - self._counts[kind.name])
@@ -147,13 +229,20 @@ class Worker:
         self._runtime.jobs.failed(name, trouble)
 
     async def _run_transactions(self, kind: TransactionalKind) -> None:
-        """Run the due jobs of a kind, one after the other."""
+        """Run due jobs of a kind, one after the other."""
         async with self._transactions:
             if not await run_in_transaction(self._runtime, kind):
                 self._not_before[kind.name] = monotonic() + LOCKED_ELSEWHERE_SECONDS
                 return
-            while kind.every_seconds is None and await run_in_transaction(self._runtime, kind):
-                pass
+            for _ in range(TRANSACTIONS_IN_A_ROW):
+                if not await self._goes_on(kind) or not await run_in_transaction(self._runtime, kind):
+                    return
+
+    async def _goes_on(self, kind: TransactionalKind) -> bool:
+        """Whether a kind that has just run may have more to do at once."""
+        if self._is_draining:
+            return False
+        return kind.every_seconds is None if kind.has_work is None else await self._looks(kind)
 
     async def _wait(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -164,12 +253,15 @@ class Worker:
         if monotonic() < self._measure_at:
             return
         self._measure_at = monotonic() + MEASURE_SECONDS
-        for depth in await self._runtime.database.look(lambda tx: store.depths(tx, list(self._kinds))):
+        # A kind that says itself when there is work has a job that is always due.
+        counted = [name for name in self._kinds if name not in self._polls]
+        for depth in await self._runtime.database.look(lambda tx: store.depths(tx, counted)):
             jobs_due.labels(depth.kind).set(depth.due)
             jobs_dead.labels(depth.kind).set(depth.dead)
             jobs_oldest_seconds.labels(depth.kind).set(depth.oldest_seconds)
 
     async def _drain(self) -> None:
+        self._is_draining = True
         if self._running:
             await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
         under_way = list(self._running)

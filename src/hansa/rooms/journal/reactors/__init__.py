@@ -2,7 +2,7 @@
 
 from .readings import read_reactors
 from .routes import router
-from .runner import run_reactors, settle_reactors
+from .runner import reactor_jobs, settle_reactors
 from .store import pass_over
 
-__all__ = ["pass_over", "read_reactors", "router", "run_reactors", "settle_reactors"]
+__all__ = ["pass_over", "reactor_jobs", "read_reactors", "router", "settle_reactors"]

@@ -2,33 +2,46 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import JobFilter, list_jobs
 from hansa.foundation.plumbing.reactors import Reactor
 
 from . import store
+from .rules import job_name
 
 WAITING_COUNTED = 1000
 
 
 @dataclass(frozen=True)
 class ReactorReading:
-    """One reactor: its events that wait (counted up to a bound), its place, and what it set aside."""
+    """One reactor: its events that wait (counted up to a bound), how often the next one failed, and what it set aside.
+
+    `retry_at` is None unless it waits after a failure.
+    """
 
     reactor: Reactor
     events_waiting: int
-    state: store.State
+    failures: int
+    retry_at: datetime | None
+    set_aside_count: int
     set_aside: Sequence[store.SetAside]
 
 
 async def read_reactors(tx: Tx, reactors: Sequence[Reactor]) -> list[ReactorReading]:
     """Every reactor of the registry."""
-    return [
-        ReactorReading(
-            reactor,
-            await store.count_waiting(tx, reactor.name, reactor.type_names, WAITING_COUNTED),
-            await store.state_of(tx, reactor.name),
-            await store.set_aside_by(tx, reactor.name),
-        )
-        for reactor in reactors
-    ]
+    return [await _read(tx, reactor) for reactor in reactors]
+
+
+async def _read(tx: Tx, reactor: Reactor) -> ReactorReading:
+    found, _ = await list_jobs(tx, JobFilter(job_name(reactor.name), None, limit=1, offset=0))
+    failing = [job for job in found if job.attempts]
+    return ReactorReading(
+        reactor,
+        await store.count_waiting(tx, reactor.name, reactor.type_names, WAITING_COUNTED),
+        failing[0].attempts if failing else 0,
+        failing[0].due_at if failing else None,
+        await store.count_set_aside(tx, reactor.name),
+        await store.set_aside_by(tx, reactor.name),
+    )

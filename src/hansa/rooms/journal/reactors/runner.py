@@ -1,38 +1,32 @@
-"""Run the reactors: each by itself, alone in its failures, in one process at a time.
+"""Run the reactors: each has a job of its own, so that it runs in one process at a time and is alone in its failures.
 
-Whoever has something to react to locks the reactor's row, reacts to a few events and commits both together. When one of
-them fails, nothing of it stands; they are then taken one by one, until the event that fails is alone. It is tried
-again after pauses, then set aside, and the reactor goes on behind it.
+A run reacts to a few events and commits them with its cursor. When one of them fails, those before it are committed
+without it, so that the next run begins with it. It is retried after pauses, then set aside, and the reactor goes on
+behind it.
 """
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 
-import asyncpg
 import structlog
 
-from hansa.foundation.plumbing.database import OUT_OF_REACH, Database, Tx
-from hansa.foundation.plumbing.job_health import JobHealth
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind
 from hansa.foundation.plumbing.metrics import (
     reactions_failed_total,
     reactions_set_aside_total,
     reactions_total,
 )
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
-from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.journal.listener import listening
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.journal.listener import NOTIFICATIONS
 
 from . import store
-from .rules import RetryPolicy, error_text
+from .rules import error_text, job_name
 
 BATCH_MAX = 50
-# Under load the journal notifies without a pause, mostly of what no reactor asks for.
-PACE_SECONDS = 0.1
-POLL_MIN_SECONDS = 0.02
-POLL_MAX_SECONDS = 1.0
-RECONNECT_SECONDS = 1.0
-NOTIFICATIONS = "reactors: notifications of the journal"
+LOOK_AGAIN_SECONDS = 1.0
+RETRIES = Retries(attempts_max=8, pause_seconds=0.5, pause_max_seconds=60.0)
 
 _log = structlog.get_logger()
 
@@ -44,144 +38,84 @@ async def settle_reactors(tx: Tx, reactors: Sequence[Reactor]) -> None:
     )
 
 
-async def run_reactors(
-    database: Database,
-    reactors: Sequence[Reactor],
-    retry_policy: RetryPolicy | None = None,
-    health: JobHealth | None = None,
-) -> None:
-    """Run until cancelled; they must have been settled."""
-    health = health or JobHealth()
-    runs = [_Run(database, reactor, retry_policy or RetryPolicy(), health) for reactor in reactors]
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_wake(database.dsn, [run.wake for run in runs], health))
-        for run in runs:
-            group.create_task(run.keep_reacting())
+def reactor_jobs(reactors: Sequence[Reactor], retries: Retries = RETRIES) -> list[TransactionalKind]:
+    """The jobs that run these reactors, which must have been settled."""
+    return [_kind(_Run(reactor), retries) for reactor in reactors]
 
 
-async def _wake(dsn: str, wakes: Sequence[asyncio.Event], health: JobHealth) -> None:
-    """Wake the reactors at each notification; without notifications they look by themselves."""
-
-    async def listen() -> None:
-        ended = asyncio.Event()
-        try:
-            async with listening(dsn, *wakes) as connection:
-                health.succeeded(NOTIFICATIONS)
-                connection.add_termination_listener(lambda _: ended.set())
-                await ended.wait()
-        except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
-            raise Unavailable(f"Notifications cannot be received: {type(trouble).__name__}.") from trouble
-
-    while True:
-        pause = await health.attempt(NOTIFICATIONS, listen)
-        await asyncio.sleep(max(RECONNECT_SECONDS, pause))
+def _kind(run: "_Run", retries: Retries) -> TransactionalKind:
+    return TransactionalKind(
+        job_name(run.reactor.name),
+        run.react,
+        retries=retries,
+        every_seconds=LOOK_AGAIN_SECONDS,
+        has_work=run.is_due,
+        channel=NOTIFICATIONS,
+        exhausted=run.set_aside,
+    )
 
 
+@dataclass(frozen=True)
 class _Run:
-    """One reactor in this process."""
+    """What the job of one reactor does."""
 
-    def __init__(
-        self, database: Database, reactor: Reactor, retry_policy: RetryPolicy, health: JobHealth
-    ) -> None:
-        self.wake = asyncio.Event()
-        self._database = database
-        self._reactor = reactor
-        self._retry_policy = retry_policy
-        self._health = health
-        self._job = f"reactor: {reactor.name}"
-        self._waits_for_an_event = False
-        self._reacted = False
+    reactor: Reactor
 
-    async def keep_reacting(self) -> None:
-        poll_seconds = POLL_MIN_SECONDS
-        while True:
-            self.wake.clear()
-            pause = await self._health.attempt(self._job, self._catch_up)
-            if self._reacted:
-                poll_seconds = POLL_MIN_SECONDS
-            await asyncio.sleep(max(PACE_SECONDS, pause))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(poll_seconds):
-                    await self.wake.wait()
-                    poll_seconds = POLL_MIN_SECONDS
-                    continue
-            poll_seconds = min(2 * poll_seconds, POLL_MAX_SECONDS)
+    async def is_due(self, tx: Tx) -> bool:
+        return await store.is_due(tx, self.reactor.name, self.reactor.type_names)
 
-    async def _catch_up(self) -> bool:
-        """React to all that is due; returns False while an event fails or another process is at it."""
-        name, types = self._reactor.name, self._reactor.type_names
-        self._reacted = False
-        while await self._database.look(lambda tx: store.is_due(tx, name, types)):
-            if not await self._take_turn(BATCH_MAX):
-                return False
-            self._reacted, self._waits_for_an_event = True, False
-        if self._waits_for_an_event:
-            # Another process may have succeeded with the event, or set it aside.
-            state = await self._database.look(lambda tx: store.state_of(tx, name))
-            self._waits_for_an_event = state.failures > 0
-        return not self._waits_for_an_event
+    async def react(self, tx: Tx, _: Runtime, job: Job) -> None:
+        """React to the next events, and move behind them."""
+        name = self.reactor.name
+        events = await self._next_events(tx, BATCH_MAX)
+        count = await self._react_until_one_fails(tx, events, job)
+        if count:
+            await store.advance(tx, name, events[count - 1])
+            reactions_total.labels(name).inc(count)
 
-    async def _take_turn(self, limit: int) -> int:
-        """React to the next events; returns to how many, 0 when it is another process's turn or one failed."""
-        attempt = _Attempt(self._reactor, limit)
+    async def set_aside(self, tx: Tx, job: Job, trouble: Exception) -> None:
+        """Move behind the event that failed in every attempt."""
+        name = self.reactor.name
+        events = await self._next_events(tx, 1)
+        for event in events:
+            await store.set_aside(tx, name, event, job.attempts, error_text(trouble))
+            reactions_set_aside_total.labels(name).inc()
+            _log.error(
+                "event set aside",
+                reactor=name,
+                event_type=event.event_type,
+                seq=event.sequence,
+                exc_info=trouble,
+            )
+
+    async def _next_events(self, tx: Tx, limit: int) -> list[StoredEvent]:
+        place = await store.lock_place(tx, self.reactor.name)
+        return await store.events_after(tx, place, self.reactor.type_names, limit)
+
+    async def _react_until_one_fails(self, tx: Tx, events: Sequence[StoredEvent], job: Job) -> int:
+        """React in order; returns to how many. Raises: what the first of them raises."""
+        count = 0
         try:
-            count = await self._database.act(attempt.react)
-        except Exception as trouble:
-            event, turn = attempt.in_hand, attempt.turn
-            if event is None or turn is None:
+            async with tx.transaction():
+                for event in events:
+                    await self.reactor.react(tx, event)
+                    count += 1
+        except Exception:
+            if not count:
+                self._note_failure(events, job)
                 raise
-            if attempt.is_alone:
-                await self._yield_turn(event, turn, trouble)
-                return 0
-            return await self._take_turn(1)
-        reactions_total.labels(self._reactor.name).inc(count)
+            # Nothing of it stands: those before the one that failed are reacted to again, without it.
+            for event in events[:count]:
+                await self.reactor.react(tx, event)
         return count
 
-    async def _yield_turn(self, event: StoredEvent, turn: store.Turn, trouble: Exception) -> None:
-        name = self._reactor.name
-        pause = self._retry_policy.pause_after(turn.failures + 1)
-        reactions_failed_total.labels(name).inc()
-        self._health.failed(self._job, trouble, event_type=event.event_type, seq=event.sequence)
-        self._waits_for_an_event = True
-        if pause is not None:
-            await self._database.act(lambda tx: store.note_failure(tx, name, turn, pause))
-            return
-        await self._database.act(lambda tx: store.set_aside(tx, name, turn, event, error_text(trouble)))
-        reactions_set_aside_total.labels(name).inc()
-        _log.error(
-            "event set aside",
-            reactor=name,
-            event_type=event.event_type,
-            seq=event.sequence,
-            exc_info=trouble,
-        )
-
-
-class _Attempt:
-    """One transaction of a reactor; `in_hand` is the event that it has come to."""
-
-    def __init__(self, reactor: Reactor, limit: int) -> None:
-        self.turn: store.Turn | None = None
-        self.in_hand: StoredEvent | None = None
-        self._reactor = reactor
-        self._limit = limit
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether no other event could have failed in its stead."""
-        return self._limit == 1
-
-    async def react(self, tx: Tx) -> int:
-        self.in_hand = None
-        self.turn = turn = await store.take_turn(tx, self._reactor.name)
-        if turn is None:
-            return 0
-        if turn.failures:
-            self._limit = 1
-        events = await store.events_after(tx, turn.place, self._reactor.type_names, self._limit)
-        for event in events:
-            self.in_hand = event
-            await self._reactor.react(tx, event)
-        if self.in_hand is not None:
-            await store.advance(tx, self._reactor.name, self.in_hand)
-        return len(events)
+    def _note_failure(self, events: Sequence[StoredEvent], job: Job) -> None:
+        reactions_failed_total.labels(self.reactor.name).inc()
+        if events and job.attempts == 1:
+            event = events[0]
+            _log.warning(
+                "reaction failed, will retry",
+                reactor=self.reactor.name,
+                event_type=event.event_type,
+                seq=event.sequence,
+            )

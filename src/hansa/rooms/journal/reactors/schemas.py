@@ -31,14 +31,13 @@ class ReactorOut(BaseModel):
 
     @classmethod
     def of(cls, reading: ReactorReading) -> "ReactorOut":
-        state = reading.state
         return cls(
             name=reading.reactor.name,
             event_types=list(reading.reactor.type_names),
             events_waiting=reading.events_waiting,
-            failures=state.failures,
-            retry_at=state.retry_at,
-            set_aside_count=state.set_aside_count,
+            failures=reading.failures,
+            retry_at=reading.retry_at,
+            set_aside_count=reading.set_aside_count,
             set_aside=[
                 SetAsideOut(
                     sequence=event.sequence,

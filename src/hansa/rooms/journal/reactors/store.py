@@ -1,6 +1,6 @@
 """Every SQL statement of the reactors.
 
-The row of a reactor is its place in the journal and its lease: whoever reacts holds it locked meanwhile.
+The row of a reactor is its place in the journal. Whoever reacts holds the reactor's job, and the row locked.
 """
 
 from collections.abc import Sequence
@@ -13,23 +13,6 @@ from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal.expansion import SPAN, SPAN_MAX, events_of, rows_after, rows_of_type
 from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, stored
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Where a reactor stands, and how often the event behind that place has failed it."""
-
-    place: Place
-    failures: int
-
-
-@dataclass(frozen=True)
-class State:
-    """How a reactor is doing; `retry_at` is None unless it pauses."""
-
-    failures: int
-    retry_at: datetime | None
-    set_aside_count: int
 
 
 @dataclass(frozen=True)
@@ -50,12 +33,6 @@ FROM unnest($1::text[], $2::boolean[]) AS asked (name, whole)
 ON CONFLICT DO NOTHING
 """  # noqa: S608
 
-_DUE = "name = $1 AND retry_at <= clock_timestamp()"
-
-_TAKE_TURN = f"""
-SELECT xid, seq, failures FROM journal_reactor WHERE {_DUE} FOR UPDATE SKIP LOCKED
-"""  # noqa: S608
-
 # One walk through an index for each type: rare types are not looked for among transfers.
 _ROWS_OF_TYPE = f"""
 SELECT e FROM journal_event e WHERE {{of_type}} AND {{after}} AND e.xid < (SELECT {OLDEST_OPEN})
@@ -69,29 +46,10 @@ SELECT {{columns}} FROM unnest($2::text[]) AS asked (kind) CROSS JOIN LATERAL (
 ) event
 """  # noqa: S608
 
-_ADVANCE = """
-UPDATE journal_reactor SET xid = $2, seq = $3, failures = 0, retry_at = '-infinity' WHERE name = $1
-"""
-
-_NOTE_FAILURE = """
-UPDATE journal_reactor SET failures = failures + 1, retry_at = clock_timestamp() + $5 * interval '1 second'
-WHERE name = $1 AND (xid, seq, failures) = ($2, $3, $4)
-"""
+_ADVANCE = "UPDATE journal_reactor SET xid = $2, seq = $3 WHERE name = $1"
 
 _SET_ASIDE = """
-WITH passed AS (
-  UPDATE journal_reactor SET xid = $5, seq = $6, failures = 0, retry_at = '-infinity'
-  WHERE name = $1 AND (xid, seq, failures) = ($2, $3, $4) RETURNING name
-)
-INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, error)
-SELECT name, $5, $6, $7, $4 + 1, $8 FROM passed
-"""
-
-
-_STATE = """
-SELECT failures, CASE WHEN failures > 0 THEN retry_at END AS retry_at,
-  (SELECT count(*) FROM journal_reactor_set_aside WHERE reactor = name) AS set_aside_count
-FROM journal_reactor WHERE name = $1
+INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, error) VALUES ($1, $2, $3, $4, $5, $6)
 """
 
 _NEWEST_SET_ASIDE = """
@@ -131,10 +89,10 @@ async def settle(tx: Tx, names: Sequence[str], from_the_start: Sequence[bool]) -
 
 
 async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
-    """Whether there is something to react to, and the time has come."""
+    """Whether there is something to react to."""
     following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
     due: bool = await tx.fetchval(
-        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE {_DUE})",  # noqa: S608
+        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE name = $1)",  # noqa: S608
         name,
         types,
         1,
@@ -142,10 +100,11 @@ async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
     return due
 
 
-async def take_turn(tx: Tx, name: str) -> Turn | None:
-    """Lock the reactor; None when another process has it, or a pause is not over."""
-    row = await tx.fetchrow(_TAKE_TURN, name)
-    return Turn((row["xid"], row["seq"]), row["failures"]) if row else None
+async def lock_place(tx: Tx, name: str) -> Place:
+    """The place of a settled reactor, locked."""
+    row = await tx.fetchrow("SELECT xid, seq FROM journal_reactor WHERE name = $1 FOR UPDATE", name)
+    assert row is not None
+    return row["xid"], row["seq"]
 
 
 async def events_after(tx: Tx, place: Place, types: Sequence[str], limit: int) -> list[StoredEvent]:
@@ -161,11 +120,6 @@ async def advance(tx: Tx, name: str, event: StoredEvent) -> None:
     await tx.execute(_ADVANCE, name, event.xid, event.sequence)
 
 
-async def note_failure(tx: Tx, name: str, turn: Turn, pause_seconds: float) -> None:
-    """Count a failure and pause, unless the reactor has gone on since."""
-    await tx.execute(_NOTE_FAILURE, name, *turn.place, turn.failures, pause_seconds)
-
-
 async def pass_over(tx: Tx, name: str) -> None:
     """Move the reactor behind every event there is, without a reaction to any."""
     await tx.execute(
@@ -176,11 +130,10 @@ async def pass_over(tx: Tx, name: str) -> None:
     )
 
 
-async def set_aside(tx: Tx, name: str, turn: Turn, event: StoredEvent, error: str) -> None:
-    """Set the event aside and move behind it, unless the reactor has gone on since."""
-    await tx.execute(
-        _SET_ASIDE, name, *turn.place, turn.failures, event.xid, event.sequence, event.event_type, error
-    )
+async def set_aside(tx: Tx, name: str, event: StoredEvent, failures: int, error: str) -> None:
+    """Set the event aside and move the locked reactor behind it."""
+    await tx.execute(_SET_ASIDE, name, event.xid, event.sequence, event.event_type, failures, error)
+    await advance(tx, name, event)
 
 
 async def count_waiting(tx: Tx, name: str, types: Sequence[str], bound: int) -> int:
@@ -196,11 +149,10 @@ async def count_waiting(tx: Tx, name: str, types: Sequence[str], bound: int) -> 
     return count
 
 
-async def state_of(tx: Tx, name: str) -> State:
-    """How a settled reactor is doing."""
-    row = await tx.fetchrow(_STATE, name)
-    assert row is not None
-    return State(**row)
+async def count_set_aside(tx: Tx, name: str) -> int:
+    """How many events the reactor gave up on."""
+    count: int = await tx.fetchval("SELECT count(*) FROM journal_reactor_set_aside WHERE reactor = $1", name)
+    return count
 
 
 async def set_aside_by(tx: Tx, name: str) -> list[SetAside]:

@@ -1,0 +1,134 @@
+"""A kind that says itself when there is work runs within milliseconds of a notification, and outlives what fails for good."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+
+import pytest
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind
+from hansa.foundation.plumbing.jobs.worker import PACE_SECONDS, Poll
+from hansa.foundation.plumbing.metrics import jobs_due
+from hansa.foundation.plumbing.runtime import Runtime
+from tests.operation.registry_process import until
+from tests.registry import TestRegistry
+from tests.running_jobs import jobs_of, working
+
+KIND, CHANNEL = "says when", "test_of_work"
+
+
+@dataclass
+class Queue:
+    """Numbers in a table, taken one at a time; a negative one fails."""
+
+    set_aside: list[tuple[int, str]] = field(default_factory=list)
+    asked: int = 0
+
+    def kind(self) -> TransactionalKind:
+        retries = Retries(attempts_max=3, pause_seconds=0.01, pause_max_seconds=0.01)
+        return TransactionalKind(
+            KIND,
+            self.work,
+            retries=retries,
+            every_seconds=60,
+            has_work=self.has_work,
+            channel=CHANNEL,
+            exhausted=self.exhausted,
+        )
+
+    async def has_work(self, tx: Tx) -> bool:
+        self.asked += 1
+        return bool(await tx.fetchval("SELECT EXISTS (SELECT FROM waiting)"))
+
+    async def work(self, tx: Tx, _: Runtime, __: Job) -> None:
+        number = await self._take(tx)
+        if number < 0:
+            raise ArithmeticError
+        await tx.execute("INSERT INTO done (number) VALUES ($1)", number)
+
+    async def exhausted(self, tx: Tx, job: Job, trouble: Exception) -> None:
+        self.set_aside.append((await self._take(tx), f"{type(trouble).__name__} {job.attempts}"))
+
+    async def _take(self, tx: Tx) -> int:
+        row = "DELETE FROM waiting WHERE id = (SELECT min(id) FROM waiting) RETURNING number"
+        return int(await tx.fetchval(row))
+
+
+@asynccontextmanager
+async def running(registry: TestRegistry, queue: Queue, processes: int = 1) -> AsyncIterator[None]:
+    await registry.database.act(_prepare)
+    async with working(registry.runtime, queue.kind()):
+        if processes == 1:
+            yield
+            return
+        async with working(registry.runtime, queue.kind()):
+            yield
+
+
+async def _prepare(tx: Tx) -> None:
+    await tx.execute("CREATE TABLE waiting (id int GENERATED ALWAYS AS IDENTITY, number int NOT NULL)")
+    await tx.execute("CREATE TABLE done (id int GENERATED ALWAYS AS IDENTITY, number int NOT NULL)")
+
+
+async def add(registry: TestRegistry, *numbers: int) -> None:
+    async def write(tx: Tx) -> None:
+        await tx.execute("INSERT INTO waiting (number) SELECT unnest($1::int[])", numbers)
+        await tx.execute("SELECT pg_notify($1, '')", CHANNEL)
+
+    await registry.database.act(write)
+
+
+async def done(registry: TestRegistry) -> list[int]:
+    rows = await registry.database.look(lambda tx: tx.fetch("SELECT number FROM done ORDER BY id"))
+    return [row["number"] for row in rows]
+
+
+async def test_it_runs_soon_after_a_notification_in_order_and_each_once(registry: TestRegistry):
+    queue = Queue()
+    async with running(registry, queue, processes=2):
+        await until(lambda: queue.asked >= 2)
+        began = monotonic()
+        await add(registry, *range(30))
+        while len(await done(registry)) < 30:
+            assert monotonic() - began < 20, "it is asked every minute without a notification"
+        assert await done(registry) == list(range(30))
+    assert jobs_due.labels(KIND)._value.get() == 0, "its job is always due, and counts as none"
+
+
+async def test_what_fails_in_every_attempt_is_handed_over_and_the_rest_goes_on(registry: TestRegistry):
+    queue = Queue()
+    async with running(registry, queue):
+        await add(registry, 1, -1, 2)
+        while len(await done(registry)) < 2:
+            pass
+    assert await done(registry) == [1, 2]
+    assert queue.set_aside == [(-1, "ArithmeticError 3")]
+    (row,) = await jobs_of(registry.runtime, KIND)
+    assert (row["state"], row["attempts"], row["last_error"]) == ("waiting", 0, None)
+
+
+@pytest.mark.parametrize("notifications", [1, 50])
+def test_it_is_asked_at_once_after_a_quiet_time_and_no_more_than_ten_times_a_second(notifications: int):
+    poll = Poll(60.0)
+    poll.looked(100.0, is_found=False, pause=0.0)
+    assert poll.at > 100.0 + PACE_SECONDS
+    sooner = [poll.hasten(100.01) for _ in range(notifications)]
+    assert sooner.count(True) == 1
+    assert poll.at == 100.0 + PACE_SECONDS
+    poll.looked(200.0, is_found=False, pause=0.0)
+    poll.looked(300.0, is_found=False, pause=0.0)
+    assert poll.hasten(300.3)
+    assert poll.at == 300.3
+
+
+def test_without_work_it_is_asked_less_and_less_and_after_a_failure_not_before_its_pause():
+    poll = Poll(1.0)
+    pauses = []
+    for _ in range(6):
+        poll.looked(0.0, is_found=False, pause=0.0)
+        pauses.append(poll.at)
+    assert pauses == [0.2, 0.4, 0.8, 1.0, 1.0, 1.0]
+    poll.looked(0.0, is_found=False, pause=30.0)
+    assert poll.at == 30.0
