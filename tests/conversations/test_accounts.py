@@ -50,9 +50,9 @@ def code(answer):
 
 
 def link_in(letter):
-    """The path, below /api/v1, of the link in a verification mail."""
-    (link,) = re.findall(r"https?://\S+", text_of(letter))
-    return link.partition("/api/v1")[2]
+    """The route of the API that does what the link in a verification mail does."""
+    (token,) = re.findall(r"https?://\S+/verify-email\?token=(\S+)", text_of(letter))
+    return f"/auth/verify-email?token={token}"
 
 
 # Registration
@@ -114,6 +114,12 @@ async def test_terms_may_stay_unaccepted_where_no_consent_is_required(start_regi
     assert (await register(registry, tos_accepted=False)).status_code == 201
     without = await register(registry, tos_accepted=None, name="Other", email="other@example.org")
     assert without.status_code == 201
+
+
+async def test_age_must_be_confirmed_unless_the_operator_does_not_require_it(registry, start_registry):
+    assert code(await register(registry, age_confirmed=False)) == (422, "AGE_CONFIRMATION_REQUIRED")
+    lenient = await start_registry(age_confirmation_required=False)
+    assert (await register(lenient, age_confirmed=False)).status_code == 201
 
 
 @pytest.mark.parametrize("value", ["yes", 1, []])
@@ -254,6 +260,8 @@ async def test_the_registration_config_tells_what_a_form_needs(start_registry):
         "email_verification_required": True,
         "tos_version": registry.settings.tos_version,
         "documents_version": registry.settings.documents_version,
+        "tos_url": f"{registry.settings.base_url}/terms",
+        "privacy_url": f"{registry.settings.base_url}/privacy",
     }
 
 
@@ -426,7 +434,7 @@ async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(star
     await register(registry)
     (letter,) = await registry.outbox()
     assert letter["To"] == "ada@example.org"
-    assert "https://registry.example.org/api/v1/auth/verify-email?token=" in text_of(letter)
+    assert "https://registry.example.org/verify-email?token=" in text_of(letter)
 
     first = await registry.get(link_in(letter))
     second = await registry.get(link_in(letter))
@@ -434,6 +442,25 @@ async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(star
     assert (second.status_code, second.json()["status"]) == (200, "already_verified")
     assert "token" not in first.text
     assert (await log_in(registry)).status_code == 200
+
+
+async def test_the_mailed_link_opens_a_page_and_a_head_request_does_not_use_it(start_registry):
+    registry = await start_registry(email_verification_required=True)
+    await register(registry)
+    (letter,) = await registry.outbox()
+    page = "/verify-email" + link_in(letter).partition("/auth/verify-email")[2]
+    assert (await registry.http.head(page)).status_code == 405
+    assert (await registry.http.head(f"/api/v1{link_in(letter)}")).status_code == 405
+    assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")
+
+    for _ in range(2):
+        verified = await registry.http.get(page)
+        assert (verified.status_code, verified.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "E-mail address verified" in verified.text
+    assert (await log_in(registry)).status_code == 200
+    unknown = await registry.http.get("/verify-email?token=evt_unknown")
+    assert (unknown.status_code, "The link is not valid" in unknown.text) == (400, True)
+    assert (await registry.http.get("/verify-email")).status_code == 400
 
 
 async def test_an_unverified_login_is_403_after_the_right_password_only(start_registry):

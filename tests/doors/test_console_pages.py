@@ -18,6 +18,8 @@ PAGES = {
     "/catalogue": "Catalogue",
     "/first-steps": "bootstrap",
     "/set-password": "New password",
+    "/terms": "has not published terms of its own",
+    "/privacy": "What this software stores",
     "/docs": "openapi.json",
     "/docs/problems": "INSUFFICIENT_BALANCE",
     "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
@@ -218,3 +220,86 @@ def test_vendored_files_are_as_recorded():
 
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+PUBLIC = (
+    *("/", "/catalogue", "/docs", "/health", "/robots.txt", "/sitemap.xml", "/terms", "/api/v1/openapi.json"),
+    *("/api/v1/public/supply-invariant", "/.well-known/ard.json", "/static/hansa.css"),
+)
+
+
+async def test_head_is_answered_wherever_get_is_with_the_same_headers(registry: TestRegistry):
+    agent = await registry.agent()
+    await registry.indexed()
+    for path in (*PUBLIC, f"/agents/{agent.did}", f"/api/v1/agents/{agent.did}/did.json"):
+        got, head = await registry.http.get(path), await registry.http.head(path)
+        assert (path, head.status_code) == (path, got.status_code)
+        for name in ("content-type", "cache-control", "content-security-policy", "vary"):
+            assert (path, name, head.headers.get(name)) == (path, name, got.headers.get(name))
+    assert (await registry.http.head("/nothing/here")).status_code == 404
+    assert (await registry.http.head("/api/v1/teg/balance")).status_code == 401
+
+
+async def test_a_browser_gets_a_refusal_as_a_page_with_navigation(registry: TestRegistry):
+    for method, path, status in (("GET", "/nothing/here", 404), ("GET", "/static/nothing.js", 404)):
+        answer = await registry.http.request(method, path, headers=BROWSER)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        page = ReadPage(answer.text)
+        assert {"/", "/catalogue", "/docs"} <= set(page.addresses)
+        assert page.inline == []
+        assert answer.headers["content-security-policy"] == POLICY
+    for path in ("/api/v1/nothing", "/.well-known/nothing", "/nothing/here"):
+        headers = BROWSER if path != "/nothing/here" else {}
+        answer = await registry.http.get(path, headers=headers)
+        assert (path, answer.headers["content-type"]) == (path, "application/problem+json")
+
+
+async def test_a_page_of_a_refusal_shows_an_address_as_text(registry: TestRegistry):
+    answer = await registry.http.get("/<script>alert(1)</script>", headers=BROWSER)
+    assert answer.status_code == 404
+    assert "<script>alert" not in answer.text
+
+
+async def test_a_trailing_slash_leads_to_the_page_without_it(registry: TestRegistry):
+    for path, meant in (
+        ("/catalogue/", "/catalogue"),
+        ("/docs/?a=1", "/docs?a=1"),
+        ("/agents/x/", "/agents/x"),
+    ):
+        answer = await registry.http.get(path, follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (308, meant)
+    for path in ("//evil.example/", "/api/v1/teg/balance/", "/nothing/", "//docs/"):
+        answer = await registry.http.get(f"http://registry.test{path}", follow_redirects=False)
+        assert (path, answer.status_code) == (path, 404)
+
+
+async def test_pages_files_and_the_description_are_sent_compressed_to_those_who_accept_it(
+    registry: TestRegistry,
+):
+    for path in ("/", "/docs/problems", "/static/hansa.css", "/api/v1/openapi.json"):
+        plain = await registry.http.get(path, headers={"Accept-Encoding": "identity"})
+        packed = await registry.http.get(path, headers={"Accept-Encoding": "br;q=1, gzip"})
+        assert (path, packed.headers.get("content-encoding")) == (path, "gzip")
+        assert "content-encoding" not in plain.headers
+        assert "Accept-Encoding" in plain.headers["vary"]
+        assert int(packed.headers["content-length"]) < len(plain.content) * 0.6
+        if path != "/":
+            assert packed.content == plain.content
+    refused = await registry.http.get("/", headers={"Accept-Encoding": "gzip;q=0"})
+    assert "content-encoding" not in refused.headers
+    file = await registry.http.get("/static/hansa.css", headers={"Accept-Encoding": "gzip"})
+    again = await registry.http.get("/static/hansa.css", headers={"If-None-Match": file.headers["etag"]})
+    assert again.status_code == 304
+
+
+async def test_terms_and_privacy_show_the_text_of_the_operator(start_registry, tmp_path):
+    terms = tmp_path / "terms.txt"
+    terms.write_text("First rule: be kind.\n\nSecond rule: <b>pay</b>.\n")
+    registry = await start_registry(terms_file=str(terms))
+    shown = (await registry.http.get("/terms")).text
+    assert "<p>First rule: be kind.</p>" in shown
+    assert "&lt;b&gt;pay&lt;/b&gt;" in shown
+    config = (await registry.get("/auth/registration-config")).json()
+    assert config["tos_url"].endswith("/terms")
+    assert config["privacy_url"].endswith("/privacy")

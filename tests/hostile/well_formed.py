@@ -357,6 +357,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
+    "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
     "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},
 }

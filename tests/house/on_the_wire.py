@@ -423,6 +423,7 @@ _.price
 _.price_currency
 _.pricing
 _.pricing_model
+_.privacy_url
 _.private_key_pem
 _.protected
 _.protocol
@@ -588,6 +589,7 @@ _.tokens_issued
 _.tombstones
 _.tos_accepted
 _.tos_reconsent_required
+_.tos_url
 _.tos_version
 _.total
 _.total_balance

@@ -42,5 +42,5 @@ async def show_receipt(
         if is_json
         else page(request, "receipt.html", receipt=receipt, document=json.dumps(receipt, indent=2))
     )
-    answer.headers["Vary"] = "Accept"
+    answer.headers["Vary"] = "Accept, Accept-Encoding"
     return answer

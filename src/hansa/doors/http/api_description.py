@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
+from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
 from hansa.foundation.plumbing.problem_docs import (
     PROBLEM_SHAPE,
     Problem,
@@ -66,6 +67,11 @@ class ApiDescription:
         """JSON."""
         return json.dumps(self._app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
 
+    @cached_property
+    def compressed(self) -> bytes:
+        """JSON as gzip."""
+        return compressed(self.encoded)
+
 
 API_DESCRIPTION: Slot[ApiDescription] = Slot("http: description of the API")
 
@@ -105,7 +111,11 @@ def install(app: FastAPI, runtime: Runtime) -> None:
 async def answer(request: Request) -> Response:
     """The document of the application that serves the request."""
     description = API_DESCRIPTION.of(runtime_of(request))
-    return Response(description.encoded, media_type="application/json")
+    headers = {"Vary": "Accept-Encoding"}
+    if accepts_gzip(request.headers):
+        headers["Content-Encoding"] = "gzip"
+        return Response(description.compressed, media_type="application/json", headers=headers)
+    return Response(description.encoded, media_type="application/json", headers=headers)
 
 
 def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -393,6 +393,8 @@ VALUES: dict[str, Any] = {
     "version": "1.0.0",
     "protocolVersion": "1.0",
     "tos_version": "1.0",
+    "tos_url": "https://registry.example.org/terms",
+    "privacy_url": "https://registry.example.org/privacy",
     "documents_version": "1.0",
     # Amounts.
     "amount": "12.5",

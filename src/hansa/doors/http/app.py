@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 import hansa
 from hansa.doors.assembly import ASSEMBLY
-from hansa.doors.console import catalogue_pages, pages, receipt_pages
+from hansa.doors.console import account_pages, catalogue_pages, pages, receipt_pages
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import admin_jobs, api_description, problems, status
 from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
@@ -46,6 +46,7 @@ def service_routes() -> ServiceRoutes:
         *ASSEMBLY.root_routers,
         status.root_router,
         pages.router,
+        account_pages.router,
         catalogue_pages.router,
         receipt_pages.router,
     ]

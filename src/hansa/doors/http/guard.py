@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hansa.doors.http.problems import answered, problem
+from hansa.doors.http.problems import GET_HAS_EFFECT, answered, problem
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
 
@@ -58,6 +58,10 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        method = scope["method"]
+        if method == "HEAD" and scope["path"] not in GET_HAS_EFFECT:
+            # The server sends no body of an answer to HEAD.
+            scope = {**scope, "method": "GET"}
         request = Request(scope, receive)
         request_id = request_id_of(scope["headers"])
         headers = [*API_HEADERS, (b"x-request-id", request_id)]
@@ -77,7 +81,7 @@ class RequestGuard:
             await self._answer(request, scope, receive, send_with_headers)
         finally:
             requests_under_way.dec()
-            _record(scope, status, time.perf_counter() - started, request_id)
+            _record(method, scope, status, time.perf_counter() - started, request_id)
 
     async def _answer(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if (trouble := _target_trouble(scope)) is not None:
@@ -123,18 +127,16 @@ def _add_headers(message: Message, headers: list[tuple[bytes, bytes]]) -> None:
     message["headers"] = [*message["headers"], *(header for header in headers if header[0] not in present)]
 
 
-def _record(scope: MutableMapping[str, Any], status: int, seconds: float, request_id: bytes) -> None:
-    route, method = _route_of(scope)
+def _record(
+    method: str, scope: MutableMapping[str, Any], status: int, seconds: float, request_id: bytes
+) -> None:
+    route: str = getattr(scope.get("route"), "path", "unmatched")
+    # From a short list, however odd the request.
+    method = method if method in METHODS else "other"
     answers_of(method, route, status).inc()
     _took(method, route).observe(seconds)
     raw_path: bytes = scope.get("raw_path", b"")
     request_log.add(RequestLine(time.time(), method, raw_path, route, status, seconds, request_id))
-
-
-def _route_of(scope: MutableMapping[str, Any]) -> tuple[str, str]:
-    """The route's template and the method, both from short lists, however odd the request."""
-    method = scope["method"] if scope["method"] in METHODS else "other"
-    return getattr(scope.get("route"), "path", "unmatched"), method
 
 
 # Finding a labelled counter costs several times what counting does.

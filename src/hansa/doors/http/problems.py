@@ -7,10 +7,11 @@ from typing import Any
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 
+from hansa.doors.console.rendering import error_page, wants_page
 from hansa.foundation.plumbing.invalid_member import InvalidMember
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
@@ -36,6 +37,8 @@ TAGS = {
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
 SENTENCES = {404: "No route matches this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
+# A link in a mail: programs that look at links before a person does send HEAD.
+GET_HAS_EFFECT = frozenset({"/api/v1/auth/verify-email", "/verify-email"})
 
 _log = structlog.get_logger()
 
@@ -56,8 +59,10 @@ def problem(
     context: Mapping[str, Any] | None = None,
     members: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
-) -> ProblemResponse:
-    """The response that tells one refusal."""
+) -> Response:
+    """The response to a refused request: a problem document, or a page where a browser asks for one."""
+    if wants_page(request):
+        return error_page(request, status=status, code=code, detail=detail, headers=headers or {})
     tag = TAGS.get(status, "error")
     body = {
         **(members or {}),
@@ -91,7 +96,7 @@ async def answered(handler: Callable[[Request], Awaitable[Response]], request: R
         return await _crashed(request, trouble)
 
 
-async def _refused(request: Request, trouble: Exception) -> ProblemResponse:
+async def _refused(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, Refused)
     return problem(
         request,
@@ -105,16 +110,18 @@ async def _refused(request: Request, trouble: Exception) -> ProblemResponse:
     )
 
 
-async def _invalid(request: Request, trouble: Exception) -> ProblemResponse:
+async def _invalid(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, RequestValidationError)
     invalid = InvalidMember.of(trouble)
     return problem(request, 422, MemberInvalid.code, invalid.message, field=invalid.field)
 
 
-async def _http(request: Request, trouble: Exception) -> ProblemResponse:
+async def _http(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, HTTPException)
     status = trouble.status_code
     code = CODES.get(status, TAGS.get(status, "error").upper())
+    if status == NotFound.status and (target := without_trailing_slash(request)) is not None:
+        return RedirectResponse(target, status_code=308)
     headers = _allow(request) if status == MethodNotAllowed.status else trouble.headers
     return problem(request, status, code, SENTENCES.get(status, str(trouble.detail)), headers=headers)
 
@@ -132,9 +139,26 @@ def _allow(request: Request) -> dict[str, str]:
     ]
     as_it_stands = [route for route in fitting if route.path == path]
     methods = {method for route in as_it_stands or fitting for method in route.methods or ()}
+    if "GET" in methods and path not in GET_HAS_EFFECT:
+        methods.add("HEAD")
     return {"Allow": ", ".join(sorted(methods))}
 
 
-async def _crashed(request: Request, trouble: Exception) -> ProblemResponse:
+def without_trailing_slash(request: Request) -> str | None:
+    """The address of the page that was meant, where there is one; the API has one path for each route."""
+    path, query = request.url.path, request.url.query
+    meant = path.rstrip("/")
+    if meant == path or not meant or meant.startswith(("//", "/api/")) or request.method != "GET":
+        return None
+    is_there = any(
+        "GET" in (route.methods or ()) and route.path_regex.match(meant)
+        for route in iter_route_contexts(request.app.routes)
+    )
+    if not is_there:
+        return None
+    return f"{meant}?{query}" if query else meant
+
+
+async def _crashed(request: Request, trouble: Exception) -> Response:
     _log.error("request crashed", path=request.url.path, exc_info=trouble)
     return problem(request, Crashed.status, Crashed.code, Crashed.sentence)

@@ -43,6 +43,7 @@ ROOM = Room(
             "registry_name",
             "tos_consent_required",
             "tos_version",
+            "age_confirmation_required",
         }
     ),
     metrics=(passwords_waiting,),

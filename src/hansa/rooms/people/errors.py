@@ -18,6 +18,13 @@ class TermsNotAccepted(Invalid):
     sentence = "tos_accepted must be true: this registry requires acceptance of its terms."
 
 
+class AgeNotConfirmed(Invalid):
+    """The registry requires confirmation that the person is old enough for an account."""
+
+    code = "AGE_CONFIRMATION_REQUIRED"
+    sentence = "age_confirmed must be true: this registry requires confirmation of age."
+
+
 class InviteCodeMissing(Invalid):
     """Registration is by invitation only, and no invitation code was sent."""
 

@@ -8,17 +8,19 @@ from hansa.foundation.plumbing.settings import Settings
 
 from . import invites, passwords, recovery_keys, rules, store, verify_email
 from .confusables import readings
-from .errors import DisplayNameTaken, EmailRegistered, InviteCodeMissing, TermsNotAccepted
+from .errors import AgeNotConfirmed, DisplayNameTaken, EmailRegistered, InviteCodeMissing, TermsNotAccepted
 from .schemas import RegistrationIn
 
 
 async def admit(request: RegistrationIn, settings: Settings) -> store.NewDeveloper:
     """The developer that the request asks for, its password hashed; needs no transaction.
 
-    Raises: TermsNotAccepted, InviteCodeMissing, PasswordRefused.
+    Raises: TermsNotAccepted, AgeNotConfirmed, InviteCodeMissing, PasswordRefused.
     """
     if settings.tos_consent_required and not request.tos_accepted:
         raise TermsNotAccepted(field="tos_accepted")
+    if settings.age_confirmation_required and not request.age_confirmed:
+        raise AgeNotConfirmed(field="age_confirmed")
     if settings.beta_invite_required and not request.invite_code:
         raise InviteCodeMissing(field="invite_code")
     rules.require_acceptable_password(request.password)

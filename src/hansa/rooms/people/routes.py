@@ -19,6 +19,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
 from .attempts import admit_attempt
 from .errors import (
+    AgeNotConfirmed,
     DisplayNameTaken,
     EmailRegistered,
     EmailUnverified,
@@ -72,6 +73,7 @@ CODES_PER_ADDRESS = Limit("second-factor", 30)
         Invalid,
         BodyInvalid,
         TermsNotAccepted,
+        AgeNotConfirmed,
         InviteCodeMissing,
         TooManyRequests,
         TooManyPasswords,
@@ -101,6 +103,8 @@ async def registration_config(config: Config, _: Public) -> RegistrationConfigOu
         email_verification_required=config.email_verification_required,
         tos_version=config.tos_version,
         documents_version=config.documents_version,
+        tos_url=f"{config.base_url}/terms",
+        privacy_url=f"{config.base_url}/privacy",
     )
 
 

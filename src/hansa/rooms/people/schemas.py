@@ -82,6 +82,8 @@ class RegistrationConfigOut(BaseModel):
     email_verification_required: bool
     tos_version: str
     documents_version: str
+    tos_url: str
+    privacy_url: str
 
 
 class LoginForm(BaseModel):

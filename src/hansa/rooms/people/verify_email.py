@@ -36,7 +36,7 @@ async def mail_link(tx: Tx, seal: Seal, developer_id: int, *, to: str, name: str
     """Write a letter with a link; earlier links of the account stay good."""
     token = new_hex("evt_")
     await store.add_verification_link(tx, developer_id, fingerprint(token), LINK_HOURS)
-    link = f"{base_url}/api/v1/auth/verify-email?token={token}"
+    link = f"{base_url}/verify-email?token={token}"
     await enqueue_mail(tx, seal, mails.verification(to=to, name=name, link=link, hours=LINK_HOURS))
 
 

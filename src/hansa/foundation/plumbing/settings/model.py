@@ -27,6 +27,7 @@ from .values import (
     roles,
     secret,
     supply,
+    text_file,
 )
 
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
@@ -80,6 +81,9 @@ class Settings(UnbuiltSettings, BaseSettings):
     tos_consent_required: bool = True
     tos_version: str = "1.0"
     documents_version: str = "1.0"
+    age_confirmation_required: bool = True
+    terms_file: Annotated[Path, AfterValidator(text_file)] | None = None
+    privacy_file: Annotated[Path, AfterValidator(text_file)] | None = None
     smtp_url: SmtpUrl | None = None
     mail_from: Annotated[str, AfterValidator(mail_sender)] = "registry@localhost"
 

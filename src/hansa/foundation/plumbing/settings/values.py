@@ -20,6 +20,7 @@ from hansa.foundation.values.money import (
 )
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 
+TEXT_MAX_BYTES = 262_144
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
 SECRET_SHORT_BELOW = 32
 """A shorter secret is accepted with a warning: it is within reach of an offline search."""
@@ -193,6 +194,21 @@ def directory(value: object) -> object:
         return Path(value).expanduser() if isinstance(value, str | Path) else value
     except RuntimeError:
         raise ValueError("a directory; the home directory that ~ means is unknown") from None
+
+
+def text_file(value: Path) -> Path:
+    """The path as it is, after the file was read: UTF-8 text of at most 256 KiB."""
+    try:
+        with value.open("rb") as file:
+            content = file.read(TEXT_MAX_BYTES + 1)
+        content.decode()
+    except OSError as error:
+        raise ValueError(f"a text file that can be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise ValueError("a text file in UTF-8") from None
+    if len(content) > TEXT_MAX_BYTES:
+        raise ValueError(f"a text file of at most {TEXT_MAX_BYTES} bytes")
+    return value
 
 
 def per_minute(value: object) -> object:
