@@ -17,6 +17,8 @@ _.actor_did
 _.address
 _.admin_flags
 _.after
+_.after_agent
+_.after_signal
 _.age_confirmed
 _.agent_card
 _.agent_card_id
@@ -122,6 +124,8 @@ _.compensation_amount
 _.complainant_did
 _.completed
 _.completed_at
+_.components
+_.computed_at
 _.consecutive_failures
 _.context
 _.contract
@@ -129,6 +133,7 @@ _.contract_id
 _.contract_type
 _.contractor_did
 _.contractor_registry
+_.contracts_completed
 _.controller
 _.count
 _.counterparty
@@ -173,6 +178,8 @@ _.direction
 _.display_name
 _.dispute
 _.dispute_id
+_.disputes_lost
+_.disputes_won
 _.documentation_url
 _.documents_version
 _.done_at
@@ -192,6 +199,7 @@ _.ended_because
 _.enforce
 _.enrolled_at
 _.entries
+_.epoch
 _.error
 _.error_code
 _.error_message
@@ -235,6 +243,7 @@ _.first_use_id
 _.foreign_only
 _.format
 _.former_secret_until
+_.formula
 _.frame
 _.from_
 _.from_bond
@@ -242,6 +251,7 @@ _.from_liquid
 _.funded
 _.genesis_grant_amount
 _.genesis_grant_enabled
+_.grade
 _.grant_type
 _.grants
 _.grants_admin
@@ -293,6 +303,8 @@ _.issuer
 _.issuer_did
 _.issuer_header
 _.items
+_.jobs_foreign
+_.jobs_verified
 _.journal_months
 _.journal_sequence
 _.jwks_url
@@ -495,6 +507,7 @@ _.scheme
 _.scope
 _.scopes
 _.score
+_.scores
 _.sealed
 _.search
 _.secret
@@ -646,6 +659,7 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.volume
 _.voting_at
 _.wallets
 _.webhook_id

@@ -67,6 +67,8 @@ class Card:
     encircled: bool
     bonded: bool
     verified_jobs: int
+    agent_score: int
+    track_record: dict[str, Any] | None
     hidden_since: datetime | None
     card_data: dict[str, Any] | None = None
 

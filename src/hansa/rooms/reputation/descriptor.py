@@ -1,5 +1,13 @@
 """What the process needs to know of reputation."""
 
-from hansa.foundation.plumbing.room import Room
+from hansa.foundation.plumbing.room import Room, Routes
 
-ROOM = Room(name="reputation")
+from . import scores
+
+ROOM = Room(
+    name="reputation",
+    routes=(Routes(2030, scores.router),),
+    reactors=(scores.SIGNALS,),
+    jobs=(scores.RECORD_SIGNALS, *scores.JOBS),
+    settings=frozenset({"mark_min_fee"}),
+)

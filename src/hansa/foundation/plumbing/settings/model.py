@@ -102,6 +102,7 @@ class Settings(UnbuiltSettings, BaseSettings):
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
     staking_min_stake_amount: Decimals = "10"
+    mark_min_fee: Decimals = "0.01"
     dispute_window_hours: int = Field(default=72, ge=1, le=24 * 90)
     dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
     dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
