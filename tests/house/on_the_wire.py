@@ -106,6 +106,7 @@ _.changed_at
 _.changed_by
 _.changed_keys
 _.checked_at
+_.checkpoint
 _.checks
 _.claimable_rewards
 _.claimed_amount
@@ -199,6 +200,7 @@ _.ended_because
 _.enforce
 _.enrolled_at
 _.entries
+_.entry
 _.epoch
 _.error
 _.error_code
@@ -258,6 +260,7 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.hashes
 _.head_id
 _.head_ts
 _.history
@@ -388,6 +391,7 @@ _.number
 _.offset
 _.ok
 _.old_hash
+_.old_size
 _.opened_at
 _.operation
 _.operations
@@ -433,6 +437,7 @@ _.pricing
 _.pricing_model
 _.privacy_url
 _.private_key_pem
+_.proof
 _.proposal
 _.protected
 _.protocol
@@ -535,6 +540,7 @@ _.signature
 _.signatures
 _.signers
 _.since
+_.size
 _.skills
 _.skip
 _.skip_in_projection
