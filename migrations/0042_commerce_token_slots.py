@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0042"
-down_revision = "0041"
+down_revision = "0048"
 
 SQL = """
 ALTER TABLE commerce_payment_token ALTER COLUMN slot DROP NOT NULL;
