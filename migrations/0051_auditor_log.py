@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0051"
-down_revision = "0048"
+down_revision = "0050"
 
 SQL = """
 -- What is to become a leaf: written in the transaction of its cause, taken out by the sequencer of the log.

@@ -337,6 +337,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
     "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
     "{contract_id}": _contract("", provided=False),
+    "{dispute_id}/bundle": _dispute("bundle", "OPEN"),
     "{dispute_id}/evidence": _dispute("evidence", "OPEN"),
     "{dispute_id}/open-voting": _dispute("open-voting", "OPEN"),
     "{dispute_id}/ruling": _dispute("ruling", "VOTING"),
