@@ -98,4 +98,3 @@ _.dispute_evidence_hours
 _.dispute_window_hours
 _.dispute_ruling_days
 _.dispute_slash_max
-_.mark_min_fee

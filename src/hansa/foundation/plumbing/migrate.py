@@ -5,8 +5,10 @@
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -26,6 +28,9 @@ from hansa.foundation.values.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
+
+_REVISION = re.compile(r'^revision = "(\d+)"', re.MULTILINE)
+_DOWN_REVISION = re.compile(r'^down_revision = "(\d+)"', re.MULTILINE)
 
 _RIGHTS_OF_THE_ROLE = (
     "the role of DATABASE_URL must own the database and what earlier starts created in it, or be granted CREATE on it and"
@@ -78,9 +83,13 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
+@cache
 def newest_schema() -> str:
-    """The number of the last migration of this version."""
-    return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
+    """The number of the migration that no other one of this version follows; it need not be the highest."""
+    contents = [path.read_text(encoding="utf-8") for path in migrations_directory().glob("[0-9]*.py")]
+    numbers: set[str] = {number for content in contents for number in _REVISION.findall(content)}
+    (newest,) = numbers - {number for content in contents for number in _DOWN_REVISION.findall(content)}
+    return newest
 
 
 def knows_schema(number: str) -> bool:
