@@ -10,32 +10,46 @@ from .attestations import (
 )
 from .base64url import NotBase64url, decoded, encoded
 from .canonical import NotCanonical, canonical_json, read_json
-from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card
+from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card, verify_document
+from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
+from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 
 __all__ = [
     "CARD_PROFILE",
+    "FORMULA",
+    "RULES_VERSION",
     "AuditorKey",
     "BadEntry",
     "ChainVerdict",
     "DetachedSignature",
+    "Kind",
     "NotAKey",
+    "NotASignal",
     "NotBase64url",
     "NotCanonical",
+    "Proposal",
     "RegistryKey",
+    "Score",
+    "Signal",
     "Step",
     "Verdict",
     "Warned",
     "canonical_json",
     "decoded",
     "encoded",
+    "grade_of",
+    "propose",
     "public_key_of",
     "read_auditor_keys",
     "read_entry",
     "read_export",
     "read_json",
     "read_keys",
+    "read_signal",
+    "scores_of",
     "verify_attestations",
     "verify_card",
+    "verify_document",
 ]
