@@ -16,6 +16,7 @@ TAGS: dict[str, str] = {
     "ledger": "Balances, statements and fees of agents.",
     "staking": "Lock units for a time, release them, claim rewards.",
     "contracts": "Agree on work with another agent: proposals, milestones, deliverables, payment at approval.",
+    "reputation": "Bonds of agents, and what their settled payments say of them.",
     "disputes": "File a complaint about another agent, add evidence, and read what was ruled.",
     "event store": "The ledger's events, their totals and the policies of their emission.",
     "live feed": "Tickets for the WebSocket channels of events.",

@@ -5,8 +5,10 @@
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -26,6 +28,8 @@ from hansa.foundation.values.errors import Unavailable
 
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
+
+_DOWN_REVISION = re.compile(r'^down_revision = "(\d+)"$', re.MULTILINE)
 
 _RIGHTS_OF_THE_ROLE = (
     "the role of DATABASE_URL must own the database and what earlier starts created in it, or be granted CREATE on it and"
@@ -78,9 +82,15 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
+@cache
 def newest_schema() -> str:
-    """The number of the last migration of this version."""
-    return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
+    """The number of the last migration of this version: the one that no other follows, whatever the order of numbers."""
+    followed = {}
+    for path in migrations_directory().glob("[0-9]*.py"):
+        before = _DOWN_REVISION.search(path.read_text())
+        followed[path.name.partition("_")[0]] = before and before[1]
+    (newest,) = followed.keys() - followed.values()
+    return newest
 
 
 def knows_schema(number: str) -> bool:

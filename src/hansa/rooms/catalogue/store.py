@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
-from .records import Card, NewCard, StoredCard
+from .records import Bond, Card, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
 # Where cards must be looked at one by one, they are counted up to here; where their texts must be read or their changes
@@ -33,7 +33,7 @@ c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, descr
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
-host_verified_at, signature_verified_at, encircled, bonded, verified_jobs, hidden_since
+host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, verified_jobs, hidden_since
 """
 
 _INSERT = """
@@ -71,6 +71,10 @@ _SET_STATUS = """
 UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
+"""
+
+_SET_BOND = """
+UPDATE catalogue_card SET bonded = $2, bond_state = $3, bond_amount = $4 WHERE did = $1 AND source_registry IS NULL
 """
 
 _NAMES_OF_AGENTS = """
@@ -190,6 +194,11 @@ async def set_status_of_listings(tx: Tx, developer_id: int, status: str) -> None
 async def set_status(tx: Tx, did: str, status: str) -> None:
     """Write the status of an own agent's card, unless it is revoked."""
     await tx.execute(_SET_STATUS, did, status)
+
+
+async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
+    """Write what the card of an own agent shows of its bond."""
+    await tx.execute(_SET_BOND, did, bond.is_bonded, bond.state, bond.amount)
 
 
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:

@@ -1,5 +1,21 @@
 """What the process needs to know of reputation."""
 
-from hansa.foundation.plumbing.room import Room
+from hansa.foundation.plumbing.metrics import unbonded_accepts_total
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import commerce
 
-ROOM = Room(name="reputation")
+from . import bonds
+
+ROOM = Room(
+    name="reputation",
+    routes=(Routes(2030, bonds.router), Routes(2031, bonds.config_router)),
+    settings=frozenset(
+        {"bond_maturity_days", "bond_minimum", "bond_mode", "dispute_window_hours", "settlement_currency"}
+    ),
+    metrics=(unbonded_accepts_total,),
+    account_end=bonds.ACCOUNT_END_OF_BONDS,
+    fills=(
+        commerce.BOND_ADMITS.filled_with(bonds.bond_admits),
+        commerce.SLASH_BOND.filled_with(bonds.slash_bond),
+    ),
+)

@@ -12,7 +12,7 @@ from hansa.rooms.commerce.contracts.disputing import (
 )
 from hansa.rooms.commerce.contracts.errors import ContractUnknown, DeadlinePassed, WrongState
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
-from hansa.rooms.commerce.contracts.reading import shown
+from hansa.rooms.commerce.contracts.reading import open_contracts_of, shown
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
@@ -35,6 +35,7 @@ __all__ = [
     "find",
     "held_for",
     "now",
+    "open_contracts_of",
     "paid_by",
     "require_in_time",
     "require_state",

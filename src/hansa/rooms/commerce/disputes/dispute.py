@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from uuid import UUID
 
 from hansa.foundation.values.money import Minor
-from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.contracts.contract import Contract, Status
 
 
 class DisputeStatus(StrEnum):
@@ -76,7 +76,7 @@ class Subject:
     payer_did: str
     amount: Minor
     fee: Minor
-    contract: contracts.Contract | None = None
+    contract: Contract | None = None
     token_id: UUID | None = None
     tx_id: int | None = None
 
@@ -102,7 +102,7 @@ class Dispute:
     contract_id: int | None
     token_id: UUID | None
     tx_id: int | None
-    contract_status: contracts.Status | None
+    contract_status: Status | None
     payer_did: str | None
     subject_amount: Minor | None
     fee_paid: Minor
@@ -143,3 +143,15 @@ class Dispute:
             Ruling.IN_FAVOR_OF_DEFENDANT: self.defendant_did,
         }
         return parties.get(ruling)
+
+
+@dataclass(frozen=True)
+class DisputeFilter:
+    """Which disputes: those of the agent `of` that `reader` may see; None of either sets no bound."""
+
+    of: str | None
+    reader: str | None
+    role: str | None
+    status: str | None
+    limit: int
+    offset: int

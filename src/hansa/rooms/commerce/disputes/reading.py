@@ -7,9 +7,8 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Forbidden
 
 from . import rules, store
-from .dispute import Dispute
+from .dispute import Dispute, DisputeFilter
 from .errors import DisputeUnknown
-from .store import DisputeFilter
 
 AREA = "admin_enforcement"
 

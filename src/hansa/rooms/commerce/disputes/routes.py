@@ -34,7 +34,7 @@ from . import errors
 from .bond import SLASH_BOND, SlashBond
 from .bundle import proposal_for, signed_bundle
 from .deciding import Ordered, open_voting, rule
-from .dispute import DisputeStatus
+from .dispute import DisputeFilter, DisputeStatus
 from .evidence import add_evidence
 from .filing import file, file_malpractice
 from .reading import list_disputes, read_dispute, reader_of
@@ -48,7 +48,6 @@ from .schemas import (
     MalpracticeOut,
     RulingIn,
 )
-from .store import DisputeFilter
 
 PAGE_DEFAULT = 50
 PAGE_MAX = 200

@@ -11,7 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
-from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.contracts.contract import Contract, Status
+from hansa.rooms.commerce.contracts.rules import require_state as require_contract_state
 from hansa_verify import Proposal
 
 from .dispute import Complaint, Decision, Dispute, DisputeStatus, Ruling, Subject
@@ -34,10 +35,10 @@ EVIDENCE_MAX = 100
 ATTESTATIONS_MAX = 20
 
 _DISPUTABLE = (
-    contracts.Status.ACCEPTED,
-    contracts.Status.SUBMITTED,
-    contracts.Status.FAILED,
-    contracts.Status.COMPLETED,
+    Status.ACCEPTED,
+    Status.SUBMITTED,
+    Status.FAILED,
+    Status.COMPLETED,
 )
 
 
@@ -53,12 +54,12 @@ def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
         raise NotAParty
 
 
-def require_disputable(contract: contracts.Contract, complainant: str, window: timedelta) -> None:
-    """Raises: contracts.WrongState, NothingSubmitted, TooLate."""
-    contracts.require_state(contract, *_DISPUTABLE)
+def require_disputable(contract: Contract, complainant: str, window: timedelta) -> None:
+    """Raises: WrongState of contracts, NothingSubmitted, TooLate."""
+    require_contract_state(contract, *_DISPUTABLE)
     if complainant == contract.provider_did and contract.submissions == 0:
         raise NothingSubmitted
-    if contract.status in {contracts.Status.FAILED, contracts.Status.COMPLETED}:
+    if contract.status in {Status.FAILED, Status.COMPLETED}:
         assert contract.ended_at is not None
         # A suspension stops the time for a dispute like every other date of the contract.
         require_recent(
@@ -72,7 +73,7 @@ def require_recent(until: datetime, now: datetime) -> None:
         raise TooLate
 
 
-def subject_of(contract: contracts.Contract) -> Subject:
+def subject_of(contract: Contract) -> Subject:
     """A contract as the subject of a dispute."""
     return Subject(
         f"contract:{contract.id}", contract.contractor_did, contract.amount, contract.fee_paid, contract

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce import contracts
 
-from .dispute import Complaint, Dispute, DisputeStatus, Evidence, Piece, Ruling, Subject
+from .dispute import Complaint, Dispute, DisputeFilter, DisputeStatus, Evidence, Piece, Ruling, Subject
 
 _COLUMNS = ", ".join(f"d.{one.name}" for one in fields(Dispute) if one.name not in {"now", "evidence"})
 
@@ -80,18 +80,6 @@ WHERE ($1::text IS NULL OR d.complainant_did = $1 OR d.defendant_did = $1)
 _LIST = f"{_DISPUTES} {_WANTED} ORDER BY d.id DESC LIMIT $5 OFFSET $6"
 
 _COUNT = f"SELECT count(*) FROM commerce_dispute d {_WANTED}"  # noqa: S608
-
-
-@dataclass(frozen=True)
-class DisputeFilter:
-    """Which disputes: those of the agent `of` that `reader` may see; None of either sets no bound."""
-
-    of: str | None
-    reader: str | None
-    role: str | None
-    status: str | None
-    limit: int
-    offset: int
 
 
 @dataclass(frozen=True)
