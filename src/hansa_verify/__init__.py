@@ -14,25 +14,32 @@ from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_ca
 from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
+from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 
 __all__ = [
     "CARD_PROFILE",
+    "FORMULA",
     "RULES_VERSION",
     "AuditorKey",
     "BadEntry",
     "ChainVerdict",
     "DetachedSignature",
+    "Kind",
     "NotAKey",
+    "NotASignal",
     "NotBase64url",
     "NotCanonical",
     "Proposal",
     "RegistryKey",
+    "Score",
+    "Signal",
     "Step",
     "Verdict",
     "Warned",
     "canonical_json",
     "decoded",
     "encoded",
+    "grade_of",
     "propose",
     "public_key_of",
     "read_auditor_keys",
@@ -40,6 +47,8 @@ __all__ = [
     "read_export",
     "read_json",
     "read_keys",
+    "read_signal",
+    "scores_of",
     "verify_attestations",
     "verify_card",
     "verify_document",

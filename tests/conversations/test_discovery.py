@@ -39,7 +39,13 @@ async def test_a_result_says_who_where_and_why(registry):
     assert result["pricing"] == {"base_rate": 2}
     assert result["matched_in"] == ["tags"]
     assert result["liveness"] == {"state": "unknown", "checked_at": None}
-    assert result["reputation"] == {"verified_jobs": 0, "mark": None, "next_mark_at": 1}
+    assert result["reputation"] == {
+        "score": 0,
+        "grade": "unrated",
+        "verified_jobs": 0,
+        "mark": None,
+        "next_mark_at": 1,
+    }
     assert result["marks"] == {"earned": None, "verified": False, "encircled": False, "bonded": False}
     assert result["matched_words"] == ["language"]
     assert result["score"] > 0

@@ -101,6 +101,8 @@ async def test_agents_of_this_registry_carry_what_they_earned_and_mirrors_do_not
     answer = await searched(weather, q="weather")
     results = {result["name"]: result for result in answer["results"]}
     assert results["Weather free"]["reputation"] == {
+        "score": 0,
+        "grade": "unrated",
         "verified_jobs": 41,
         "mark": "Veteran",
         "next_mark_at": 80,

@@ -17,6 +17,8 @@ _.actor_did
 _.address
 _.admin_flags
 _.after
+_.after_agent
+_.after_signal
 _.age_confirmed
 _.agent_card
 _.agent_card_id
@@ -40,6 +42,7 @@ _.amount
 _.amount_paid
 _.amount_received
 _.answer
+_.answer_digest
 _.answerable_only
 _.answered_status
 _.api_key_info
@@ -103,6 +106,7 @@ _.changed_at
 _.changed_by
 _.changed_keys
 _.checked_at
+_.checkpoint
 _.checks
 _.claimable_rewards
 _.claimed_amount
@@ -121,6 +125,8 @@ _.compensation_amount
 _.complainant_did
 _.completed
 _.completed_at
+_.components
+_.computed_at
 _.consecutive_failures
 _.context
 _.contract
@@ -128,6 +134,7 @@ _.contract_id
 _.contract_type
 _.contractor_did
 _.contractor_registry
+_.contracts_completed
 _.controller
 _.count
 _.counterparty
@@ -172,6 +179,8 @@ _.direction
 _.display_name
 _.dispute
 _.dispute_id
+_.disputes_lost
+_.disputes_won
 _.documentation_url
 _.documents_version
 _.done_at
@@ -191,6 +200,8 @@ _.ended_because
 _.enforce
 _.enrolled_at
 _.entries
+_.entry
+_.epoch
 _.error
 _.error_code
 _.error_message
@@ -234,6 +245,7 @@ _.first_use_id
 _.foreign_only
 _.format
 _.former_secret_until
+_.formula
 _.frame
 _.from_
 _.from_bond
@@ -241,12 +253,14 @@ _.from_liquid
 _.funded
 _.genesis_grant_amount
 _.genesis_grant_enabled
+_.grade
 _.grant_type
 _.grants
 _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.hashes
 _.head_id
 _.head_ts
 _.history
@@ -292,6 +306,8 @@ _.issuer
 _.issuer_did
 _.issuer_header
 _.items
+_.jobs_foreign
+_.jobs_verified
 _.journal_months
 _.journal_sequence
 _.jwks_url
@@ -375,6 +391,7 @@ _.number
 _.offset
 _.ok
 _.old_hash
+_.old_size
 _.opened_at
 _.operation
 _.operations
@@ -420,6 +437,7 @@ _.pricing
 _.pricing_model
 _.privacy_url
 _.private_key_pem
+_.proof
 _.proposal
 _.protected
 _.protocol
@@ -439,6 +457,7 @@ _.reacted
 _.reason
 _.reason_code
 _.reasons
+_.receipt
 _.receive_address
 _.receiver
 _.receiver_agent_id
@@ -498,6 +517,7 @@ _.scheme
 _.scope
 _.scopes
 _.score
+_.scores
 _.sealed
 _.search
 _.secret
@@ -520,6 +540,7 @@ _.signature
 _.signatures
 _.signers
 _.since
+_.size
 _.skills
 _.skip
 _.skip_in_projection
@@ -649,6 +670,7 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.volume
 _.voting_at
 _.wallets
 _.webhook_id

@@ -6,6 +6,7 @@
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn
+_.should_exit  # uvicorn
 _.response_complete  # uvicorn
 _.response_started  # uvicorn
 _.servers  # uvicorn
@@ -97,4 +98,3 @@ _.dispute_evidence_hours
 _.dispute_window_hours
 _.dispute_ruling_days
 _.dispute_slash_max
-_.mark_min_fee

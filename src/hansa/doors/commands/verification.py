@@ -130,6 +130,43 @@ def verify_attestations(
     sys.exit(0 if verdict.is_valid else FAILED)
 
 
+@app.command(
+    "log",
+    epilog=examples(
+        "hansa verify log https://registry.example.org",
+        "hansa verify log https://registry.example.org --old checkpoint-of-last-week",
+        "hansa verify log 'https://registry.example.org/log/proof?kind=attestation&id=7'",
+    ),
+)
+def verify_log(
+    source: Annotated[str, typer.Argument(help="Registry (its address), or a proof (URL or file).")],
+    *,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Keys of the auditor: URL or file. Required for a file; by default those of the host."
+        ),
+    ] = None,
+    old: Annotated[
+        str | None, typer.Option(help="An older checkpoint of the log, which it must continue: URL or file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the log of a registry, or the proof of one leaf. Exit 0: valid; 1: invalid; 2: it cannot be read."""
+    from hansa.doors import log_verification
+    from hansa.doors.card_verification import CannotRead
+
+    try:
+        verdict = log_verification.verify_log(source, keys, old)
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    print_outcome(
+        "\n".join([*lines, verdict.code]), log_verification.log_verdict_json(verdict), as_json=as_json
+    )
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
 def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None

@@ -10,6 +10,7 @@ from hansa.rooms.agents.capabilities import (
 from hansa.rooms.agents.check import active_agent
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND
+from hansa.rooms.agents.errors import AgentUnknown
 from hansa.rooms.agents.keys import keys_of
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import (
@@ -48,6 +49,7 @@ from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, re
 __all__ = [
     "REQUIRE_UNBOUND",
     "ROOM",
+    "AgentUnknown",
     "Approval",
     "ApprovalForAnother",
     "ApprovalUnknown",

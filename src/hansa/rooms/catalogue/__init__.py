@@ -33,6 +33,7 @@ from .search import (
 from .signatures import AGENT_KEYS, AgentKey, is_exported
 from .store import newest_position
 from .template import card_template
+from .track_record import show_scores, show_track_record
 from .versions.records import Replaced
 
 __all__ = [
@@ -83,6 +84,8 @@ __all__ = [
     "replace_document",
     "retire_card",
     "show_bond",
+    "show_scores",
+    "show_track_record",
     "stated_price",
     "suspend_card",
     "suspend_listings",

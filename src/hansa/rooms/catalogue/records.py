@@ -71,6 +71,8 @@ class Card:
     bond_state: str | None
     bond_amount: Minor | None
     verified_jobs: int
+    agent_score: int
+    track_record: dict[str, Any] | None
     hidden_since: datetime | None
     card_data: dict[str, Any] | None = None
 

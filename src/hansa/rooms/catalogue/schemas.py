@@ -2,13 +2,14 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field
 
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
+from hansa_verify import grade_of as band_of
 
 from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX, Trouble
@@ -195,21 +196,40 @@ class Liveness(BaseModel):
     checked_at: datetime | None
 
 
-class Reputation(BaseModel):
-    """The grade of an agent of this registry by its verified jobs."""
+class Rated(Protocol):
+    """A card whose agent has a reputation here, unless it is mirrored."""
 
+    @property
+    def did(self) -> str | None: ...
+    @property
+    def source_registry(self) -> str | None: ...
+    @property
+    def verified_jobs(self) -> int: ...
+    @property
+    def agent_score(self) -> int: ...
+
+
+class Reputation(BaseModel):
+    """The score of an agent of this registry, and its mark by its verified jobs."""
+
+    score: int = Field(description="From 0 to 1000, computed once a day from settled payments and rulings.")
+    grade: str = Field(description="The band of the score, from `unrated` to `excellent`.")
     verified_jobs: int
-    mark: str | None = Field(description="The grade earned, from `Proven` (1 job) to `Sovereign` (250).")
-    next_mark_at: int | None = Field(description="The number of jobs of the next grade.")
+    mark: str | None = Field(description="The mark earned, from `Proven` (1 job) to `Sovereign` (250).")
+    next_mark_at: int | None = Field(description="The number of jobs of the next mark.")
 
     @classmethod
-    def of(cls, verified_jobs: int, did: str | None, source_registry: str | None) -> "Reputation | None":
+    def of(cls, card: Rated) -> "Reputation | None":
         """The reputation of an agent; mirrored cards and cards without an agent have none here."""
-        if did is None or source_registry is not None:
+        if card.did is None or card.source_registry is not None:
             return None
-        standing = grade_of(verified_jobs)
+        earned = grade_of(card.verified_jobs)
         return cls.model_construct(
-            verified_jobs=verified_jobs, mark=standing.mark, next_mark_at=standing.next_mark_at
+            score=card.agent_score,
+            grade=band_of(card.agent_score),
+            verified_jobs=card.verified_jobs,
+            mark=earned.mark,
+            next_mark_at=earned.next_mark_at,
         )
 
 
@@ -282,6 +302,6 @@ def _home(card: Card) -> dict[str, Any]:
         "origin": card.source_registry or LOCAL_ORIGIN,
         "is_federated": card.source_registry is not None,
         "trust_domain": card.trust_domain,
-        "reputation": Reputation.of(card.verified_jobs, card.did, card.source_registry),
+        "reputation": Reputation.of(card),
         "liveness": Liveness(state=card.liveness, checked_at=card.liveness_checked_at),
     }

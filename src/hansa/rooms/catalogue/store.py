@@ -5,7 +5,7 @@ under a statement timeout of their own. A condition is chosen from fixed fragmen
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 from uuid import UUID
@@ -33,8 +33,11 @@ c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, descr
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
-host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, verified_jobs, hidden_since
+host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, verified_jobs, agent_score,
+track_record, hidden_since
 """
+
+_DOCUMENTS = ("card_data", "track_record")
 
 _INSERT = """
 INSERT INTO catalogue_card (
@@ -71,6 +74,15 @@ _SET_STATUS = """
 UPDATE catalogue_card SET status = $2,
   status_since = CASE WHEN $2 <> 'active' THEN (now() AT TIME ZONE 'UTC')::date END
 WHERE did = $1 AND source_registry IS NULL AND status <> 'revoked'
+"""
+
+_SET_TRACK_RECORD = """
+UPDATE catalogue_card SET verified_jobs = $2, track_record = $3 WHERE did = $1 AND source_registry IS NULL
+"""
+
+_SET_SCORES = """
+UPDATE catalogue_card c SET agent_score = n.score FROM unnest($1::text[], $2::smallint[]) AS n (did, score)
+WHERE c.did = n.did AND c.source_registry IS NULL
 """
 
 _SET_BOND = """
@@ -194,6 +206,16 @@ async def set_status_of_listings(tx: Tx, developer_id: int, status: str) -> None
 async def set_status(tx: Tx, did: str, status: str) -> None:
     """Write the status of an own agent's card, unless it is revoked."""
     await tx.execute(_SET_STATUS, did, status)
+
+
+async def set_track_record(tx: Tx, did: str, verified_jobs: int, record: Mapping[str, Any]) -> None:
+    """Write what the card of an own agent shows of its track record."""
+    await tx.execute(_SET_TRACK_RECORD, did, verified_jobs, json.dumps(record))
+
+
+async def set_scores(tx: Tx, scores: Mapping[str, int]) -> None:
+    """Write the scores of own agents on their cards, by DID."""
+    await tx.execute(_SET_SCORES, list(scores), list(scores.values()))
 
 
 async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
@@ -358,6 +380,10 @@ async def _bound_search(tx: Tx) -> None:
 
 
 def _card(row: asyncpg.Record) -> Card:
-    values = {field.name: row[field.name] for field in fields(Card) if field.name != "card_data"}
-    data = row.get("card_data")
-    return Card(**values, card_data=None if data is None else json.loads(data))
+    values = {field.name: row[field.name] for field in fields(Card) if field.name not in _DOCUMENTS}
+    documents = {name: _document(row.get(name)) for name in _DOCUMENTS}
+    return Card(**values, **documents)
+
+
+def _document(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

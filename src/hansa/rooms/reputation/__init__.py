@@ -1,5 +1,21 @@
-"""Reputation: what the settled money and the bonds of agents say about them."""
+"""Reputation: what the settled payments and the bonds of agents say about them."""
 
 from .descriptor import ROOM
+from .scores import (
+    GradeChange,
+    Reputation,
+    TrackRecord,
+    grade_history_of,
+    reputation_of,
+    track_record_of,
+)
 
-__all__ = ["ROOM"]
+__all__ = [
+    "ROOM",
+    "GradeChange",
+    "Reputation",
+    "TrackRecord",
+    "grade_history_of",
+    "reputation_of",
+    "track_record_of",
+]

@@ -4,13 +4,22 @@ from hansa.foundation.plumbing.metrics import unbonded_accepts_total
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import commerce
 
-from . import bonds
+from . import bonds, scores
 
 ROOM = Room(
     name="reputation",
-    routes=(Routes(2030, bonds.router), Routes(2031, bonds.config_router)),
+    routes=(Routes(2030, bonds.router), Routes(2031, bonds.config_router), Routes(2032, scores.router)),
+    reactors=(scores.SIGNALS,),
+    jobs=(scores.RECORD_SIGNALS, *scores.JOBS),
     settings=frozenset(
-        {"bond_maturity_days", "bond_minimum", "bond_mode", "dispute_window_hours", "settlement_currency"}
+        {
+            "bond_maturity_days",
+            "bond_minimum",
+            "bond_mode",
+            "dispute_window_hours",
+            "mark_min_fee",
+            "settlement_currency",
+        }
     ),
     metrics=(unbonded_accepts_total,),
     account_end=bonds.ACCOUNT_END_OF_BONDS,

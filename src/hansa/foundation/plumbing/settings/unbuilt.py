@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .jurisdiction import profile_file
-from .values import Decimals, Url, Words, contact, domains, fraction, plan, sha256, share
+from .values import Url, Words, contact, domains, fraction, plan, sha256, share
 
 
 class UnbuiltSettings(BaseSettings):
@@ -47,8 +47,6 @@ class UnbuiltSettings(BaseSettings):
     oauth_authorization_server_url: Url | None = None
     security_contact: Annotated[str, AfterValidator(contact)] | None = None
     security_policy_url: Url | None = None
-
-    mark_min_fee: Decimals = "0.01"
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:

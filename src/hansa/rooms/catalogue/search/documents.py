@@ -16,7 +16,7 @@ from hansa.rooms.catalogue.payment import is_paid, rate_of
 from .query import LOCAL_ORIGIN
 from .text import analyzer, key_of, runs_of, words_of
 
-FORM = 3
+FORM = 4
 STEMMED = "stemmed"
 PLAIN = "plain"
 # Prices of different currencies cannot be compared: in both directions those of this registry's come first.
@@ -28,6 +28,8 @@ COUNT_MAX = 1 << 62 - NUMBER_BITS
 FIRST_OF_EQUALS = 0.001
 TIE_BREAKS = 4096
 FULL_GRADE = 7
+# More verified jobs than these make no difference between cards of the same score.
+JOBS_AMONG_EQUALS = 512
 WEIGHT_OF_GRADE = 0.12
 WEIGHT_OF_ALIVE = 0.05
 WEIGHT_OF_VERIFIED = 0.04
@@ -55,6 +57,7 @@ class CardRow(NamedTuple):
     bonded: bool
     verified: bool
     verified_jobs: int
+    agent_score: int
     liveness: str
     last_alive_at: datetime | None
 
@@ -138,8 +141,9 @@ def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:
 
 
 def _standing(card: CardRow) -> int:
-    """Verified jobs first; among equals who answers, then who is verified, then who put up a bond."""
-    return _jobs(card) * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded
+    """The score first, then verified jobs; among equals who answers, then who is verified, then who put up a bond."""
+    earned = card.agent_score * JOBS_AMONG_EQUALS + min(_jobs(card), JOBS_AMONG_EQUALS - 1)
+    return earned * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded
 
 
 def _jobs(card: CardRow) -> int:

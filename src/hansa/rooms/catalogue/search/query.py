@@ -65,6 +65,7 @@ class FoundCard:
     bonded: bool
     verified: bool
     verified_jobs: int
+    agent_score: int
     liveness: str
     liveness_checked_at: datetime | None
     last_alive_at: datetime | None

@@ -128,7 +128,7 @@ class FoundAgent(BaseModel):
     @classmethod
     def of(cls, card: FoundCard) -> "FoundAgent":
         """The card as it is answered."""
-        reputation = Reputation.of(card.verified_jobs, card.did, card.source_registry)
+        reputation = Reputation.of(card)
         return cls.model_construct(
             did=card.did,
             card_id=card.id,

@@ -22,7 +22,7 @@ _VERIFIED = "(host_verified_at IS NOT NULL OR signature_verified_at IS NOT NULL)
 # In the order of `CardRow`.
 _ROW = f"""
 SELECT id, {_SHOWN} AS is_shown, did, human_readable_id, name, description, tags, skills_text, pricing,
-  source_registry, settlement_currency, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, liveness,
+  source_registry, settlement_currency, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, agent_score, liveness,
   last_alive_at
 FROM catalogue_card
 """  # noqa: S608
@@ -43,7 +43,7 @@ FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.dat
 
 _PAGE = f"""
 SELECT id AS card_id, xmin::text::bigint AS version, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
-  settlement_currency, trust_domain, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, liveness,
+  settlement_currency, trust_domain, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, agent_score, liveness,
   liveness_checked_at, last_alive_at, created_at, updated_at, skills_text
 FROM catalogue_card WHERE id = ANY($1) AND {_SHOWN}
 """  # noqa: S608

@@ -4,12 +4,14 @@
 -- after: catalogue/classes.sql
 
 CREATE OR REPLACE TRIGGER catalogue_card_changed BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,
-  encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, bond_state, bond_amount
+  encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, track_record,
+  bond_state, bond_amount
   ON catalogue_card FOR EACH ROW EXECUTE FUNCTION catalogue_mark_change();
 
 CREATE OR REPLACE TRIGGER catalogue_card_search BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,
   encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, liveness,
-  last_alive_at, host_verified_at, signature_verified_at, verified_jobs, bonded
+  last_alive_at, host_verified_at, signature_verified_at, verified_jobs, bonded,
+  agent_score
   ON catalogue_card FOR EACH ROW EXECUTE FUNCTION catalogue_mark_search();
 
 CREATE OR REPLACE TRIGGER catalogue_card_hidden BEFORE INSERT OR UPDATE OF is_active, unlisted, status

@@ -55,7 +55,7 @@ def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
 
 
 def require_disputable(contract: Contract, complainant: str, window: timedelta) -> None:
-    """Raises: WrongState of contracts, NothingSubmitted, TooLate."""
+    """Raises: WrongState, NothingSubmitted, TooLate."""
     require_contract_state(contract, *_DISPUTABLE)
     if complainant == contract.provider_did and contract.submissions == 0:
         raise NothingSubmitted

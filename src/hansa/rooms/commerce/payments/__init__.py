@@ -6,6 +6,7 @@ from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, 
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
 from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
+from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
 from hansa.rooms.commerce.payments.reading import (
     same_work,
@@ -29,6 +30,7 @@ JOBS: tuple[JobKind, ...] = (
 )
 
 __all__ = [
+    "GATHERED",
     "JOBS",
     "PURCHASES",
     "SETTLEMENTS",
@@ -36,6 +38,7 @@ __all__ = [
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
+    "Gathered",
     "Presented",
     "Purchases",
     "ReceiptUnknown",

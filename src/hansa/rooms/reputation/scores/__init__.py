@@ -1,0 +1,22 @@
+"""Scores, track records and marks, from settled payments and rulings."""
+
+from .epochs import JOBS, compute_epoch
+from .reading import grade_history_of, reputation_of, track_record_of
+from .recording import RECORD_SIGNALS
+from .records import GradeChange, Reputation, TrackRecord
+from .routes import router
+from .signals import SIGNALS
+
+__all__ = [
+    "JOBS",
+    "RECORD_SIGNALS",
+    "SIGNALS",
+    "GradeChange",
+    "Reputation",
+    "TrackRecord",
+    "compute_epoch",
+    "grade_history_of",
+    "reputation_of",
+    "router",
+    "track_record_of",
+]

@@ -1,0 +1,45 @@
+"""Read reputation: of one agent, and all that the scores of an epoch were computed from."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents
+
+from . import store
+from .records import ExportCursor, ExportPage, GradeChange, Reputation, TrackRecord
+
+GRADE_CHANGES_SHOWN = 20
+
+
+async def reputation_of(tx: Tx, did: str) -> Reputation:
+    """The score of an agent of this registry. Raises: AgentUnknown."""
+    await _require_known(tx, did)
+    return Reputation(did, await store.score_of(tx, did), await store.newest_epoch(tx))
+
+
+async def track_record_of(tx: Tx, did: str) -> TrackRecord:
+    """The track record of an agent of this registry. Raises: AgentUnknown."""
+    await _require_known(tx, did)
+    return await store.track_record(tx, did)
+
+
+async def grade_history_of(tx: Tx, did: str) -> list[GradeChange]:
+    """The newest changes of an agent's grade, the newest first."""
+    return await store.grade_changes(tx, did, GRADE_CHANGES_SHOWN)
+
+
+async def export(tx: Tx, after: ExportCursor, limit: int) -> ExportPage:
+    """A page of the signals and the scores of the newest epoch; an empty one before the first."""
+    epoch = await store.newest_epoch(tx)
+    if epoch is None:
+        return ExportPage(None, [], {}, None)
+    signals = await store.exported_signals(tx, epoch, after.signal, limit)
+    scores = await store.exported_scores(tx, epoch, after.agent, limit)
+    is_last = len(signals) < limit and len(scores) < limit
+    following = ExportCursor(
+        signals[-1].id if signals else after.signal, next(reversed(scores)) if scores else after.agent
+    )
+    return ExportPage(epoch, signals, scores, None if is_last else following)
+
+
+async def _require_known(tx: Tx, did: str) -> None:
+    if await agents.owner_of(tx, did) is None:
+        raise agents.AgentUnknown

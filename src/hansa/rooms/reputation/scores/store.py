@@ -1,0 +1,234 @@
+"""Every SQL statement of scores and track records.
+
+Signals are written by one reactor, one transaction after another, so that no signal appears behind a later id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from datetime import date
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.values.money import Minor
+from hansa_verify import FORMULA, Score, Signal, grade_of
+
+from .records import Epoch, GradeChange, StoredSignal, TrackRecord
+
+ROWS_AT_ONCE = 5000
+
+_ADD_SIGNAL = """
+INSERT INTO reputation_signal (event_seq, event_type, at, kind, giver, receiver, amount, fee, counts)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (event_seq) DO NOTHING
+"""
+
+_SIGNALS = (
+    "SELECT id, event_seq, event_type, kind, at, giver, receiver, amount, fee, counts FROM reputation_signal"
+)
+
+_UNRECORDED = f"""
+{_SIGNALS} WHERE id > (SELECT recorded FROM reputation_progress FOR UPDATE) ORDER BY id LIMIT $1
+"""  # noqa: S608
+
+_RECORDED = "UPDATE reputation_progress SET recorded = $1"
+
+_VERIFY_JOB = """
+INSERT INTO reputation_verified_job (agent_did, counterparty, day, event_seq)
+VALUES ($1, $2, ($3::timestamptz AT TIME ZONE 'UTC')::date, $4) ON CONFLICT DO NOTHING RETURNING agent_did
+"""
+
+_ADD_JOB = """
+INSERT INTO reputation_record AS r (agent_did, jobs_verified, jobs_foreign, volume, contracts_completed, first_job_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (agent_did) DO UPDATE SET jobs_verified = r.jobs_verified + excluded.jobs_verified,
+  jobs_foreign = r.jobs_foreign + excluded.jobs_foreign, volume = r.volume + excluded.volume,
+  contracts_completed = r.contracts_completed + excluded.contracts_completed,
+  first_job_at = least(r.first_job_at, excluded.first_job_at)
+"""
+
+_ADD_RULING = """
+INSERT INTO reputation_record AS r (agent_did, disputes_won, disputes_lost) VALUES ($1, $2, $3)
+ON CONFLICT (agent_did) DO UPDATE SET disputes_won = r.disputes_won + excluded.disputes_won,
+  disputes_lost = r.disputes_lost + excluded.disputes_lost
+"""
+
+_RECORD = """
+SELECT jobs_verified, jobs_foreign, volume, contracts_completed, disputes_won, disputes_lost, first_job_at
+FROM reputation_record WHERE agent_did = $1
+"""
+
+_EPOCH = "SELECT epoch, through, formula, computed_at FROM reputation_epoch"
+
+_SCORE = """
+SELECT score, paid_work, payments_made, disputes_won, disputes_lost FROM reputation_score WHERE agent_did = $1
+"""
+
+_GRADES = "SELECT epoch, grade, score FROM reputation_grade WHERE agent_did = $1 ORDER BY epoch DESC LIMIT $2"
+
+# Whether the day is not computed yet, and the reactor has passed its midnight or waits for nothing.
+_IS_DUE = """
+SELECT NOT EXISTS (SELECT FROM reputation_epoch WHERE epoch = t.today) AS due, t.today,
+  coalesce((SELECT at FROM reputation_signal ORDER BY id DESC LIMIT 1) >= t.today::timestamp AT TIME ZONE 'UTC', false)
+    AS is_passed
+FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today) t
+"""
+
+_THROUGH = "SELECT coalesce(max(id), 0) FROM reputation_signal"
+
+# The penalty of a ruling is at least a minimum, so rulings are not added up here.
+_SIGNALS_OF_EPOCH = """
+SELECT kind, (at AT TIME ZONE 'UTC')::date - date '1970-01-01' AS day, giver, receiver, sum(fee) AS fee, counts
+FROM reputation_signal
+WHERE id <= $1 AND at < $2::date::timestamp AT TIME ZONE 'UTC'
+GROUP BY kind, day, giver, receiver, counts, CASE WHEN kind <> 'payment' THEN id END
+"""
+
+_ADD_EPOCH = """
+INSERT INTO reputation_epoch (epoch, through, formula) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING epoch
+"""
+
+_SCORES = """
+unnest($2::text[], $3::smallint[], $4::text[], $5::numeric[], $6::numeric[], $7::numeric[], $8::numeric[])
+  AS n (agent_did, score, grade, paid_work, payments_made, disputes_won, disputes_lost)
+"""
+
+_ADD_GRADES = f"""
+INSERT INTO reputation_grade (agent_did, epoch, grade, score)
+SELECT n.agent_did, $1, n.grade, n.score FROM {_SCORES} LEFT JOIN reputation_score o USING (agent_did)
+WHERE n.grade <> coalesce(o.grade, 'unrated') ORDER BY n.agent_did
+"""  # noqa: S608
+
+_WRITE_SCORES = f"""
+INSERT INTO reputation_score (agent_did, epoch, score, grade, paid_work, payments_made, disputes_won, disputes_lost)
+SELECT n.agent_did, $1, n.score, n.grade, n.paid_work, n.payments_made, n.disputes_won, n.disputes_lost FROM {_SCORES}
+ORDER BY n.agent_did
+ON CONFLICT (agent_did) DO UPDATE SET epoch = excluded.epoch, score = excluded.score, grade = excluded.grade,
+  paid_work = excluded.paid_work, payments_made = excluded.payments_made, disputes_won = excluded.disputes_won,
+  disputes_lost = excluded.disputes_lost
+"""  # noqa: S608
+
+_TAKE_OFF_CARD = """
+UPDATE reputation_score s SET on_card = s.score
+FROM (SELECT agent_did FROM reputation_score WHERE on_card <> score ORDER BY agent_did LIMIT $1 FOR UPDATE SKIP LOCKED) off
+WHERE s.agent_did = off.agent_did RETURNING s.agent_did, s.score
+"""
+
+_EXPORTED = f"""
+{_SIGNALS} WHERE id > $1 AND id <= $2 AND at < $3::date::timestamp AT TIME ZONE 'UTC' ORDER BY id LIMIT $4
+"""
+
+_EXPORTED_SCORES = """
+SELECT agent_did, score FROM reputation_score WHERE agent_did > $1 AND epoch = $2 ORDER BY agent_did LIMIT $3
+"""
+
+
+async def add_signal(tx: Tx, event: StoredEvent, signal: Signal, amount: Minor) -> None:
+    """Write a signal, once for each event."""
+    members = (signal.kind, signal.giver, signal.receiver, amount, signal.fee, signal.counts)
+    await tx.execute(_ADD_SIGNAL, event.sequence, event.event_type, event.timestamp, *members)
+
+
+async def unrecorded(tx: Tx, most: int) -> list[StoredSignal]:
+    """The next signals that are in no record yet, in order; nobody else gets them meanwhile."""
+    return [StoredSignal(**row) for row in await tx.fetch(_UNRECORDED, most)]
+
+
+async def set_recorded(tx: Tx, through: int) -> None:
+    """The signals up to this one are in the records."""
+    await tx.execute(_RECORDED, through)
+
+
+async def verify_job(tx: Tx, signal: StoredSignal, counterparty: str) -> bool:
+    """Whether this is the first job of the counterparty on its day, which is verified."""
+    found = await tx.fetchval(_VERIFY_JOB, signal.receiver, counterparty, signal.at, signal.event_seq)
+    return found is not None
+
+
+async def add_job(
+    tx: Tx, signal: StoredSignal, *, is_contract: bool, is_verified: bool, is_foreign: bool
+) -> None:
+    """Count a job of the agent that was paid for it."""
+    verified, foreign = int(is_verified), int(is_verified and is_foreign)
+    await tx.execute(_ADD_JOB, signal.receiver, verified, foreign, signal.amount, int(is_contract), signal.at)
+
+
+async def add_ruling(tx: Tx, agent_did: str, *, won: bool) -> None:
+    """Count a dispute that the agent has won or lost."""
+    await tx.execute(_ADD_RULING, agent_did, int(won), int(not won))
+
+
+async def track_record(tx: Tx, agent_did: str) -> TrackRecord:
+    """The track record of an agent; an empty one if nothing counts yet."""
+    row = await tx.fetchrow(_RECORD, agent_did)
+    return TrackRecord(**{**row, "volume": int(row["volume"])}) if row else TrackRecord()
+
+
+async def newest_epoch(tx: Tx) -> Epoch | None:
+    """The newest computation of scores."""
+    row = await tx.fetchrow(f"{_EPOCH} ORDER BY epoch DESC LIMIT 1")
+    return Epoch(**row) if row else None
+
+
+async def score_of(tx: Tx, agent_did: str) -> Score:
+    """The score of an agent in the newest epoch."""
+    row = await tx.fetchrow(_SCORE, agent_did)
+    return Score(*map(int, row)) if row else Score(0, 0, 0, 0, 0)
+
+
+async def grade_changes(tx: Tx, agent_did: str, most: int) -> list[GradeChange]:
+    """The newest changes of an agent's grade, the newest first."""
+    return [GradeChange(**row) for row in await tx.fetch(_GRADES, agent_did, most)]
+
+
+async def due_epoch(tx: Tx) -> tuple[date, bool] | None:
+    """The day whose scores are to be computed, and whether signals of that day were noted; None if it is computed."""
+    row = await tx.fetchrow(_IS_DUE)
+    assert row is not None
+    return (row["today"], row["is_passed"]) if row["due"] else None
+
+
+async def last_signal(tx: Tx) -> int:
+    """The id of the newest signal, 0 without any."""
+    found: int = await tx.fetchval(_THROUGH)
+    return found
+
+
+async def signals_of_epoch(tx: Tx, epoch: date, through: int) -> list[Signal]:
+    """The signals of earlier days; payments of the same agents and day are one."""
+    rows = tx.cursor(_SIGNALS_OF_EPOCH, through, epoch, prefetch=ROWS_AT_ONCE)
+    return [
+        Signal(row["kind"], row["day"], row["giver"], row["receiver"], int(row["fee"]), row["counts"])
+        async for row in rows
+    ]
+
+
+async def add_epoch(tx: Tx, epoch: date, through: int) -> bool:
+    """Write an epoch; False if it is there already."""
+    return await tx.fetchval(_ADD_EPOCH, epoch, through, FORMULA) is not None
+
+
+async def write_scores(tx: Tx, epoch: date, scores: Sequence[tuple[str, Score]]) -> None:
+    """Write the scores of an epoch, and which grades they change."""
+    for start in range(0, len(scores), ROWS_AT_ONCE):
+        part = scores[start : start + ROWS_AT_ONCE]
+        agents = [agent for agent, _ in part]
+        score, *evidence = zip(*(astuple(one) for _, one in part), strict=True)
+        columns = (agents, score, [grade_of(one) for one in score], *evidence)
+        await tx.execute(_ADD_GRADES, epoch, *columns)
+        await tx.execute(_WRITE_SCORES, epoch, *columns)
+
+
+async def take_scores_off_card(tx: Tx, most: int) -> dict[str, int]:
+    """Scores that the cards of their agents do not show yet; they count as shown when this commits."""
+    return {row["agent_did"]: row["score"] for row in await tx.fetch(_TAKE_OFF_CARD, most)}
+
+
+async def exported_signals(tx: Tx, epoch: Epoch, after: int, most: int) -> list[StoredSignal]:
+    """The signals that the scores of an epoch were computed from, in order."""
+    rows = await tx.fetch(_EXPORTED, after, epoch.through, epoch.epoch, most)
+    return [StoredSignal(**row) for row in rows]
+
+
+async def exported_scores(tx: Tx, epoch: Epoch, after: str, most: int) -> dict[str, int]:
+    """Scores of an epoch, in order of the DIDs."""
+    rows = await tx.fetch(_EXPORTED_SCORES, after, epoch.epoch, most)
+    return {row["agent_did"]: row["score"] for row in rows}

@@ -1,0 +1,135 @@
+"""GET /agents/{did}/reputation, /track-record and /reputation/export as the specification has them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hansa_verify import read_signal, scores_of
+from tests.registry import DatabaseFarm, TestRegistry
+from tests.rooms.reputation.rated import Rated, open_rated
+
+NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+async def rated(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Rated]:
+    async with open_rated(database_farm, tmp_path_factory.mktemp("reputation")) as opened:
+        yield opened
+
+
+async def pair(rated: Rated):
+    return await rated.registry.agent(name="Buyer"), await rated.registry.agent(name="Seller")
+
+
+async def test_an_agent_without_a_job_is_unrated(rated: Rated):
+    agent = await rated.registry.agent()
+    found = await rated.reputation(agent.did)
+    assert (found["score"], found["grade"], found["formula"]) == (0, "unrated", "hansa-reputation/1")
+    assert await rated.track_record(agent.did) == {
+        "agent_did": agent.did,
+        "jobs_verified": 0,
+        "jobs_foreign": 0,
+        "volume": "0",
+        "disputes_won": 0,
+        "disputes_lost": 0,
+        "contracts_completed": 0,
+        "since": None,
+        "mark": None,
+    }
+
+
+@pytest.mark.parametrize("route", ["reputation", "track-record"])
+async def test_an_unknown_agent_is_404(rated: Rated, route: str):
+    assert (await rated.registry.get(f"/agents/{NOBODY}/{route}")).status_code == 404
+
+
+async def test_counts_and_marks_move_with_the_payment_and_the_score_with_the_epoch(rated: Rated):
+    buyer, seller = await pair(rated)
+    await rated.pay(buyer, seller, "50")
+    await rated.follow()
+    record = await rated.track_record(seller.did)
+    assert (record["jobs_verified"], record["volume"], record["mark"]) == (1, "50", "Proven")
+    assert record["since"] is not None
+    assert (await rated.reputation(seller.did))["score"] == 0
+    epoch = await rated.compute()
+    found = await rated.reputation(seller.did)
+    assert found["epoch"] == epoch.isoformat()
+    assert found["computed_at"] is not None
+    assert found["score"] > 0
+    assert found["grade"] == "initial"
+    amounts = {part["name"]: part["amount"] for part in found["components"]}
+    assert amounts.keys() == {"paid_work", "payments_made", "disputes_won", "disputes_lost"}
+    assert 0.25 * 5 / 8 / 8 * 0.98 < float(amounts["paid_work"]) < 0.25 * 5 / 8 / 7
+    assert (await rated.track_record(buyer.did))["jobs_verified"] == 0
+
+
+async def test_one_job_of_a_counterpartys_owner_and_day_counts_toward_marks(rated: Rated):
+    owner = await rated.registry.developer()
+    first, second = await owner.agent(), await owner.agent()
+    seller = await rated.registry.agent()
+    await first.transfer(second, "20")
+    for buyer in (first, first, second):
+        await rated.pay(buyer, seller, "5")
+    await rated.pay((await pair(rated))[0], seller, "5")
+    await rated.follow()
+    record = await rated.track_record(seller.did)
+    assert (record["jobs_verified"], record["volume"]) == (2, "20")
+
+
+async def test_a_job_whose_fee_is_below_the_minimum_counts_toward_no_mark(rated: Rated):
+    buyer, seller = await pair(rated)
+    await rated.pay(buyer, seller, "1")
+    await rated.follow()
+    record = await rated.track_record(seller.did)
+    assert (record["jobs_verified"], record["mark"], record["volume"]) == (0, None, "1")
+
+
+async def test_jobs_between_agents_of_one_owner_change_nothing(rated: Rated):
+    owner = await rated.registry.developer()
+    buyer, seller = await owner.agent(), await owner.agent()
+    await rated.pay(buyer, seller, "50")
+    await rated.compute(days_later=2)
+    record = await rated.track_record(seller.did)
+    assert (record["jobs_verified"], record["volume"], record["since"]) == (0, "0", None)
+    assert (await rated.reputation(seller.did))["score"] == 0
+
+
+async def test_the_export_gives_every_score_to_the_digit(rated: Rated):
+    buyer, seller = await pair(rated)
+    await rated.pay(buyer, seller, "30")
+    await rated.pay(seller, buyer, "20")
+    epoch = await rated.compute(days_later=3)
+    exported = await rated.exported(limit=3)
+    assert exported["epoch"] == epoch.isoformat()
+    recomputed = scores_of(filter(None, map(read_signal, exported["events"])), epoch)
+    claimed = {one["agent_did"]: one["score"] for one in exported["scores"]}
+    assert claimed == {did: score.score for did, score in recomputed.items()}
+    assert claimed[seller.did] > 0
+
+
+async def test_searches_sort_by_the_score_and_cards_state_the_track_record(rated: Rated):
+    buyer, seller = await pair(rated)
+    await rated.pay(buyer, seller, "90")
+    await rated.compute(days_later=4)
+    await rated.registry.indexed()
+    results = (await rated.read("/agent-cards/discover", sort="reputation", limit=120))["results"]
+    ranked = [one["reputation"]["score"] for one in results]
+    assert ranked == sorted(ranked, reverse=True)
+    [found] = [one for one in results if one["did"] == seller.did]
+    shown = await rated.reputation(seller.did)
+    assert (found["reputation"]["score"], found["reputation"]["grade"]) == (shown["score"], shown["grade"])
+    assert found["marks"]["earned"] == "Proven"
+    card = await rated.read(f"/agents/{seller.did}/card-export")
+    [extension] = [one for one in card["extensions"] if one["uri"].endswith("/reputation/track-record")]
+    assert extension["uri"] == "https://hansa.dev/extensions/v1/reputation/track-record"
+    assert (extension["params"]["jobs_verified"], extension["params"]["volume"]) == (1, "90")
+
+
+async def test_before_the_first_epoch_the_export_is_empty_and_no_time_is_stated(registry: TestRegistry):
+    exported = (await registry.get("/reputation/export")).json()
+    assert (exported["epoch"], exported["events"], exported["scores"]) == (None, [], [])
+    agent = await registry.agent()
+    found = (await registry.get(f"/agents/{agent.did}/reputation")).json()
+    assert (found["epoch"], found["computed_at"]) == (None, None)

@@ -1,0 +1,84 @@
+"""Agents that are paid for jobs, in a registry whose reputation can be brought up to date at once."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.journal.store import COLUMNS, stored
+from hansa.rooms.reputation import scores
+from hansa.rooms.reputation.scores.epochs import show_scores
+from tests.all_events import ALL_EVENTS
+from tests.paying import Payments
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.running_jobs import run_due
+
+_NEW_EVENTS = f"""
+SELECT {COLUMNS} FROM {ALL_EVENTS} WHERE event_type = ANY($1)
+  AND seq > coalesce((SELECT max(event_seq) FROM reputation_signal), 0) ORDER BY seq
+"""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A registry with its reputation."""
+
+    registry: TestRegistry
+
+    async def pay(self, payer: TestAgent, payee: TestAgent, amount: str) -> None:
+        """A paid call, settled."""
+        payments = Payments(self.registry, payer, payee)
+        made = await payments.authorized(amount)
+        settled = await payments.settle(made["token"], by=payer, wait=10)
+        assert settled.json()["status"] == "settled", settled.text
+
+    async def follow(self) -> None:
+        """What happened is in the signals and the records."""
+
+        async def react(tx: Tx) -> None:
+            rows = await tx.fetch(_NEW_EVENTS, list(scores.SIGNALS.type_names))
+            for event in stored(rows):
+                await scores.SIGNALS.react(tx, event)
+
+        await self.registry.database.act(react)
+        await run_due(self.registry.runtime, scores.RECORD_SIGNALS)
+
+    async def compute(self, days_later: int = 1) -> date:
+        """Everything is followed, and scores are computed as on a later day; cards show them."""
+        await self.follow()
+        epoch = (datetime.now(UTC) + timedelta(days=days_later)).date()
+        await scores.compute_epoch(self.registry.runtime, epoch)
+        await self.registry.database.act(show_scores)
+        return epoch
+
+    async def reputation(self, did: str) -> dict[str, Any]:
+        return await self.read(f"/agents/{did}/reputation")
+
+    async def track_record(self, did: str) -> dict[str, Any]:
+        return await self.read(f"/agents/{did}/track-record")
+
+    async def read(self, path: str, **query: Any) -> dict[str, Any]:
+        answer = await self.registry.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def exported(self, limit: int = 1000) -> dict[str, Any]:
+        """All pages of the export."""
+        page = whole = await self.read("/reputation/export", limit=limit)
+        while page["next"]:
+            page = await self.read("/reputation/export", limit=limit, **page["next"])
+            whole = {
+                **whole,
+                "events": whole["events"] + page["events"],
+                "scores": whole["scores"] + page["scores"],
+            }
+        return whole
+
+
+@asynccontextmanager
+async def open_rated(farm: DatabaseFarm, directory: Path, **settings: object) -> AsyncIterator[Rated]:
+    async with open_registry(await farm.fresh(), directory, **settings) as registry:
+        yield Rated(registry)
