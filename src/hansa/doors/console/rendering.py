@@ -85,7 +85,7 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
 def wants_page(request: Request) -> bool:
     """Whether a browser asks for a page: not for the API, nor for a document with a well-known address."""
     return (
-        request.method == "GET"
+        request.scope.get("method") == "GET"
         and "text/html" in request.headers.get("accept", "")
         and not request.url.path.startswith(("/api/", "/.well-known/"))
     )

@@ -100,7 +100,6 @@ VALUES: dict[str, Any] = {
     "MalpracticeIn": {"contract_id": 7, "evidence": DELIVERABLE, "claimed_damages": "50"},
     "RulingIn": {
         "ruling": "IN_FAVOR_OF_COMPLAINANT",
-        "compensation_amount": "20",
         "slash_amount": "30",
         "note": "The receipt shows another answer.",
     },

@@ -148,7 +148,12 @@ def without_trailing_slash(request: Request) -> str | None:
     """The address of the page that was meant, where there is one; the API has one path for each route."""
     path, query = request.url.path, request.url.query
     meant = path.rstrip("/")
-    if meant == path or not meant or meant.startswith(("//", "/api/")) or request.method != "GET":
+    if (
+        meant == path
+        or not meant
+        or meant.startswith(("//", "/api/"))
+        or request.scope.get("method") != "GET"
+    ):
         return None
     is_there = any(
         "GET" in (route.methods or ()) and route.path_regex.match(meant)
