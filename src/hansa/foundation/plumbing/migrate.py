@@ -5,8 +5,10 @@
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -31,6 +33,10 @@ _RIGHTS_OF_THE_ROLE = (
     "the role of DATABASE_URL must own the database and what earlier starts created in it, or be granted CREATE on it and"
     " on its schema public"
 )
+
+
+_NUMBER = re.compile(r'^revision = "(\w+)"$', re.MULTILINE)
+_BEFORE = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -78,9 +84,16 @@ def migrations_directory() -> Path:
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
 
+@cache
 def newest_schema() -> str:
-    """The number of the last migration of this version."""
-    return max(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
+    """The number of the last migration of this version, the one that no other names as the one before."""
+    texts = [path.read_text(encoding="utf-8") for path in migrations_directory().glob("[0-9]*.py")]
+    numbers, followed = (
+        {number for text in texts for number in of.findall(text)} for of in (_NUMBER, _BEFORE)
+    )
+    last: str
+    [last] = numbers - followed
+    return last
 
 
 def knows_schema(number: str) -> bool:
