@@ -47,7 +47,10 @@ PLATFORMS_WORDS: dict[str, Any] = {
 }
 FORGED = [
     {"uri": BASE + kind, "params": {"status": "active"}}
-    for kind in ("enforcement", "reputation-bond", "track-record", "TRACK_RECORD/", "Enforcement")
+    for kind in (
+        *("enforcement", "reputation-bond", "reputation/bond", "Reputation/Bond/", "track-record"),
+        *("TRACK_RECORD/", "Enforcement"),
+    )
 ]
 
 

@@ -27,6 +27,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agents/me/rotate-signing-key": "a key is a sound point of the curve",
     "POST /api/v1/agents/capabilities": "an amount is greater than zero and has a maximum",
     "POST /api/v1/agents/capabilities/{capability_id}/attenuate": "an amount is greater than zero and has a maximum",
+    "POST /api/v1/agents/{did}/reputation-bond/deposit": "an amount is greater than zero and has a maximum",
     "POST /api/v1/agents/capabilities/{capability_id}/consume": "an amount is greater than zero and has a maximum",
     "PUT /api/v1/agents/{did}/authz": "an amount has a maximum",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",

@@ -15,8 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import auditor
+from hansa.rooms import auditor, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 from tests.wallets import TestWallet
@@ -531,6 +532,40 @@ async def _wallet(stage: Stage) -> WellFormed:
     return _json(**await wallet.signed_challenge(stage.agent))
 
 
+async def _bond_deposit(stage: Stage) -> WellFormed:
+    """What a bond needs, beside what the staged agent holds."""
+    amount = parse_amount(stage.registry.settings.bond_minimum)
+    book = ledger.Book.of(stage.registry.settings)
+    await stage.registry.database.act(
+        lambda tx: ledger.grant(tx, payee=stage.agent.did, amount=amount, ref="staged", book=book)
+    )
+    return _json(amount=stage.registry.settings.bond_minimum)
+
+
+async def _bond_release(stage: Stage) -> WellFormed:
+    """The staged agent has a bond, and no contract that keeps it."""
+    path = f"/agents/{stage.agent.did}/reputation-bond/deposit"
+    body = (await _bond_deposit(stage)).json
+    answer = await stage.registry.post(path, json=body, headers=stage.agent.headers)
+    assert answer.status_code == 200, answer.text
+    ended = """
+        UPDATE commerce_contract SET status = 'FAILED', ended_because = 'rejected', due_at = NULL, hold_release_at = NULL
+        WHERE status IN ('ACCEPTED', 'SUBMITTED') AND (contractor_did = $1 OR provider_did = $1)
+    """
+    await stage.registry.database.act(lambda tx: tx.execute(ended, stage.agent.did))
+    return await _nothing()
+
+
+async def _bond_unlock(stage: Stage) -> WellFormed:
+    await _bond_release(stage)
+    path = f"/agents/{stage.agent.did}/reputation-bond/release"
+    answer = await stage.registry.post(path, headers=stage.agent.headers)
+    assert answer.status_code == 200, answer.text
+    matured = "UPDATE reputation_bond SET releasable_at = now() WHERE agent_did = $1"
+    await stage.registry.database.act(lambda tx: tx.execute(matured, stage.agent.did))
+    return await _nothing()
+
+
 async def _role(stage: Stage) -> WellFormed:
     return _json(role="trader")
 
@@ -759,6 +794,9 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/me/wallets": _wallet,
     "POST /api/v1/agents/me/wallets/challenge": _wallet_challenge,
+    "POST /api/v1/agents/{did}/reputation-bond/deposit": _bond_deposit,
+    "POST /api/v1/agents/{did}/reputation-bond/release": _bond_release,
+    "POST /api/v1/agents/{did}/reputation-bond/unlock": _bond_unlock,
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/capabilities": _capability,

@@ -328,6 +328,7 @@ _.last_tried_at
 _.last_updated
 _.last_used_at
 _.lease_until
+_.left
 _.licence_id
 _.licence_key
 _.limit
@@ -346,6 +347,8 @@ _.mark
 _.marks
 _.matched_in
 _.matched_words
+_.matures_at
+_.maturity_days
 _.max_amount
 _.max_per_tx
 _.max_rate_percent
@@ -358,6 +361,7 @@ _.method
 _.milestone
 _.milestones
 _.min_count
+_.minimum
 _.minimum_stake
 _.mode
 _.mtls
@@ -458,6 +462,7 @@ _.refused
 _.registry
 _.registry_name
 _.regulated_actions
+_.releasable_at
 _.remaining
 _.representative_queries
 _.reputation

@@ -90,7 +90,8 @@ class Model:
             if "release" in more:
                 credit, amount = debit, self.freed(hold, named)
             else:
-                credit, fee = credit or hold.payee, self.captured_fee(hold, amount)
+                credit = None if named.get("destroyed") else credit or hold.payee
+                fee = self.captured_fee(hold, amount)
                 rest = hold.left - amount - fee if named.get("final") else 0
         self.require_parties(debit, credit, more, is_same_allowed=source != target and "capture" not in more)
         mode = more.get("fee", "none")

@@ -25,7 +25,7 @@ AGENTS = [f"did:hansa:hansa.local:party-{number}" for number in range(4)]
 STRANGER = "did:hansa:hansa.local:stranger"
 NO_HOLD = 2**40
 # Places of the kinds of orders.
-TRANSFER, HOLD, CAPTURE, FREE = 0, 9, 10, 11
+TRANSFER, HOLD, CAPTURE, FREE, SLASH = 0, 9, 10, 11, 12
 ENGINE = Path(hansa.__file__).parent / "rooms/ledger/sql/apply.sql"
 APPLY = "SELECT * FROM ledger_apply($1, $2, $3, $4, $5, $6, false)"
 
@@ -51,6 +51,7 @@ class History:
             HOLD,
             CAPTURE,
             FREE,
+            SLASH,
             *chance.sample(range(TRANSFER + 1, HOLD), chance.choice([0, 2, 8])),
         ]
         if chance.random() < 0.3:
@@ -246,6 +247,17 @@ class History:
                 "capture": {"id": hold, "final": self.chance.random() < 0.3},
             },
         }
+        slash = {
+            "debit": None,
+            "credit": None,
+            "amount": taken,
+            "more": {
+                "tx_type": "destroy",
+                "active": 0,
+                "ref": f"{self.chance.random()}",
+                "capture": {"id": hold, "destroyed": True},
+            },
+        }
         ending = self.chance.choice(
             [
                 {"tx_type": "release", "release": {"id": hold}},
@@ -253,7 +265,7 @@ class History:
             ]
         )
         freeing = {"debit": None, "credit": None, "amount": 1, "more": {"active": 0, **ending}}
-        makers += [opening, capture, freeing]
+        makers += [opening, capture, freeing, slash]
         return json.loads(json.dumps(self.chance.choice([makers[kind] for kind in self.kinds])))  # type: ignore[no-any-return]
 
     async def _compare(self) -> None:

@@ -100,7 +100,8 @@ def test_what_the_platform_owns_is_dropped():
     base = "https://hansa.dev/extensions/v1/"
     given = card_of(**{name: {"forged": True} for name in platform})
     given["extensions"] = [
-        {"uri": base + kind} for kind in ("enforcement", "reputation-bond", "track-record", "mine")
+        {"uri": base + kind}
+        for kind in ("enforcement", "reputation-bond", "reputation/bond", "track-record", "mine")
     ]
     given["capabilities"] = {"extensions": [{"uri": base + "track_record/"}, {"uri": "urn:mine"}]}
     card = require_card(given)

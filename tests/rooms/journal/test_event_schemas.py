@@ -17,6 +17,7 @@ from tests.rooms.commerce.agreements import Agreements, in_days
 from tests.rooms.commerce.disputing import EVIDENCE, FOR_COMPLAINANT, Disputing
 from tests.rooms.ledger.purses import Purses
 from tests.rooms.ledger.treasury import destroy
+from tests.rooms.reputation.bonded import DAY, Bonded
 from tests.wallets import TestWallet
 
 DOCS = Path(__file__).parents[3] / "docs" / "events"
@@ -73,6 +74,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     await destroy(registry, 5, "a test")
     await _pay_for_calls(registry)
     await _make_contracts(payer, payee)
+    await _bond(payer)
     await _dispute(payer, payee, administrator)
     await _suspend_and_revoke(payee, administrator)
     authz, policy = f"/api/v1/agents/{owned.did}/authz", {"spend_policy": {"approval_over": "0"}}
@@ -108,6 +110,19 @@ async def _pay_for_calls(registry: TestRegistry) -> None:
         f"/api/v1/agents/me/wallets/{wallet.address}", headers=payments.caller.headers
     )
     assert unbound.is_success
+
+
+async def _bond(agent: TestAgent) -> None:
+    """A bond that is deposited, slashed, and released."""
+    bonded = Bonded(
+        Agreements(Purses(agent.registry, await agent.registry.developer()), await agent.registry.developer())
+    )
+    await bonded.agreements.purses.grant(agent, "150")
+    await bonded.act(agent, "deposit", amount="150")
+    await bonded.slash(agent, "1", "a test of schemas")
+    await bonded.act(agent, "release")
+    await bonded.elapse(agent, 15 * DAY)
+    await bonded.act(agent, "unlock")
 
 
 async def _make_contracts(contractor: TestAgent, provider: TestAgent) -> None:

@@ -414,6 +414,7 @@ VALUES: dict[str, Any] = {
     "total_unstaked": "0",
     "total_locked": "100",
     "minimum_stake": "1",
+    "minimum": "100",
     "due": "0",
     "remaining": "50",
     "budget_total": "50",

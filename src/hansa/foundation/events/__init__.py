@@ -69,6 +69,12 @@ from hansa.foundation.events.ledger import (
     TransactionFeeCollected,
     ledger_key,
 )
+from hansa.foundation.events.reputation import (
+    BondDeposited,
+    BondReleased,
+    BondReleaseStarted,
+    BondSlashed,
+)
 from hansa.foundation.events.taxonomy import NOT_EMITTED_YET, RECORDED_FROM_BOTH_SIDES
 
 __all__ = [
@@ -90,6 +96,10 @@ __all__ = [
     "AgentSuspended",
     "AgentWalletBound",
     "AgentWalletUnbound",
+    "BondDeposited",
+    "BondReleaseStarted",
+    "BondReleased",
+    "BondSlashed",
     "ContractAccepted",
     "ContractCancelled",
     "ContractChangesRequested",

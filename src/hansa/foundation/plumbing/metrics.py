@@ -36,6 +36,9 @@ batch_size = Histogram(
 transfers_waiting = Gauge(
     "hansa_ledger_transfers_waiting", "Transfers waiting for their batch.", multiprocess_mode="livesum"
 )
+unbonded_accepts_total = Counter(
+    "hansa_unbonded_accepts", "Accepts of contracts of version 2 by providers without a bond, refused or not."
+)
 postings_total = Counter("hansa_ledger_transactions", "Ledger transactions written.", ["type"])
 shadow_refusals_total = Counter(
     "hansa_shadow_refusals",

@@ -29,14 +29,12 @@ from hansa.foundation.values.errors import Unavailable
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
+_DOWN_REVISION = re.compile(r'^down_revision = "(\d+)"$', re.MULTILINE)
+
 _RIGHTS_OF_THE_ROLE = (
     "the role of DATABASE_URL must own the database and what earlier starts created in it, or be granted CREATE on it and"
     " on its schema public"
 )
-
-
-_NUMBER = re.compile(r'^revision = "(\w+)"$', re.MULTILINE)
-_BEFORE = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -86,14 +84,13 @@ def migrations_directory() -> Path:
 
 @cache
 def newest_schema() -> str:
-    """The number of the last migration of this version, the one that no other names as the one before."""
-    texts = [path.read_text(encoding="utf-8") for path in migrations_directory().glob("[0-9]*.py")]
-    numbers, followed = (
-        {number for text in texts for number in of.findall(text)} for of in (_NUMBER, _BEFORE)
-    )
-    last: str
-    [last] = numbers - followed
-    return last
+    """The number of the last migration of this version: the one that no other follows, whatever the order of numbers."""
+    followed = {}
+    for path in migrations_directory().glob("[0-9]*.py"):
+        before = _DOWN_REVISION.search(path.read_text())
+        followed[path.name.partition("_")[0]] = before and before[1]
+    (newest,) = followed.keys() - followed.values()
+    return newest
 
 
 def knows_schema(number: str) -> bool:

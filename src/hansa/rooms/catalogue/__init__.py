@@ -1,5 +1,6 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
+from .bonds import show_bond
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
@@ -13,7 +14,7 @@ from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
 from .pulls import note_heartbeat
 from .reading import card_of, card_of_agent, name_of_agent, names_of_agents
-from .records import Card, StoredCard
+from .records import Bond, Card, StoredCard
 from .replace import replace_document
 from .retire import retire_card
 from .search import (
@@ -41,6 +42,7 @@ __all__ = [
     "LOCK_AGENT",
     "ROOM",
     "AgentKey",
+    "Bond",
     "Card",
     "CardInvalid",
     "CardRevoked",
@@ -81,6 +83,7 @@ __all__ = [
     "reinstate_listings",
     "replace_document",
     "retire_card",
+    "show_bond",
     "show_scores",
     "show_track_record",
     "stated_price",

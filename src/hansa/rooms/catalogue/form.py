@@ -43,7 +43,7 @@ PLATFORM_MEMBERS = frozenset(
 )
 # What this registry alone says of a card, mirrored or not.
 RECEIVERS_MEMBERS = frozenset({"status", "did", "federation_metadata", "federationMetadata"})
-PLATFORM_EXTENSIONS = frozenset({"enforcement", "reputation-bond", "track-record"})
+PLATFORM_EXTENSIONS = frozenset({"enforcement", "reputation/bond", "reputation-bond", "track-record"})
 CARD_MESSAGE = cast("Descriptor", AgentCard.DESCRIPTOR)
 TROUBLES_MAX = 50
 
@@ -118,8 +118,8 @@ def sentence_of(trouble: Trouble) -> str:
 def is_platform_extension(extension: Any) -> bool:
     """Whether the extension is one that the platform alone writes."""
     uri = extension.get("uri") if isinstance(extension, dict) else None
-    last = uri.rstrip("/").rpartition("/")[2] if isinstance(uri, str) else ""
-    return last.lower().replace("_", "-") in PLATFORM_EXTENSIONS
+    parts = uri.rstrip("/").lower().replace("_", "-").split("/") if isinstance(uri, str) else []
+    return not PLATFORM_EXTENSIONS.isdisjoint({"/".join(parts[-1:]), "/".join(parts[-2:])})
 
 
 def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:

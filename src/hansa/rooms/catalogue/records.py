@@ -5,6 +5,8 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from hansa.foundation.values.money import Minor
+
 from .rules import Findable
 
 
@@ -66,6 +68,8 @@ class Card:
     signature_verified_at: datetime | None
     encircled: bool
     bonded: bool
+    bond_state: str | None
+    bond_amount: Minor | None
     verified_jobs: int
     agent_score: int
     track_record: dict[str, Any] | None
@@ -81,6 +85,15 @@ class Card:
     def state(self) -> str:
         """Names all that a write of the owner could lose: the document, the switch and the listing."""
         return f"{self.id} {self.version} {self.is_active} {self.unlisted}"
+
+
+@dataclass(frozen=True)
+class Bond:
+    """What a card shows of its agent's bond; without a state there is none. `amount` in minor units."""
+
+    state: str | None
+    amount: Minor | None
+    is_bonded: bool
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
-from .records import Card, NewCard, StoredCard
+from .records import Bond, Card, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
 # Where cards must be looked at one by one, they are counted up to here; where their texts must be read or their changes
@@ -33,7 +33,8 @@ c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, descr
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
-host_verified_at, signature_verified_at, encircled, bonded, verified_jobs, agent_score, track_record, hidden_since
+host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, verified_jobs, agent_score, track_record,
+hidden_since
 """
 
 _DOCUMENTS = ("card_data", "track_record")
@@ -82,6 +83,10 @@ UPDATE catalogue_card SET verified_jobs = $2, track_record = $3 WHERE did = $1 A
 _SET_SCORES = """
 UPDATE catalogue_card c SET agent_score = n.score FROM unnest($1::text[], $2::smallint[]) AS n (did, score)
 WHERE c.did = n.did AND c.source_registry IS NULL
+"""
+
+_SET_BOND = """
+UPDATE catalogue_card SET bonded = $2, bond_state = $3, bond_amount = $4 WHERE did = $1 AND source_registry IS NULL
 """
 
 _NAMES_OF_AGENTS = """
@@ -211,6 +216,11 @@ async def set_track_record(tx: Tx, did: str, verified_jobs: int, record: Mapping
 async def set_scores(tx: Tx, scores: Mapping[str, int]) -> None:
     """Write the scores of own agents on their cards, by DID."""
     await tx.execute(_SET_SCORES, list(scores), list(scores.values()))
+
+
+async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
+    """Write what the card of an own agent shows of its bond."""
+    await tx.execute(_SET_BOND, did, bond.is_bonded, bond.state, bond.amount)
 
 
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:

@@ -1,10 +1,13 @@
 """Commerce: paid calls by payment tokens, contracts of two agents, disputes."""
 
+from hansa.rooms.commerce.bonds import BOND_ADMITS
+from hansa.rooms.commerce.contracts import open_contracts_of
 from hansa.rooms.commerce.descriptor import ROOM
 from hansa.rooms.commerce.disputes import SLASH_BOND, BondSlash, BondSlashed, SlashBond, open_disputes_of
 from hansa.rooms.commerce.payments import SIGNATORY, ReceiptUnknown, signed_receipt
 
 __all__ = [
+    "BOND_ADMITS",
     "ROOM",
     "SIGNATORY",
     "SLASH_BOND",
@@ -12,6 +15,7 @@ __all__ = [
     "BondSlashed",
     "ReceiptUnknown",
     "SlashBond",
+    "open_contracts_of",
     "open_disputes_of",
     "signed_receipt",
 ]

@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import agents, federation
 
-from . import contracts, disputes, payments, x402
+from . import bonds, contracts, disputes, payments, x402
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
@@ -46,6 +46,7 @@ ROOM = Room(
     ),
     account_end=disputes.ACCOUNT_END,
     offers=(
+        bonds.BOND_ADMITS,
         payments.VERIFIER,
         payments.SETTLEMENTS,
         payments.SIGNATORY,
@@ -57,7 +58,6 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
-        disputes.SLASH_BOND.filled_with(disputes.without_bonds),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

@@ -107,6 +107,14 @@ async def read_holds(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
     return await store.of_owner(tx, owner_kind, owner_id)
 
 
+async def read_hold(tx: Tx, hold_id: int) -> Hold:
+    """One hold, ended or not. Raises: HoldUnknown."""
+    hold = await store.find(tx, hold_id)
+    if hold is None:
+        raise HoldUnknown
+    return hold
+
+
 async def free_overdue_holds(runtime: Runtime) -> int:
     """Free the holds that have expired, each with its owner's state; returns how many."""
     freed, last = 0, None

@@ -23,10 +23,11 @@ class NewHold(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Capture(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A part of a hold to be paid; `final` frees the rest."""
+    """A part of a hold to be paid; `final` frees the rest. What is `destroyed` is paid to nobody."""
 
     id: int
     final: bool = False
+    destroyed: bool = False
 
 
 class Release(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -165,6 +166,14 @@ def hold(payer: str, amount: Minor, held_for: NewHold, *, fee: Minor | None = No
     return Order(payer, payer, amount, more=terms)
 
 
+def deposit(payer: str, amount: Minor, held_for: NewHold) -> Order:
+    """As `hold`, of units that stay the payer's own: without a fee, and not counted as sent."""
+    terms = Terms(
+        tx_type="hold", to=ESCROW, fee="held", fixed_fee=0, active=DEBIT, paced="held", hold=held_for
+    )
+    return Order(payer, payer, amount, more=terms)
+
+
 def capture(
     hold_id: int, amount: Minor, *, payee: str | None = None, final: bool = False, message: str | None = None
 ) -> Order:
@@ -179,6 +188,12 @@ def final_capture(
     """The one capture of a hold, with a reference; its payer must be active as well."""
     terms = Terms(tx_type="capture", typed=True, ref=ref, capture=Capture(hold_id, final=True))
     return Order(None, payee, amount, memo, more=terms)
+
+
+def slash(hold_id: int, amount: Minor, ref: str) -> Order:
+    """A part of a hold ceases to be, with its part of the held fee; `ref` is used once."""
+    terms = Terms(tx_type="destroy", active=NOBODY, ref=ref, capture=Capture(hold_id, destroyed=True))
+    return Order(None, None, amount, more=terms)
 
 
 def award(hold_id: int, amount: Minor, *, message: str | None = None) -> Order:

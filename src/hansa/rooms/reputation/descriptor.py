@@ -1,13 +1,34 @@
 """What the process needs to know of reputation."""
 
+from hansa.foundation.plumbing.metrics import unbonded_accepts_total
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import commerce
 
-from . import scores
+from . import bonds, scores
 
 ROOM = Room(
     name="reputation",
-    routes=(Routes(2030, scores.router),),
+    routes=(
+        Routes(2030, bonds.router),
+        Routes(2031, bonds.config_router),
+        Routes(2032, scores.router),
+    ),
     reactors=(scores.SIGNALS,),
     jobs=(scores.RECORD_SIGNALS, *scores.JOBS),
-    settings=frozenset({"mark_min_fee"}),
+    settings=frozenset(
+        {
+            "bond_maturity_days",
+            "bond_minimum",
+            "bond_mode",
+            "dispute_window_hours",
+            "mark_min_fee",
+            "settlement_currency",
+        }
+    ),
+    metrics=(unbonded_accepts_total,),
+    account_end=bonds.ACCOUNT_END_OF_BONDS,
+    fills=(
+        commerce.BOND_ADMITS.filled_with(bonds.bond_admits),
+        commerce.SLASH_BOND.filled_with(bonds.slash_bond),
+    ),
 )

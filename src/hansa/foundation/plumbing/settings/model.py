@@ -104,6 +104,9 @@ class Settings(UnbuiltSettings, BaseSettings):
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
     dispute_window_hours: int = Field(default=72, ge=1, le=24 * 90)
+    bond_mode: Literal["off", "observe", "enforce"] = "observe"
+    bond_minimum: Decimals = "100"
+    bond_maturity_days: int = Field(default=14, ge=0, le=3650)
     dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
     dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
     dispute_slash_max: Decimals = "1000"

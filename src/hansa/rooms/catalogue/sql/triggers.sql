@@ -4,7 +4,7 @@
 -- after: catalogue/classes.sql
 
 CREATE OR REPLACE TRIGGER catalogue_card_changed BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,
-  encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry,
+  encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, bond_state, bond_amount,
   track_record
   ON catalogue_card FOR EACH ROW EXECUTE FUNCTION catalogue_mark_change();
 

@@ -13,6 +13,7 @@ from hansa.rooms.commerce.contracts.disputing import (
 )
 from hansa.rooms.commerce.contracts.errors import ContractUnknown, WrongState
 from hansa.rooms.commerce.contracts.moves import take
+from hansa.rooms.commerce.contracts.reading import open_contracts_of
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.store import counts, now, paid_by
@@ -34,6 +35,7 @@ __all__ = [
     "held_for",
     "is_in_time_to_dispute",
     "now",
+    "open_contracts_of",
     "paid_by",
     "require_state",
     "require_unbound",

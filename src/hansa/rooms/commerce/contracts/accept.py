@@ -8,20 +8,25 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, ledger
+from hansa.rooms.commerce.bonds import BondAdmits
 
 from . import recorded, rules
 from .contract import Contract
-from .errors import ContractUnfunded
+from .errors import BondRequired, ContractUnfunded
 from .moves import Act, move, require_in_time, take
 from .paying import OWNER_KIND
 
 HOLD_MARGIN = timedelta(days=1)
+BONDED_VERSION = 2
 
 
-async def accept(tx: Tx, agent: Agent, contract_id: int, settings: Settings) -> Contract:
+async def accept(
+    tx: Tx, agent: Agent, contract_id: int, settings: Settings, bond_admits: BondAdmits
+) -> Contract:
     """Accept; of an open proposal the first to accept becomes the provider.
 
-    Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, ContractUnfunded, AccountSuspended.
+    Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, ContractUnfunded,
+    AccountSuspended.
     """
     contract = await take(tx, contract_id)
     rules.require_acceptable(contract, agent.did)
@@ -30,6 +35,8 @@ async def accept(tx: Tx, agent: Agent, contract_id: int, settings: Settings) -> 
     owned = await agents.lock_owner_and_status(tx, agent.did)
     if owned is None or owned[1] != "active":
         raise Forbidden("The agent is not active.")
+    if contract.version == BONDED_VERSION and not await bond_admits(tx, agent.did, settings):
+        raise BondRequired
     accepted = rules.accepted(contract, agent.did)
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))

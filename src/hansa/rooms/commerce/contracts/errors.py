@@ -98,6 +98,14 @@ class AgentHasContracts(Conflict):
     sentence = "Open contracts bind this agent; cancel its proposals and complete or end its contracts first."
 
 
+class BondRequired(Forbidden):
+    """The provider of a contract of version 2 has no active bond, which the registry requires."""
+
+    code = "BOND_REQUIRED"
+    sentence = "A provider needs an active reputation bond to accept this contract."
+    remedy = "Deposit a bond at POST /agents/{did}/reputation-bond/deposit, then accept again."
+
+
 class TokenForFunded(Invalid):
     """A funded contract is paid from its hold, not by a payment token."""
 

@@ -50,6 +50,11 @@ async def list_contracts(tx: Tx, filters: ContractFilter) -> tuple[list[Contract
     return [ContractShown(contract, histories[contract.id]) for contract in contracts], total
 
 
+async def open_contracts_of(tx: Tx, did: str) -> int:
+    """How many contracts an agent is a party to that are under way, or after their failure may still be disputed."""
+    return await store.count_under_way(tx, did)
+
+
 async def shown(tx: Tx, contract: Contract) -> ContractShown:
     """The contract with its history."""
     return ContractShown(contract, (await store.history(tx, [contract.id]))[contract.id])

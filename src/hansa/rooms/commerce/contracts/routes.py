@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal, NoReturn
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing import idempotency
@@ -32,6 +32,7 @@ from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyR
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
+from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits
 from hansa.rooms.commerce.payments.errors import (
     SettlementInProgress,
     TokenExpired,
@@ -69,6 +70,7 @@ BIGINT_MAX = 2**63 - 1
 router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
 
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
@@ -147,13 +149,16 @@ async def propose_contract(
 @router.post(
     "/{contract_id}/accept",
     response_model=ContractOut,
-    responses=problems(*_EVERY_ACT, errors.OwnContract, errors.ContractUnfunded, ledger.AccountSuspended),
+    responses=problems(
+        *_EVERY_ACT, errors.OwnContract, errors.BondRequired, errors.ContractUnfunded, ledger.AccountSuspended
+    ),
 )
 async def accept_contract(
     contract_id: ContractId,
     agent: CurrentAgent,
     config: Config,
     db: Db,
+    bond_admits: AdmittedByBond,
     *,
     writes: WriteLimit,
     key: IdempotencyKey = None,
@@ -161,7 +166,7 @@ async def accept_contract(
     """Accept a proposal as its provider; of an open proposal the first agent that accepts is the provider."""
     await writes.admit(agent.did)
     request = Repeatable(agent.did, f"/contracts/{contract_id}/accept", key, None) if key else None
-    return await _once(db, request, lambda tx: accept(tx, agent, contract_id, config), config)
+    return await _once(db, request, lambda tx: accept(tx, agent, contract_id, config, bond_admits), config)
 
 
 @router.post(

@@ -121,6 +121,13 @@ WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', '
 """
 
 
+_COUNT_UNDER_WAY = """
+SELECT count(*) FROM commerce_contract
+WHERE (contractor_did = $1 OR provider_did = $1)
+  AND (status IN ('ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL)
+"""
+
+
 async def now(tx: Tx) -> datetime:
     """The database's clock."""
     moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
@@ -206,6 +213,12 @@ async def paid_by(tx: Tx, tx_id: int) -> int | None:
 async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
     count: int = await tx.fetchval(_COUNT_BINDING, did)
+    return count
+
+
+async def count_under_way(tx: Tx, did: str) -> int:
+    """How many contracts of an agent are under way, or hold units after their failure."""
+    count: int = await tx.fetchval(_COUNT_UNDER_WAY, did)
     return count
 
 

@@ -6,7 +6,6 @@ from hansa.rooms.commerce.disputes.bond import (
     BondSlash,
     BondSlashed,
     SlashBond,
-    without_bonds,
 )
 from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
@@ -23,5 +22,4 @@ __all__ = [
     "open_disputes_of",
     "require_unbound",
     "router",
-    "without_bonds",
 ]

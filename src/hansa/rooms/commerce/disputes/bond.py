@@ -7,7 +7,7 @@ from typing import TypeAlias
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.money import ZERO, Minor
+from hansa.foundation.values.money import Minor
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,3 @@ SlashBond: TypeAlias = Callable[[Tx, BondSlash, Settings], Awaitable[BondSlashed
 
 SLASH_BOND: Slot[SlashBond] = Slot("commerce: slash of a bond")
 """Called within the transaction of a ruling, whose rows are locked by then. It refuses nothing: it takes what is there."""
-
-
-async def without_bonds(_: Tx, __: BondSlash, ___: Settings) -> BondSlashed:
-    """No room keeps bonds: nothing is taken."""
-    return BondSlashed(ZERO, None)

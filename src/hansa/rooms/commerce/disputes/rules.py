@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
-from hansa.rooms.commerce.contracts import rules as of_contracts
 from hansa.rooms.commerce.contracts.contract import Contract, Status
+from hansa.rooms.commerce.contracts.rules import require_state as require_contract_state
 
 from .dispute import Complaint, Decision, Dispute, DisputeStatus, Ruling, Subject
 from .errors import (
@@ -53,8 +53,8 @@ def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
 
 
 def require_disputable(contract: Contract, complainant: str, window: timedelta) -> None:
-    """Raises: WrongState, NothingSubmitted, TooLate."""
-    of_contracts.require_state(contract, *_DISPUTABLE)
+    """Raises: WrongState of contracts, NothingSubmitted, TooLate."""
+    require_contract_state(contract, *_DISPUTABLE)
     if complainant == contract.provider_did and contract.submissions == 0:
         raise NothingSubmitted
     if contract.status in {Status.FAILED, Status.COMPLETED}:

@@ -22,12 +22,13 @@
 --   typed  whether TokensTransferred is recorded
 --   counterparty_frame  the other registry
 --   hold  {owner_kind, owner_id, payee, expires_at}: open a hold of `debit`, for `payee` unless its capture names one
---   capture  {id, final}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the rest
+--   capture  {id, final, destroyed}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the
+--     rest; `destroyed` pays nobody: the amount ceases to be, and tx_type is `destroy`
 --   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
 --   extension  {kind, payload}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
 --     with the amount 0 nothing else is done; a dry run leaves it out
 --   lost  {outcome, fee, balance, answer}: refused before anything is claimed; written by ledger_apply_extended
--- Where a hold is named, its payer is debited, and without `credit` its payee is credited.
+-- Where a hold is named, its payer is debited, and without `credit` its payee is credited unless `destroyed`.
 --
 -- Outcomes: posted, replayed (with the kept answer), uncovered (with the fee and the balance of the debited bucket),
 -- barred, debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
@@ -165,7 +166,8 @@ BEGIN
       CONTINUE WHEN known[i] IS NOT NULL OR NOT coalesce(more[i] ?| '{capture,release}', false);
       h := (hold_place ->> (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id'))::int;
       debits[i] := hold_payers[h];
-      credits[i] := CASE WHEN more[i] ? 'release' THEN hold_payers[h] ELSE coalesce(credits[i], hold_payees[h]) END;
+      credits[i] := CASE WHEN more[i] ? 'release' THEN hold_payers[h]
+        WHEN NOT more[i] @> '{"capture": {"destroyed": true}}' THEN coalesce(credits[i], hold_payees[h]) END;
       parties := parties || debits[i] || credits[i];
     END LOOP;
   END IF;
@@ -296,7 +298,7 @@ BEGIN
         NULL;
       ELSIF p IS NULL AND debits[i] IS NOT NULL THEN
         refusal := 'debit_unknown';
-      ELSIF q IS NULL AND (credits[i] IS NOT NULL OR own ? 'capture') THEN
+      ELSIF q IS NULL AND (credits[i] IS NOT NULL OR own ? 'capture' AND NOT own @> '{"capture": {"destroyed": true}}') THEN
         refusal := 'credit_unknown';
       ELSIF is_payee_unknown THEN
         refusal := 'payee_unknown';

@@ -1,0 +1,36 @@
+"""What a card says of its agent's reputation bond: its state and how much it is."""
+
+from dataclasses import replace
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import format_amount
+
+from . import store
+from .records import Bond, Card
+
+REPUTATION_BOND = "/extensions/v1/reputation/bond"
+
+
+async def show_bond(tx: Tx, did: str, bond: Bond) -> None:
+    """Let the card of an own agent show this bond, in listings, searches and its signed form."""
+    await store.set_bond(tx, did, bond)
+
+
+def with_bond(card: Card, extension_base: str) -> Card:
+    """The card with its document stating the agent's bond, if there is one."""
+    if card.card_data is None or card.bond_state is None or card.bond_amount is None:
+        return card
+    extension: dict[str, Any] = {
+        "uri": extension_base + REPUTATION_BOND,
+        "description": "The units that this agent has deposited as a bond, which a ruling can take.",
+        "required": False,
+        "params": {
+            "state": card.bond_state,
+            "bonded": card.bonded,
+            "amount": format_amount(card.bond_amount),
+            "currency": card.settlement_currency,
+        },
+    }
+    written = card.card_data.get("extensions", [])
+    return replace(card, card_data={**card.card_data, "extensions": [*written, extension]})

@@ -1,0 +1,13 @@
+"""What commerce asks of the bonds of providers; the room of reputation fills the slot."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.settings import Settings
+
+BondAdmits: TypeAlias = Callable[[Tx, str, Settings], Awaitable[bool]]
+
+BOND_ADMITS: Slot[BondAdmits] = Slot("commerce: may an agent accept a contract of version 2")
+"""Called with the DID of the agent. A bond that is required and present does not begin to end before the transaction ends."""

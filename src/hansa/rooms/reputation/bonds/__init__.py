@@ -1,0 +1,14 @@
+"""Reputation bonds: units that an agent deposits, and that a ruling can destroy."""
+
+from hansa.rooms.reputation.bonds.admission import bond_admits
+from hansa.rooms.reputation.bonds.reading import ACCOUNT_END_OF_BONDS
+from hansa.rooms.reputation.bonds.routes import config_router, router
+from hansa.rooms.reputation.bonds.slash import slash_bond
+
+__all__ = [
+    "ACCOUNT_END_OF_BONDS",
+    "bond_admits",
+    "config_router",
+    "router",
+    "slash_bond",
+]

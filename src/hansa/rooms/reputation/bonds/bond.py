@@ -1,0 +1,71 @@
+"""What a bond is."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import Minor, parse_amount
+
+
+class State(StrEnum):
+    """Where a bond is. Only an active one counts."""
+
+    NONE = "none"
+    ACTIVE = "active"
+    RELEASING = "releasing"
+    RELEASED = "released"
+    SLASHED = "slashed"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The settings of bonds; `minimum` in minor units. `dispute_window` is the least time of a release."""
+
+    mode: Literal["off", "observe", "enforce"]
+    minimum: Minor
+    maturity: timedelta
+    dispute_window: timedelta
+    currency: str
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Policy":
+        """As the operator has set them."""
+        return cls(
+            settings.bond_mode,
+            parse_amount(settings.bond_minimum),
+            timedelta(days=settings.bond_maturity_days),
+            timedelta(hours=settings.dispute_window_hours),
+            settings.settlement_currency,
+        )
+
+
+@dataclass(frozen=True)
+class Bond:
+    """The bond of an agent as it was at `now`, the database's clock; `amount` is what its hold holds, in minor units."""
+
+    agent_did: str
+    id: int | None
+    state: State
+    hold_id: int | None
+    amount: Minor
+    matures_at: datetime | None
+    releasable_at: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """Why a bond is not released yet. `kind` is maturity, open_contract or open_dispute."""
+
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class BondShown:
+    """A bond with what keeps it from being released."""
+
+    bond: Bond
+    blockers: tuple[Blocker, ...]

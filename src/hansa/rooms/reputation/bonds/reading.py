@@ -1,0 +1,48 @@
+"""A bond as everyone may read it, and what keeps it from being released."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.room import AccountEnd
+from hansa.foundation.plumbing.room import Blocker as EndBlocker
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import agents, commerce
+
+from . import rules, store
+from .bond import Blocker, Bond, BondShown
+from .errors import BonderUnknown
+
+
+async def read_bond(tx: Tx, did: str) -> BondShown:
+    """The bond of an agent of this registry. Raises: BonderUnknown."""
+    if await agents.owner_of(tx, did) is None:
+        raise BonderUnknown
+    return await shown(tx, await store.find(tx, did))
+
+
+async def shown(tx: Tx, bond: Bond) -> BondShown:
+    """A bond with its blockers; without units there is nothing to block."""
+    if bond.hold_id is None:
+        return BondShown(bond, ())
+    return BondShown(bond, (*rules.maturity_of(bond), *await open_business(tx, bond.agent_did)))
+
+
+async def open_business(tx: Tx, did: str) -> tuple[Blocker, ...]:
+    """The open disputes and contracts of an agent that its bond covers."""
+    disputes = await commerce.open_disputes_of(tx, did)
+    contracts = await commerce.open_contracts_of(tx, did)
+    return (
+        *((Blocker("open_dispute", "A dispute about a payment of the agent is open."),) if disputes else ()),
+        *((Blocker("open_contract", "A contract of the agent is under way."),) if contracts else ()),
+    )
+
+
+async def _blockers(tx: Tx, developer_id: int) -> list[EndBlocker]:
+    found = []
+    for agent in await agents.of_developer(tx, developer_id):
+        bond = await store.find(tx, agent.did)
+        if bond.amount:
+            detail = "Release the bond of the agent, and unlock it."
+            found.append(EndBlocker("bond", agent.did, format_amount(bond.amount), detail))
+    return found
+
+
+ACCOUNT_END_OF_BONDS = AccountEnd(_blockers)
