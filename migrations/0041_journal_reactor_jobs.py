@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0041"
-down_revision = "0050"
+down_revision = "0040"
 
 SQL = """
 INSERT INTO plumbing_job (kind, key, due_at, attempts)

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0044"
-down_revision = "0040"
+down_revision = "0042"
 
 SQL = """
 -- A complaint of one agent about another. `payment` names the payment that it is about (`contract:1`, `token:<uuid>`,

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0046"
-down_revision = "0048"
+down_revision = "0044"
 
 SQL = """
 -- Settled payments, completed contracts and rulings, in the order in which they were noted. `giver` is the payer or the

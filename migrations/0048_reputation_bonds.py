@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0048"
-down_revision = "0041"
+down_revision = "0046"
 
 SQL = """
 ALTER TABLE ledger_transaction

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0050"
-down_revision = "0044"
+down_revision = "0048"
 
 SQL = """
 -- What the typed events of issuing and destroying add up to in the snapshot of a verdict; null in older verdicts.

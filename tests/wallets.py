@@ -1,5 +1,6 @@
 """Wallets of Ethereum under test: keys that sign as a wallet's own software does."""
 
+import time
 from typing import Any
 
 import httpx2
@@ -8,6 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_ds
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from hansa.foundation.values import ethereum
+from hansa.foundation.values.money import UNIT
+from hansa.rooms.commerce.x402.networks import ASSET, Networks
+from hansa.rooms.commerce.x402.typed_data import authorization_digest, domain_separator
 from tests.registry import TestAgent
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -62,3 +66,60 @@ def high_s(signature: bytes) -> bytes:
     """The other signature of the same message, which a verifier that takes any s accepts as well."""
     s = ORDER - int.from_bytes(signature[32:64])
     return signature[:32] + s.to_bytes(32) + bytes([55 - signature[64]])
+
+
+def required(networks: Networks, pay_to: str, minor: object = 10 * UNIT, **more: Any) -> dict[str, Any]:
+    """What a service requires of a wallet."""
+    return {
+        "scheme": "exact",
+        "network": networks.wallet,
+        "amount": str(minor),
+        "asset": ethereum.shown_address(ASSET),
+        "payTo": pay_to,
+        "maxTimeoutSeconds": 60,
+        "extra": {"name": networks.domain_name, "version": "1"},
+        **more,
+    }
+
+
+def signed(wallet: TestWallet, networks: Networks, terms: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """The body of a request with an authorization of these terms; `changes` are made before it is signed."""
+    now = int(time.time())
+    stated = {
+        "from": wallet.address,
+        "to": terms["payTo"],
+        "value": terms["amount"],
+        "validAfter": str(now - 600),
+        "validBefore": str(now + 600),
+        "nonce": "0x" + TestWallet().public_key[:32].hex(),
+        **changes,
+    }
+    chain = changes.pop("chain", networks.chain_id)
+    stated.pop("chain", None)
+    domain = domain_separator(networks.domain_name, "1", chain, ASSET)
+    digest = authorization_digest(
+        domain,
+        bytes.fromhex(stated["from"][2:]),
+        bytes.fromhex(stated["to"][2:]),
+        [int(stated[name]) for name in ("value", "validAfter", "validBefore")],
+        bytes.fromhex(stated["nonce"][2:]),
+    )
+    return with_payload(
+        terms, {"signature": "0x" + wallet.sign_digest(digest).hex(), "authorization": stated}
+    )
+
+
+def with_payload(terms: dict[str, Any], payload: object) -> dict[str, Any]:
+    """The body of a request with a payment of these terms."""
+    return {
+        "x402Version": 2,
+        "paymentPayload": {"x402Version": 2, "accepted": terms, "payload": payload},
+        "paymentRequirements": terms,
+    }
+
+
+async def receive_address(agent: TestAgent) -> str:
+    """Where an agent is paid without a wallet."""
+    answer = await agent.registry.get("/agents/me/wallets", headers=agent.headers)
+    address: str = answer.json()["receive_address"]
+    return address

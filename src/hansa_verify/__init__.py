@@ -10,7 +10,8 @@ from .attestations import (
 )
 from .base64url import NotBase64url, decoded, encoded
 from .canonical import NotCanonical, canonical_json, read_json
-from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card
+from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card, verify_document
+from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
 from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
@@ -18,6 +19,7 @@ from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read
 __all__ = [
     "CARD_PROFILE",
     "FORMULA",
+    "RULES_VERSION",
     "AuditorKey",
     "BadEntry",
     "ChainVerdict",
@@ -27,6 +29,7 @@ __all__ = [
     "NotASignal",
     "NotBase64url",
     "NotCanonical",
+    "Proposal",
     "RegistryKey",
     "Score",
     "Signal",
@@ -37,6 +40,7 @@ __all__ = [
     "decoded",
     "encoded",
     "grade_of",
+    "propose",
     "public_key_of",
     "read_auditor_keys",
     "read_entry",
@@ -47,4 +51,5 @@ __all__ = [
     "scores_of",
     "verify_attestations",
     "verify_card",
+    "verify_document",
 ]

@@ -71,18 +71,25 @@ class _Fails(Exception):
 
 def verify_card(text: bytes | str, keys: Sequence[RegistryKey], *, at: datetime | None = None) -> Verdict:
     """Judge the text of an exported card by the keys of its registry, as of `at`. Never raises."""
+    return verify_document(text, keys, typ="JOSE", at=at)
+
+
+def verify_document(
+    text: bytes | str, keys: Sequence[RegistryKey], *, typ: str, at: datetime | None = None
+) -> Verdict:
+    """As `verify_card`, of any document that a registry signed with a signature of this type. Never raises."""
     steps: list[Step] = []
     try:
         card, entries = _read(text)
         steps.append(Step("form", holds=True, said="strict JSON with signatures"))
-        entry = _of_the_registry(entries)
+        entry = _of_the_registry(entries, typ)
         steps.append(Step("profile", holds=True, said=f"one signature by the profile {CARD_PROFILE}"))
         key = _key_of(entry, keys)
         steps.append(Step("key", holds=True, said=f"signed with {key.kid}"))
         signed_at = _judged_time(entry, key, at or datetime.now(UTC))
         steps.append(Step("time", holds=True, said=f"signed at {signed_at.isoformat()}"))
         _require_signed(entry, key, card)
-        steps.append(Step("signature", holds=True, said="the whole card is as it was signed"))
+        steps.append(Step("signature", holds=True, said="the whole document is as it was signed"))
     except _Fails as trouble:
         return Verdict(trouble.code, (*steps, Step(trouble.step, holds=False, said=trouble.said)))
     return Verdict("verified", tuple(steps), card, key.kid, signed_at)
@@ -104,20 +111,20 @@ def read_keys(document: Any) -> tuple[RegistryKey, ...]:
 
 def _read(text: bytes | str) -> tuple[dict[str, Any], list[Any]]:
     if len(text) > CARD_MAX_BYTES:
-        raise _Fails("malformed", "form", f"a card has at most {CARD_MAX_BYTES} bytes")
+        raise _Fails("malformed", "form", f"a document has at most {CARD_MAX_BYTES} bytes")
     try:
         document = read_json(text)
     except NotCanonical as trouble:
         raise _Fails("malformed", "form", str(trouble)) from None
     if not isinstance(document, dict):
-        raise _Fails("malformed", "form", "a card is an object")
+        raise _Fails("malformed", "form", "a signed document is an object")
     entries = document.get("signatures")
     if not isinstance(entries, list) or not 1 <= len(entries) <= SIGNATURES_MAX:
-        raise _Fails("unsigned", "form", f"a signed card has 1 to {SIGNATURES_MAX} signatures")
+        raise _Fails("unsigned", "form", f"a signed document has 1 to {SIGNATURES_MAX} signatures")
     return {name: value for name, value in document.items() if name != "signatures"}, entries
 
 
-def _of_the_registry(entries: list[Any]) -> DetachedSignature:
+def _of_the_registry(entries: list[Any], typ: str) -> DetachedSignature:
     """The one entry by the registry's profile; a second one would leave open which of them is meant."""
     troubles: list[BadEntry] = []
     found = list(_readable(entries, troubles))
@@ -130,8 +137,8 @@ def _of_the_registry(entries: list[Any]) -> DetachedSignature:
             "profile",
             f"{len(of_profile)} signatures by the profile {CARD_PROFILE}, not one",
         )
-    if of_profile[0].header.get("typ") != "JOSE":
-        raise _Fails("malformed", "profile", "the `typ` of the signature is JOSE")
+    if of_profile[0].header.get("typ") != typ:
+        raise _Fails("malformed", "profile", f"the `typ` of the signature is {typ}")
     return of_profile[0]
 
 
@@ -174,7 +181,7 @@ def _judged_time(entry: DetachedSignature, key: RegistryKey, at: datetime) -> da
 
 def _require_signed(entry: DetachedSignature, key: RegistryKey, card: Mapping[str, Any]) -> None:
     if not entry.is_by(key.public_key, canonical_json(card)):
-        raise _Fails("bad_signature", "signature", "the card is not what was signed")
+        raise _Fails("bad_signature", "signature", "the document is not what was signed")
 
 
 def _read_key(jwk: Any) -> RegistryKey:

@@ -12,6 +12,7 @@ PAGES = [
     "/",
     "/catalogue",
     "/first-steps",
+    "/supply",
     "/set-password#token=x",
     "/docs",
     "/docs/problems",

@@ -141,6 +141,7 @@ async def shop_of(
         "credentials": credentials_of(payee) if captures else None,
         "store": directory / "paid-calls.db",
         "price": PRICE,
+        "signing_key_pem": payee.created["private_key_pem"],
     }
     service = PaidService(**{**stated, **options})
     wrapped = wrap(service, works) if wrap else PaidApp(app or works, service, None)

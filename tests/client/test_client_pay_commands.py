@@ -60,6 +60,9 @@ async def test_a_call_to_an_address_is_paid_and_its_answer_printed(at: Terminal,
     assert json.loads(shown["body"])["echo"] == "two"
     assert (shown["payment"]["amount"], shown["payment"]["progress"]) == ("0.05", "settled")
     assert shown["payment"]["token_id"] != token["token_id"]
+    evidence = await at.json("receipt", shown["payment"]["payment_id"])
+    assert (evidence["token_id"], evidence["payee"]) == (shown["payment"]["token_id"], shop.payee.did)
+    assert "no delivery receipt" in await at.run("receipt", "order-17", code=1)
     assert "apt_" not in at.said
 
 

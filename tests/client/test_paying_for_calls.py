@@ -1,6 +1,7 @@
 """Paid calls end to end: a paying client, a paid service and a registry, over HTTP."""
 
 import asyncio
+import hashlib
 import json
 import socket
 import sqlite3
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 
 from hansa_client.pay import (
+    AsyncDeliveryReceipts,
     AsyncPendingPayments,
     Budget,
     BudgetExceeded,
@@ -57,6 +59,30 @@ async def test_a_call_is_paid_and_answered(shop: Shop) -> None:
     assert response.headers["x-payment-outcome"] == "delivered"
     assert [token["status"] for token in await shop.tokens()] == ["settled"]
     assert float(await shop.payee.balance()) == pytest.approx(float(before) + 0.05)
+
+
+async def test_the_answer_has_a_receipt_that_both_sides_keep_as_evidence(shop: Shop) -> None:
+    client = shop.client()
+    response = await client.post(f"{shop.url}/work", content=b"one")
+    (entry,) = await asyncio.wrap_future(client.journal.entries())
+    receipts = AsyncDeliveryReceipts(shop.registry_of(shop.payer), client.journal)
+    evidence = await receipts.evidence(entry.payment_id)
+    assert await receipts.evidence(entry.token_id) == evidence
+    assert (
+        await shop.service.receipt(entry.token_id)
+        == evidence.receipt
+        == response.headers["x-payment-receipt"]
+    )
+    assert (evidence.kind, evidence.payee) == ("pay.delivery.v1", shop.payee.did)
+    assert evidence.request_digest == f"sha256:{hashlib.sha256(b'one').hexdigest()}"
+    assert evidence.answer_digest == f"sha256:{hashlib.sha256(response.content).hexdigest()}"
+    answer = await shop.registry.post("/agents/me/rotate-signing-key", json={}, headers=shop.payee.headers)
+    assert answer.status_code == 200, answer.text
+    assert await receipts.evidence(entry.payment_id) == evidence
+    failed = await client.post(f"{shop.url}/refuse", content=b"one")
+    assert "x-payment-receipt" not in failed.headers
+    with pytest.raises(KeyError):
+        await receipts.evidence("5f0c4a1e9b7d4c3f8a6e2d1b0c9f8e7d")
 
 
 async def test_a_call_to_a_named_payee_is_paid_before_it_is_sent(shop: Shop) -> None:

@@ -16,6 +16,7 @@ from hansa_client.service.store import (
     Claim,
     Entry,
     Payment,
+    Receipt,
     State,
     Store,
     StoreUnavailable,
@@ -148,6 +149,15 @@ async def test_start_and_finish_may_be_repeated(store: Store) -> None:
     assert [await store.start("t", entry.owner, HELD) for _ in range(2)] == [True, True]
     assert [await store.finish("t", entry.owner, TO_CAPTURE) for _ in range(2)] == [True, True]
     assert not await store.finish("t", "another", TO_CAPTURE)
+
+
+async def test_a_receipt_is_kept_with_the_answer(store: Store) -> None:
+    entry = await store.claim(a_claim("t"))
+    await store.start(entry.token_hash, entry.owner, REPORTED)
+    answer = Answer(b"sealed answer", Payment.REPORTED, None, Receipt("t", "a.b.c"))
+    for _ in range(2):
+        assert await store.finish(entry.token_hash, entry.owner, answer)
+    assert (await store.receipt("t"), await store.receipt("another")) == ("a.b.c", None)
 
 
 async def test_a_claim_may_be_given_up(store: Store) -> None:

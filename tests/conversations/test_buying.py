@@ -37,6 +37,9 @@ class Service:
     }
     raw: bytes | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    # It answers when so many calls have come.
+    together: int = 1
+    have_come: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def speak(self, head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines = head.removesuffix("\r\n\r\n").split("\r\n")[1:]
@@ -48,6 +51,9 @@ class Service:
                 headers["x-payment-token"], target_agent_did=self.payments.service.did
             )
             assert verified["valid"], verified
+        if len(self.calls) >= self.together:
+            self.have_come.set()
+        await self.have_come.wait()
         if self.is_silent:
             await self.ended.wait()
             return
@@ -323,3 +329,9 @@ async def settle_left(registry: TestRegistry) -> None:
     moved = "UPDATE commerce_payment_token SET settling_at = settling_at - interval '3 seconds' WHERE status = 'settling'"
     await registry.database.act(lambda tx: tx.execute(moved))
     await resume_settlements(registry.runtime)
+
+
+async def test_purchases_from_one_service_do_not_wait_for_each_other(service: Service):
+    service.together = 8
+    bought = await at_once(*(service.bought() for _ in range(8)))
+    assert {one["status"] for one in bought} == {"settled"}

@@ -1,10 +1,16 @@
 """Disputes as the specification has them: an agent complains about another, and an administrator rules."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from hansa.doors.commands.program import app
 from tests.paying import Payments
 from tests.registry import DatabaseFarm, TestAgent, at_once
 from tests.rooms.commerce.agreements import DAY, HOUR, in_days, refused
@@ -14,6 +20,7 @@ from tests.rooms.commerce.disputing import (
     FOR_DEFENDANT,
     Disputing,
     open_disputing,
+    receipt,
 )
 
 MEMBERS = {
@@ -41,6 +48,7 @@ MEMBERS = {
     "rule_by",
     "voting_at",
     "closed_at",
+    "proposal",
 }
 
 
@@ -556,6 +564,92 @@ async def test_a_suspended_agent_is_slashed_and_compensated_as_well(
     )
     await disputes.rule(filed, FOR_COMPLAINANT, slash_amount="100")
     assert (await disputes.agreements.balances(bob))[0] == "100"
+
+
+# What the facts come to
+
+
+async def undelivered(disputes: Disputing, alice: TestAgent, bob: TestAgent) -> Any:
+    """A dispute about work that was due and not submitted."""
+    contract = await disputes.agreements.accepted(alice, bob, submit_by=in_days(1))
+    await disputes.agreements.elapse(contract, DAY + 1)
+    members = {"contract_id": contract["id"], "reason_code": "SERVICE_NOT_DELIVERED"}
+    return await disputes.in_voting(alice, bob, **members)
+
+
+async def test_an_administrator_sees_what_the_facts_come_to_and_why(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await undelivered(disputes, alice, bob)
+    assert (await disputes.read(disputes.administrator, filed)).json()["proposal"] == {
+        "ruling": FOR_COMPLAINANT,
+        "rule": "not_delivered",
+        "why": "The work was due, and the provider had not submitted it.",
+    }
+    assert (await disputes.read(alice, filed)).json()["proposal"] is None
+    open_question = await disputes.file(alice, bob)
+    shown = (await disputes.read(disputes.administrator, open_question)).json()["proposal"]
+    assert (shown["ruling"], shown["rule"]) == (None, "undecidable")
+
+
+async def test_a_ruling_that_differs_from_the_facts_says_why(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await undelivered(disputes, alice, bob)
+    without = await disputes.try_rule(filed, FOR_DEFENDANT)
+    assert refused(without) == (422, "RULING_NEEDS_NOTE")
+    assert without.json()["error"]["context"]["proposed"] == FOR_COMPLAINANT
+    assert (await disputes.rule(filed, FOR_DEFENDANT, note="The contractor gave no data."))[
+        "status"
+    ] == "CLOSED"
+    other = await undelivered(disputes, alice, bob)
+    assert (await disputes.rule(other, FOR_COMPLAINANT))["ruling"] == FOR_COMPLAINANT
+
+
+async def test_the_bundle_is_signed_and_gives_the_same_proposal_offline_before_and_after_the_ruling(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent, tmp_path: Path
+) -> None:
+    filed = await undelivered(disputes, alice, bob)
+    before = await bundle(disputes, alice, filed)
+    await disputes.rule(filed, FOR_COMPLAINANT)
+    after = await bundle(disputes, bob, filed)
+    assert {**before, "signatures": 0} == {**after, "signatures": 0}
+    keys, document = tmp_path / "keys.json", tmp_path / "bundle.json"
+    keys.write_text((await disputes.registry.http.get("/.well-known/registry-jwks.json")).text)
+    for changed, code in (({}, 0), ({"currency": "XYZ"}, 1)):
+        document.write_text(json.dumps({**after, **changed}))
+        arguments = ["verify", "verdict", str(document), "--keys", str(keys), "--json"]
+        ended = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+        assert ended.exit_code == code, ended.output
+        if code == 0:
+            assert json.loads(ended.stdout)["proposal"] == after["proposal"]
+
+
+async def test_a_receipt_of_another_request_decides_for_the_payer_and_the_bundle_keeps_the_token_secret(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    payments = Payments(disputes.registry, alice, bob)
+    digest = f"sha256:{'a' * 64}"
+    token = await payments.authorized("5", request_digest=digest)
+    await payments.settle(token["token"], wait=20)
+    signed = receipt(bob, token["token_id"], f"sha256:{'b' * 64}")
+    members = {"token_id": token["token_id"], "reason_code": "CONTRACT_VIOLATION"}
+    filed = await disputes.file(alice, bob, **members)
+    piece = {"sha256": sha256(signed.encode()).hexdigest(), "note": signed}
+    assert (await disputes.post(alice, f"{filed['id']}/evidence", **piece)).status_code == 201
+    read = await bundle(disputes, alice, filed)
+    assert (read["proposal"]["ruling"], read["proposal"]["rule"]) == (FOR_COMPLAINANT, "wrong_digest")
+    assert read["token"]["request_digest"] == digest
+    assert token["token"] not in json.dumps(read)
+    stranger = await disputes.agreements.provider()
+    path = f"/disputes/{filed['id']}/bundle"
+    assert (await disputes.registry.get(path, headers=stranger.headers)).status_code == 404
+
+
+async def bundle(disputes: Disputing, by: TestAgent, dispute: Any) -> Any:
+    answer = await disputes.registry.get(f"/disputes/{dispute['id']}/bundle", headers=by.headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
 
 
 # What it is for others

@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments
-from tests.registry import TestRegistry, at_once
+from tests.properties.proof import prove_book
+from tests.registry import TestAgent, TestDeveloper, TestRegistry, at_once
 
 
 @pytest.fixture
@@ -183,6 +185,8 @@ async def test_a_reserve_moves_amount_and_fee_out_of_the_balance_and_a_release_b
     made = await payments.authorized("10", reserve=True)
     assert made["reserved"] is True
     assert await payments.caller.balance() == "89.95"
+    shown = await payments.registry.get("/staking/balance", headers=payments.caller.headers)
+    assert (shown.json()["liquid_balance"], shown.json()["total_balance"]) == ("89.95", "100")
     assert (await payments.release(made["token"])).status_code == 200
     assert await payments.caller.balance() == "100"
     assert (await payments.registry.supply())["delta"] == "0"
@@ -208,6 +212,57 @@ async def test_a_payment_beyond_the_spend_policy_is_refused_and_one_within_count
     assert (await governed.ask("4")).json()["error"]["code"] == "SPEND_OVER_PER_DAY_MAX"
     await governed.release(made["token"])
     assert (await governed.ask("4")).status_code == 200
+
+
+async def bounded(payments: Payments, policy: dict[str, str] | None) -> Payments:
+    """The same service, and a caller whose owner bounds its payments."""
+    developer = await payments.registry.developer()
+    agent = await developer.agent()
+    await bound(developer, agent, policy)
+    return Payments(payments.registry, agent, payments.service)
+
+
+async def bound(developer: TestDeveloper, agent: TestAgent, policy: dict[str, str] | None) -> None:
+    body = {"spend_policy": policy}
+    answer = await developer.registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz", json=body, headers=developer.headers
+    )
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("more", [{}, {"reserve": True}], ids=["plain", "reserved"])
+async def test_tokens_past_their_expiry_are_no_unused_ones_of_a_caller_with_a_spend_policy(
+    payments: Payments, more: dict[str, bool]
+):
+    governed = await bounded(payments, {"per_day_max": "100"})
+    made = [await governed.authorized(**more) for _ in range(20)]
+    assert (await governed.ask(**more)).status_code == 429
+    for one in made[:2]:
+        await governed.past_expiry(one["token_id"])
+    assert [(await governed.ask(**more)).status_code for _ in range(3)] == [200, 200, 429]
+    await expire_due_tokens(payments.registry.runtime)
+    assert (await governed.ask(**more)).status_code == 429
+    assert [(await governed.listed(one["token_id"]))["status"] for one in made[:3]] == [
+        *["expired"] * 2,
+        "authorized",
+    ]
+    await payments.registry.database.read(prove_book)
+
+
+@pytest.mark.parametrize("policies", [(None, {"per_day_max": "50"}), ({"per_day_max": "50"}, None)])
+async def test_a_repeated_key_returns_the_same_token_after_the_spend_policy_was_changed(
+    payments: Payments, policies: tuple[dict[str, str] | None, ...]
+):
+    developer = await payments.registry.developer()
+    own = Payments(payments.registry, await developer.agent(), payments.service)
+    answers = []
+    for policy in policies:
+        await bound(developer, own.caller, policy)
+        answers.append(await own.ask("1", key="order-17"))
+    first, again = answers
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert first.status_code == 200
 
 
 async def test_a_payment_that_the_owner_has_to_approve_answers_403_and_passes_once_approved(

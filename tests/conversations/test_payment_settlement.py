@@ -342,6 +342,22 @@ async def test_a_settled_payment_is_an_event_of_both_parties_with_its_fee_and_wh
         }
 
 
+async def test_the_events_of_payments_that_settle_together_are_found_under_both_parties(payments: Payments):
+    made = [await payments.authorized("1", reserve=number % 2 == 0) for number in range(12)]
+    ids = [one["token_id"] for one in made]
+    await at_once(*(payments.settle(one["token"], wait=10) for one in made))
+    for did in (payments.caller.did, payments.service.did):
+        listed = await payments.registry.get(
+            f"/events/aggregate/{did}?limit=200", headers=payments.registry.internal
+        )
+        found, total = listed.json()["items"], listed.json()["pagination"]["total_items"]
+        settled = [one for one in found if one["event_type"] == "A2APaymentSettled"]
+        assert sorted(one["data"]["token_id"] for one in settled) == sorted(ids)
+        moved = {one["data"]["tx_id"]: one for one in found if one["event_type"] == "TokensTransferred"}
+        assert {one["data"]["tx_id"] for one in settled} <= moved.keys()
+        assert total == len(found)
+
+
 async def test_a_payment_between_agents_of_one_owner_does_not_count(payments: Payments):
     developer = await payments.registry.developer()
     own = Payments(payments.registry, await developer.agent(), await developer.agent())

@@ -1,19 +1,16 @@
 """x402, version 2: payments with a wallet and with a payment token, verified and settled by the registry."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
 
-from hansa.foundation.values.ethereum import shown_address
-from hansa.rooms.commerce.x402.networks import ASSET, Networks
-from hansa.rooms.commerce.x402.typed_data import authorization_digest, domain_separator
+from hansa.rooms.commerce.x402.networks import Networks
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
-from tests.wallets import TestWallet, high_s
+from tests.wallets import TestWallet, high_s, receive_address, required, signed, with_payload
 
 UNIT = 10**8
 NO_ONE = "0x" + "11" * 20
@@ -54,59 +51,6 @@ async def wallet(payer: TestAgent) -> TestWallet:
     wallet = TestWallet()
     assert (await wallet.bind(payer)).status_code == 200
     return wallet
-
-
-async def receive_address(agent: TestAgent) -> str:
-    answer = await agent.registry.get("/agents/me/wallets", headers=agent.headers)
-    return answer.json()["receive_address"]
-
-
-def required(networks: Networks, pay_to: str, minor: object = 10 * UNIT, **more: Any) -> dict[str, Any]:
-    return {
-        "scheme": "exact",
-        "network": networks.wallet,
-        "amount": str(minor),
-        "asset": shown_address(ASSET),
-        "payTo": pay_to,
-        "maxTimeoutSeconds": 60,
-        "extra": {"name": networks.domain_name, "version": "1"},
-        **more,
-    }
-
-
-def signed(wallet: TestWallet, networks: Networks, terms: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """The body of a request with an authorization of these terms; `changes` are made before it is signed."""
-    now = int(time.time())
-    stated = {
-        "from": wallet.address,
-        "to": terms["payTo"],
-        "value": terms["amount"],
-        "validAfter": str(now - 600),
-        "validBefore": str(now + 600),
-        "nonce": "0x" + TestWallet().public_key[:32].hex(),
-        **changes,
-    }
-    chain = changes.pop("chain", networks.chain_id)
-    stated.pop("chain", None)
-    domain = domain_separator(networks.domain_name, "1", chain, ASSET)
-    digest = authorization_digest(
-        domain,
-        bytes.fromhex(stated["from"][2:]),
-        bytes.fromhex(stated["to"][2:]),
-        [int(stated[name]) for name in ("value", "validAfter", "validBefore")],
-        bytes.fromhex(stated["nonce"][2:]),
-    )
-    return with_payload(
-        terms, {"signature": "0x" + wallet.sign_digest(digest).hex(), "authorization": stated}
-    )
-
-
-def with_payload(terms: dict[str, Any], payload: object) -> dict[str, Any]:
-    return {
-        "x402Version": 2,
-        "paymentPayload": {"x402Version": 2, "accepted": terms, "payload": payload},
-        "paymentRequirements": terms,
-    }
 
 
 async def ask(purses: Purses, route: str, body: object) -> dict[str, Any]:

@@ -17,6 +17,7 @@ PAGES = {
     "/": "Trust domain",
     "/catalogue": "Catalogue",
     "/first-steps": "bootstrap",
+    "/supply": "hansa verify attestations",
     "/set-password": "New password",
     "/terms": "has not published terms of its own",
     "/privacy": "What this software stores",

@@ -35,10 +35,17 @@ async def test_each_step_is_printed_and_the_bar_advances(start_registry: StartRe
     to = console()
     async with served(start_registry) as registry:
         report = await demo(registry, to)
-    steps = [f"{number}/5 " for number in range(1, 6)]
-    assert [line[:4] for line in printed(to).splitlines() if line[1:4] == "/5 "] == steps
+    steps = [f"{number}/7 " for number in range(1, 8)]
+    assert [line[:4] for line in printed(to).splitlines() if line[1:4] == "/7 "] == steps
     assert "transfers: 50 of 200" in printed(to)
     assert "transfers: 200 of 200" in printed(to)
+    for line in (
+        'the repeated call got it: "echo good morning"',
+        "worked on once, paid once",
+        "Final version: submitted",
+    ):
+        assert line in printed(to)
+    assert report["payments"] == 3
     assert report["supply"]["status"] == "OK"  # type: ignore[index]
 
 
@@ -50,10 +57,10 @@ async def test_a_rate_limit_is_waited_for_with_a_countdown(start_registry: Start
 
         async def sleep(seconds: float) -> None:
             waited.append(seconds)
-            if len(waited) == 12:
+            if len(waited) % 12 == 0:
                 await forget_limits(registry)
 
-        # Three registrations and five agents each: the limits of a minute are 5 and 10.
+        # Three registrations and six agents each: the limits of a minute are 5 and 10.
         for _ in range(2):
             await demo(registry, to, Options(sleep=sleep))
     assert len(waited) >= 12
@@ -99,6 +106,14 @@ async def test_a_registry_with_agents_of_others_is_written_to_only_after_a_yes(s
         assert await developers(registry) == 7
 
 
+async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartRegistry):
+    to = console()
+    async with served(start_registry, genesis_grant_enabled=False) as registry:
+        report = await demo(registry, to)
+    assert printed(to).count("left out: no agent has 3 units") == 2
+    assert (report["transfers"], report["payments"]) == (0, 0)
+
+
 async def developers(registry: TestRegistry) -> int:
     return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM people_developer"))
 
@@ -107,7 +122,7 @@ async def test_what_the_demo_made_is_removed_when_asked(start_registry: StartReg
     async with served(start_registry) as registry:
         report = await demo(registry, options=Options(removes=True))
         removed = report["removed"]
-        assert len(removed["agents"]) == 4  # type: ignore[index]
+        assert len(removed["agents"]) == 5  # type: ignore[index]
         assert (await discover(SEARCHER.of(registry.runtime), registry.database, SearchQuery())).total == 0
         supply = await registry.supply()
         assert (supply["status"], supply["delta"]) == ("OK", "0")

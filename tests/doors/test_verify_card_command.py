@@ -56,7 +56,7 @@ async def test_a_card_is_judged_behind_its_address_with_the_keys_of_its_host(reg
         address = f"http://{place}/api/v1/agents/{agent.did}/card-export"
         said = await verify(address)
         assert (said.code, said.complaint) == (0, "")
-        assert said.output.endswith("ok   signature: the whole card is as it was signed\nverified\n")
+        assert said.output.endswith("ok   signature: the whole document is as it was signed\nverified\n")
 
         told = json.loads((await verify(address, "--json")).output)
         assert (told["valid"], told["code"], len(told["steps"])) == (True, "verified", 5)
@@ -82,7 +82,7 @@ async def test_a_card_in_a_file_is_judged_by_the_keys_that_are_given(files):
     said = await verify(*files("price_changed"))
     assert (said.code, said.output.splitlines()[-2:]) == (
         1,
-        ["FAIL signature: the card is not what was signed", "bad_signature"],
+        ["FAIL signature: the document is not what was signed", "bad_signature"],
     )
     said = await verify(*files("only_the_a2a_profile"), "--json")
     assert (said.code, json.loads(said.output)["code"]) == (1, "profile_missing")

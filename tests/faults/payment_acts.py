@@ -13,9 +13,11 @@ from hansa.rooms import ledger
 from hansa.rooms.commerce.payments import SettleOrder, expire_due_tokens, resume_settlements
 from hansa.rooms.commerce.payments.settle import settle
 from hansa.rooms.commerce.payments.settlements import settle_token
+from hansa.rooms.commerce.x402.networks import Networks
 from tests.faults.acts import Outcome
 from tests.paying import Payments
 from tests.registry import TestAgent, TestRegistry
+from tests.wallets import TestWallet, receive_address, required, signed
 
 RESERVED = {"reserve": True}
 BY_PAYEE = {"capture_by": "payee"}
@@ -33,6 +35,7 @@ class PaymentWorld:
     payments: Payments
     capability: str
     number: int = 0
+    wallet: TestWallet | None = None
 
     @classmethod
     async def of(cls, registry: TestRegistry) -> "PaymentWorld":
@@ -66,6 +69,13 @@ class PaymentWorld:
 
     async def authorized(self, **more: object) -> dict[str, str]:
         answer = await self.ask(self.new_key(), **more)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def paid_back_by_the_service(self) -> dict[str, str]:
+        """A token of the service, which nobody bounds."""
+        body = {"target_agent_did": self.payments.caller.did, "amount": "1"}
+        answer = await self.payments.post("authorize", self.payments.service, body)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -186,6 +196,49 @@ def _settling(
     return lambda: done(both())
 
 
+async def _authorize_in_the_batch(world: PaymentWorld) -> PaymentAsking:
+    """The service is bounded by nobody."""
+    body, key = {"target_agent_did": world.payments.caller.did, "amount": "1"}, world.new_key()
+    headers = {"Idempotency-Key": key}
+    return lambda: world.post("authorize", world.payments.service, body, **headers)
+
+
+async def _settle_in_the_batch(world: PaymentWorld) -> PaymentAsking:
+    made = await world.authorized()
+    body, headers = {"token": made["token"]}, {"Prefer": "wait=20"}
+    return lambda: world.post("settle", world.payments.caller, body, **headers)
+
+
+async def _release_in_the_batch(world: PaymentWorld) -> PaymentAsking:
+    made = await world.paid_back_by_the_service()
+    return lambda: world.post("release", world.payments.service, {"token": made["token"]})
+
+
+async def _authorize_by_quote(world: PaymentWorld) -> PaymentAsking:
+    query = f"target_agent_did={world.payments.service.did}&amount=1&firm=true"
+    headers = world.payments.caller.headers
+    quoted = await world.registry.get(f"/a2a-payment/quote?{query}", headers=headers)
+    assert quoted.status_code == 200, quoted.text
+    return _authorizing(world, quote_token=quoted.json()["quote_token"])
+
+
+async def _settle_wallet(world: PaymentWorld) -> PaymentAsking:
+    """The same signed payment again returns the outcome."""
+    if world.wallet is None:
+        world.wallet = TestWallet()
+        assert (await world.wallet.bind(world.payments.service)).status_code == 200
+    networks = Networks.of(world.registry.settings)
+    terms = required(networks, await receive_address(world.payments.caller), 10**8)
+    body = signed(world.wallet, networks, terms)
+
+    async def settle() -> Outcome:
+        answer = await world.registry.http.post("/x402/settle", json=body)
+        # An outcome that is not known yet is asked for again.
+        return Outcome(503, says_when=True) if "settlement_pending" in answer.text else of_answer(answer)
+
+    return settle
+
+
 async def _settle_unpaid(world: PaymentWorld) -> PaymentAsking:
     made = await world.authorized(**RESERVED)
     await world.payments.verify(made["token"])
@@ -246,6 +299,11 @@ PAYMENT_ACTS = (
     PaymentAct("settle", _settle, Counter(settled=1)),
     PaymentAct("settle from a reserve", _settle_reserved, Counter(settled=1)),
     PaymentAct("capture of a part", _capture_a_part, Counter(settled=1)),
+    PaymentAct("authorize in the batch", _authorize_in_the_batch, Counter(authorized=1)),
+    PaymentAct("settle in the batch", _settle_in_the_batch, Counter(settled=1)),
+    PaymentAct("release in the batch", _release_in_the_batch, Counter(released=1), repeated=400),
+    PaymentAct("authorize by a firm quote", _authorize_by_quote, Counter(authorized=1)),
+    PaymentAct("settle of a wallet's payment", _settle_wallet, Counter(settled=1)),
     PaymentAct("settle without success", _settle_unpaid, Counter(released=1), repeated=400),
     PaymentAct("settle after the expiry", _settle_late, Counter(expired=1), repeated=400),
     PaymentAct("settle beyond the balance", _settle_short, Counter(failed=1)),

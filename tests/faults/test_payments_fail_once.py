@@ -16,7 +16,7 @@ from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, open_registry
 
 # What is written for good by these: their lost answers are the ones that leave something behind.
-COMMITTING = ("COMMIT", "commerce_verify(")
+COMMITTING = ("COMMIT", "commerce_verify_2(", "ledger_apply_extended(")
 POOL_SIZE = 2
 HANG_SECONDS = 30
 TRIES = POOL_SIZE + 2

@@ -50,9 +50,9 @@ async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process
     log_format: str, start_registry: StartRegistry
 ):
     registry = await start_registry(public_base_url="http://registry.test", email_verification_required=True)
-    async with serve(
-        registry, LOG_LEVEL="debug", LOG_FORMAT=log_format, EMAIL_VERIFICATION_REQUIRED="true"
-    ) as served:
+    settings = {"LOG_LEVEL": "debug", "LOG_FORMAT": log_format, "EMAIL_VERIFICATION_REQUIRED": "true"}
+    # The list of processes shows what the program was started with.
+    async with serve(registry, as_program=True, **settings) as served:
         # A server closes the connection on which it crashed.
         each_alone = httpx2.Limits(max_keepalive_connections=0)
         async with httpx2.AsyncClient(base_url=served.url, timeout=30, limits=each_alone) as http:

@@ -119,6 +119,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{tile:path}": "0/000.p/1",
         "{card_id}": (stage.spare if switched_off else stage.agent).created["agent_card_id"],
         "{did}": agent.did,
         "{agent_did}": agent.did,
@@ -336,6 +337,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
     "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
     "{contract_id}": _contract("", provided=False),
+    "{dispute_id}/bundle": _dispute("bundle", "OPEN"),
     "{dispute_id}/evidence": _dispute("evidence", "OPEN"),
     "{dispute_id}/open-voting": _dispute("open-voting", "OPEN"),
     "{dispute_id}/ruling": _dispute("ruling", "VOTING"),
@@ -358,6 +360,8 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
+    "GET /log/proof": lambda _: {"index": "0"},
+    "GET /log/consistency": lambda _: {"old_size": "1"},
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
     "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},

@@ -42,6 +42,7 @@ _.amount
 _.amount_paid
 _.amount_received
 _.answer
+_.answer_digest
 _.answerable_only
 _.answered_status
 _.api_key_info
@@ -105,6 +106,7 @@ _.changed_at
 _.changed_by
 _.changed_keys
 _.checked_at
+_.checkpoint
 _.checks
 _.claimable_rewards
 _.claimed_amount
@@ -127,6 +129,7 @@ _.components
 _.computed_at
 _.consecutive_failures
 _.context
+_.contract
 _.contract_id
 _.contract_type
 _.contractor_did
@@ -174,6 +177,7 @@ _.did_method
 _.digest
 _.direction
 _.display_name
+_.dispute
 _.dispute_id
 _.disputes_lost
 _.disputes_won
@@ -196,6 +200,7 @@ _.ended_because
 _.enforce
 _.enrolled_at
 _.entries
+_.entry
 _.epoch
 _.error
 _.error_code
@@ -255,6 +260,7 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.hashes
 _.head_id
 _.head_ts
 _.history
@@ -385,6 +391,7 @@ _.number
 _.offset
 _.ok
 _.old_hash
+_.old_size
 _.opened_at
 _.operation
 _.operations
@@ -411,6 +418,7 @@ _.payment_payload
 _.payment_requirements
 _.payment_token
 _.payment_tx_id
+_.payments
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -429,6 +437,8 @@ _.pricing
 _.pricing_model
 _.privacy_url
 _.private_key_pem
+_.proof
+_.proposal
 _.protected
 _.protocol
 _.protocol_type
@@ -447,6 +457,7 @@ _.reacted
 _.reason
 _.reason_code
 _.reasons
+_.receipt
 _.receive_address
 _.receiver
 _.receiver_agent_id
@@ -493,10 +504,13 @@ _.roles
 _.root_token_id
 _.rounding
 _.rows
+_.rule
 _.rule_by
 _.ruled_by
+_.rules
 _.ruling
 _.salt
+_.same_work
 _.schemaVersion
 _.schema_revision
 _.scheme
@@ -526,6 +540,7 @@ _.signature
 _.signatures
 _.signers
 _.since
+_.size
 _.skills
 _.skip
 _.skip_in_projection
@@ -659,5 +674,6 @@ _.volume
 _.voting_at
 _.wallets
 _.webhook_id
+_.why
 _.x
 _.x402_version

@@ -10,6 +10,7 @@ import json
 import os
 import pkgutil
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -130,6 +131,7 @@ def serve(requests: socket.socket) -> dict[str, Any] | None:
                     continue
                 message, files, *_ = socket.recv_fds(requests, REQUEST_MAX_BYTES, STANDARD_STREAMS + 1)
                 if not message:
+                    _end_all(selector)
                     return None
                 *streams, status = files
                 if (pid := os.fork()) == 0:
@@ -141,6 +143,14 @@ def serve(requests: socket.socket) -> dict[str, Any] | None:
                     os.close(file)
                 os.write(status, b"%d\n" % pid)
                 selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, status))
+
+
+def _end_all(selector: selectors.BaseSelector) -> None:
+    """Nobody is left who would end the commands that still run."""
+    for key in list(selector.get_map().values()):
+        if key.data is not None:
+            pid, _ = key.data
+            os.kill(pid, signal.SIGTERM)
 
 
 def _report_end(handle: int, pid: int, status: int) -> None:

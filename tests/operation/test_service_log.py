@@ -14,7 +14,7 @@ TEXT_LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \[[a-z]+ *\] ")
 
 
 async def visit(registry: RegistryProcess) -> None:
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
         await http.get("/health?token=not-to-be-logged", headers={"X-Request-ID": "visit-1"})
         await http.post("/api/v1/auth/login", data={"username": "ada@example.org", "password": "wrong"})
         await http.get("/nowhere/at%20all")

@@ -15,10 +15,23 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
-from hansa_verify import NotAKey, NotCanonical, Verdict, read_json, read_keys, verify_card
+from hansa_verify import (
+    RULES_VERSION,
+    NotAKey,
+    NotCanonical,
+    Proposal,
+    RegistryKey,
+    Verdict,
+    propose,
+    read_json,
+    read_keys,
+    verify_card,
+    verify_document,
+)
 
 KEY_SET = "/.well-known/registry-jwks.json"
 KEY_HISTORY = "/.well-known/registry-jwks-history.json"
+BUNDLE_KIND, BUNDLE_TYPE = "dispute.bundle.v1", "dispute-bundle+jws"
 READ_MAX_BYTES = 4 * 1024 * 1024
 READ_SECONDS = 10.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -30,7 +43,10 @@ class CannotRead(Exception):
 
 @dataclass(frozen=True)
 class CardToVerify:
-    """Where the card and the keys are: an address or a file. Without `keys` they are those of the card's host."""
+    """Where the card, or another signed document, and the keys are: an address or a file.
+
+    Without `keys` they are those of the card's host.
+    """
 
     card: str
     keys: str | None
@@ -40,12 +56,18 @@ class CardToVerify:
 def verify_source(asked: CardToVerify) -> Verdict:
     """The verdict on an exported card. Raises: CannotRead."""
     text = read_source(asked.card)
-    place = asked.keys or _keys_beside(asked.card, asked.at)
-    try:
-        keys = read_keys(read_json(read_source(place)))
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{place} contains no usable keys: {trouble}.") from None
-    return verify_card(text, keys, at=asked.at)
+    return verify_card(text, _keys_for(asked), at=asked.at)
+
+
+def verify_bundle_source(asked: CardToVerify) -> tuple[Verdict, Proposal | None]:
+    """The verdict on the bundle of a dispute; and what its facts come to, where it is verified. Raises: CannotRead."""
+    text = read_source(asked.card)
+    verdict = verify_document(text, _keys_for(asked), typ=BUNDLE_TYPE, at=asked.at)
+    if verdict.card is None:
+        return verdict, None
+    if (verdict.card.get("kind"), verdict.card.get("rules")) != (BUNDLE_KIND, RULES_VERSION):
+        raise CannotRead(f"{asked.card} is no bundle of a dispute with the rules of version {RULES_VERSION}.")
+    return verdict, propose(verdict.card)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -88,6 +110,14 @@ def cause_of(trouble: BaseException) -> str:
             return os.strerror(seen.errno).lower()
         seen = seen.__cause__ or seen.__context__
     return str(trouble) or type(trouble).__name__
+
+
+def _keys_for(asked: CardToVerify) -> tuple[RegistryKey, ...]:
+    place = asked.keys or _keys_beside(asked.card, asked.at)
+    try:
+        return read_keys(read_json(read_source(place)))
+    except (NotCanonical, NotAKey) as trouble:
+        raise CannotRead(f"{place} contains no usable keys: {trouble}.") from None
 
 
 def _keys_beside(card: str, at: datetime | None) -> str:

@@ -1,4 +1,4 @@
-"""`pay` makes a call that costs units, `pending` ends the payments of interrupted calls."""
+"""`pay` makes a call that costs units, `receipt` proves its answer, `pending` ends payments of interrupted calls."""
 
 import sys
 from collections.abc import Iterator
@@ -75,6 +75,33 @@ def pay(
             fail(f"{unresolved} Run the same command again to get the answer, or end it with `pending`.")
         owned = client.journal.entries_of_this_process().result()
         _show(response, owned[0] if owned else None, as_json=as_json)
+
+
+@app.command(
+    rich_help_panel=USE,
+    epilog=examples("hansa-client receipt 5f0c4a1e9b7d4c3f8a6e2d1b0c9f8e7d --json > evidence.json"),
+)
+def receipt(
+    payment: Annotated[str, typer.Argument(help="Id of the payment, as `pay` shows it, or of its token.")],
+    *,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the delivery receipt of a paid call and print it; --json is the evidence for a dispute."""
+    from hansa_client.pay import DeliveryReceipts, Journal
+
+    from .opening import as_agent, fail, show
+
+    with as_agent(profile, agent) as registry:
+        journal = Journal()
+        try:
+            evidence = DeliveryReceipts(registry, journal).evidence(payment)
+        except KeyError:
+            fail(f"The journal has no delivery receipt of {payment}.")
+        finally:
+            journal.close()
+        show(evidence.receipt, evidence, as_json=as_json)
 
 
 @pending_app.command("list", epilog=examples("hansa-client pending list --json"))

@@ -1,6 +1,7 @@
 """Calls over HTTP that pay for themselves: `AsyncPayingClient`, `PayingClient`, and the payments that were interrupted."""
 
 from .asynchronous.pending import AsyncPendingPayments
+from .asynchronous.receipts import AsyncDeliveryReceipts
 from .budget import Budget
 from .clients import AsyncPayingClient, AsyncPayingTransport, PayingClient, PayingTransport
 from .errors import (
@@ -11,17 +12,22 @@ from .errors import (
     PaymentRefused,
     PaymentUnresolved,
 )
+from .evidence import Evidence
 from .journal import Entry, Journal, Progress
 from .options import paying
 from .synchronous.pending import PendingPayments
+from .synchronous.receipts import DeliveryReceipts
 
 __all__ = [
+    "AsyncDeliveryReceipts",
     "AsyncPayingClient",
     "AsyncPayingTransport",
     "AsyncPendingPayments",
     "Budget",
     "BudgetExceeded",
+    "DeliveryReceipts",
     "Entry",
+    "Evidence",
     "Journal",
     "OfferDeclined",
     "PayingClient",

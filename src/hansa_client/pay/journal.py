@@ -131,6 +131,8 @@ _SCHEMA = (
         created_at REAL NOT NULL, ended_at REAL, detail TEXT,
         CHECK ((progress IN ('settled', 'released', 'failed', 'expired')) = (ended_at IS NOT NULL)))""",
     "CREATE INDEX IF NOT EXISTS payment_open ON payment (fingerprint) WHERE ended_at IS NULL",
+    """CREATE TABLE IF NOT EXISTS delivery_receipt (
+        payment_id TEXT PRIMARY KEY, receipt TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS payment_of_day ON payment (created_at)",
     # One payment for a name of the caller's: a second is possible only after nothing was paid by the first.
     """CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
@@ -142,6 +144,10 @@ _INSERT = "INSERT INTO payment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 _INTERRUPT = "UPDATE payment SET owner = NULL, detail = ? WHERE payment_id = ? AND ended_at IS NULL"
 _MOVE = """UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), detail = ?, ended_at = ?
     WHERE payment_id = ? AND ended_at IS NULL"""
+_KEEP_RECEIPT = """INSERT INTO delivery_receipt VALUES (?, ?)
+    ON CONFLICT (payment_id) DO UPDATE SET receipt = excluded.receipt"""
+_RECEIPT = "SELECT receipt FROM delivery_receipt WHERE payment_id = ?"
+_FORGET_RECEIPTS = "DELETE FROM delivery_receipt WHERE payment_id NOT IN (SELECT payment_id FROM payment)"
 _PAID_OR_HELD = """SELECT payee, amount FROM payment
     WHERE created_at >= ? AND progress NOT IN ('released', 'failed', 'expired')"""
 
@@ -202,12 +208,30 @@ class Journal:
 
         return self._run(use)
 
-    def entry(self, payment_id: str) -> "Future[Entry | None]":
-        """The entry of this id."""
+    def entry(self, payment_or_token_id: str) -> "Future[Entry | None]":
+        """The entry of this id, or of the token with this id."""
 
         def use(connection: sqlite3.Connection) -> Entry | None:
-            found = _entries(connection, f"{_SELECT} WHERE payment_id = ?", (payment_id,))
+            either = (payment_or_token_id, payment_or_token_id)
+            found = _entries(connection, f"{_SELECT} WHERE payment_id = ? OR token_id = ?", either)
             return found[0] if found else None
+
+        return self._run(use)
+
+    def keep_receipt(self, payment_id: str, receipt: str) -> "Future[None]":
+        """Keep the delivery receipt of a payment as long as its entry."""
+
+        def use(connection: sqlite3.Connection) -> None:
+            connection.execute(_KEEP_RECEIPT, (payment_id, receipt))
+
+        return self._run(use)
+
+    def receipt(self, payment_id: str) -> "Future[str | None]":
+        """The delivery receipt of a payment."""
+
+        def use(connection: sqlite3.Connection) -> str | None:
+            found = connection.execute(_RECEIPT, (payment_id,)).fetchone()
+            return None if found is None else str(found[0])
 
         return self._run(use)
 
@@ -219,6 +243,7 @@ class Journal:
                 for statement in _SCHEMA:
                     connection.execute(statement)
                 connection.execute("DELETE FROM payment WHERE created_at < ?", (time.time() - KEPT_SECONDS,))
+                connection.execute(_FORGET_RECEIPTS)
                 self._has_schema = True
             return use(connection)
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from hansa_client.receipts import digest_of
+
 from .requests import HttpRequest, Priced, Select
-from .terms import Order, digest_of, fingerprint_of
+from .terms import Order, fingerprint_of
 
 PAID_METHODS = frozenset({"SendMessage", "SendStreamingMessage", "message/send", "message/stream"})
 PAID_SUFFIXES = ("/message:send", "/message:stream")

@@ -24,7 +24,7 @@ from .identity import UseIds
 from .issuers import IssuerNotTrusted, TrustedIssuers
 from .refusals import Outcome, Refused
 from .sealing import ANSWER_PURPOSE, TOKEN_PURPOSE, hash_of, seal, unseal
-from .store import Answer, Claim, Entry, Payment, State, Store, StoreUnavailable, Work
+from .store import Answer, Claim, Entry, Payment, Receipt, State, Store, StoreUnavailable, Work
 from .terms import TOKEN, Facts, Order, Presented, Terms, facts_of, refusal_of
 
 log = logging.getLogger(__name__)
@@ -207,11 +207,12 @@ class Working:
         self._admission, self._entry, self._token = admission, entry, token
         self._renewals = asyncio.create_task(self._renew())
 
-    async def finish(self, content: bytes, outcome: Outcome) -> Stored | Refused:
-        """Store the answer, then collect. What is returned may be sent; never raises."""
+    async def finish(self, content: bytes, outcome: Outcome, receipt: str | None = None) -> Stored | Refused:
+        """Store the answer and its delivery receipt, then collect. What is returned may be sent; never raises."""
         admission, token_hash = self._admission, self._entry.token_hash
         sealed = seal(self._token, ANSWER_PURPOSE, _MARKS[outcome] + content, token_hash)
-        answer = Answer(sealed, self._payment(outcome), self._capture_text())
+        kept = None if receipt is None else Receipt(self.facts.token_id, receipt)
+        answer = Answer(sealed, self._payment(outcome), self._capture_text(), kept)
         try:
             is_stored = await admission._confirmed(  # noqa: SLF001
                 lambda: admission.store.finish(token_hash, self._entry.owner, answer),

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from hansa_client.errors import HansaError
+from hansa_client.receipts import RECEIPT_HEADER
 
 from . import refusals
 from .admission import Stored, Working
@@ -78,7 +79,12 @@ class CallPayment:
             status, headers, body = refusal_as_http(refusals.answer_too_large(limit), self._stated())
             answer = HttpAnswer.of(status, headers, body)
         outcome = Outcome.DELIVERED if recorder.is_complete and answer.is_success else Outcome.FAILED
-        self._decision = await self.working.finish(answer.packed(), outcome)
+        receipt = None
+        if outcome is Outcome.DELIVERED:
+            receipt = self._service.receipt_of(self.working.facts.token_id, self.request.body, answer.body)
+        if receipt is not None:
+            answer = answer.with_headers([(RECEIPT_HEADER, receipt)])
+        self._decision = await self.working.finish(answer.packed(), outcome, receipt)
         if not recorder.was_passed_on:
             await self.send_decision()
         elif isinstance(self._decision, Refused) or outcome is Outcome.FAILED:

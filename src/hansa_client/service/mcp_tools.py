@@ -19,13 +19,14 @@ from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.types import CallToolResult, TextContent
 
 from hansa_client.errors import HansaError
+from hansa_client.receipts import digest_of
 
 from . import refusals
 from .admission import Stored, Working
 from .challenge import Challenge, presented_by_x402, presented_in, x402_receipt
 from .paid_calls import PaidCalls
 from .refusals import Outcome, Refused
-from .terms import Order, Presented, digest_of, fingerprint_of
+from .terms import Order, Presented, fingerprint_of
 
 PAYMENT_META = "x402/payment"
 RECEIPT_META = "x402/payment-response"

@@ -14,6 +14,7 @@ import httpx2
 
 from hansa_client import AgentCredentials, AsyncRegistry, RetryPolicy
 from hansa_client.errors import HansaError
+from hansa_client.receipts import DeliveryReceipt, sign_receipt, signing_key_of
 
 from . import refusals
 from .admission import Admission, Stored, Working
@@ -58,15 +59,22 @@ class PaidCalls:
         machines: int = 1,
         lease_seconds: float = LEASE_SECONDS,
         answer_max_bytes: int = ANSWER_MAX_BYTES,
+        signing_key_pem: str | None = None,
         http_transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        """`registry_names` are further addresses of the own registry. Raises: ValueError, TypeError."""
+        """`registry_names` are further addresses of the own registry.
+
+        With `signing_key_pem`, the private key of the agent, answers over HTTP carry a signed delivery receipt.
+
+        Raises: ValueError, TypeError.
+        """
         self.agent_did = agent_did
         self.price = None if price is None else price_of(price)
         self.answer_max_bytes = answer_max_bytes
         self.issuers = TrustedIssuers.of(registry_url, read_registries(trusted_registries), registry_names)
         self._currency = currency
         self._credentials = credentials
+        self._signing_key = None if signing_key_pem is None else signing_key_of(signing_key_pem)
         self._lease_seconds = lease_seconds
         self._http_transport = http_transport
         self._store: Store = open_store(store, machines=machines)
@@ -85,7 +93,10 @@ class PaidCalls:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:
-        """REGISTRY_URL, AGENT_DID, CLIENT_ID, CLIENT_SECRET, PRICE, TRUSTED_REGISTRIES, PAID_CALLS_STORE, MACHINES.
+        """The service that the variables of the environment describe.
+
+        They are REGISTRY_URL, AGENT_DID, CLIENT_ID, CLIENT_SECRET, PRICE, TRUSTED_REGISTRIES, PAID_CALLS_STORE,
+        MACHINES and PRIVATE_KEY_PEM.
 
         Raises: ValueError naming the variable.
         """
@@ -103,6 +114,7 @@ class PaidCalls:
             "trusted_registries": environment.get("TRUSTED_REGISTRIES", ""),
             "store": environment.get("PAID_CALLS_STORE", "paid-calls.db"),
             "machines": int(environment.get("MACHINES", "1")),
+            "signing_key_pem": environment.get("PRIVATE_KEY_PEM") or None,
         }
         return cls(**{**stated, **more})
 
@@ -179,6 +191,17 @@ class PaidCalls:
             self._x402 = await native_network(self._registry_at(self.issuers.own))
         capture_by = ("payee", "caller") if self.captures else ("caller",)
         return Challenge(self.agent_did, terms, self.issuers.accepted, capture_by, resource, self._x402)
+
+    def receipt_of(self, token_id: str, request: bytes, answer: bytes) -> str | None:
+        """The signed receipt of an answer; None for a service without a signing key."""
+        if self._signing_key is None:
+            return None
+        return sign_receipt(DeliveryReceipt.of(token_id, request, answer), self._signing_key)
+
+    async def receipt(self, token_id: str) -> str | None:
+        """The delivery receipt that was signed for a token, as evidence of the service. Raises: StoreUnavailable."""
+        await self.start()
+        return await self._store.receipt(token_id)
 
     def keep_running(self, call: asyncio.Task[Any]) -> None:
         """Let a call end although its client went away."""

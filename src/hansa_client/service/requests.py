@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from .terms import Order, digest_of, fingerprint_of, price_of
+from hansa_client.receipts import digest_of
+
+from .terms import Order, fingerprint_of, price_of
 
 Price = str | Decimal | int
 

@@ -69,11 +69,6 @@ def fingerprint_of(*parts: bytes) -> str:
     return digest.hexdigest()
 
 
-def digest_of(body: bytes) -> str:
-    """`request_digest` of a body."""
-    return "sha256:" + hashlib.sha256(body).hexdigest()
-
-
 @dataclass(frozen=True)
 class Facts:
     """The verified facts of a payment, which do not change any more."""

@@ -181,6 +181,22 @@ async def test_a_host_is_called_once_at_a_time_and_others_meanwhile():
         assert (one.connections, other.connections) == (4, 4)
 
 
+async def test_as_many_calls_go_to_a_host_at_once_as_their_limits_allow():
+    three_at_once = asyncio.Event()
+
+    async def pause(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if named.open_now == 3:
+            three_at_once.set()
+        await three_at_once.wait()
+        writer.write(OK)
+
+    async with host(pause) as named:
+        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
+        limits = CallLimits(at_once=3)
+        await at_once(*(outgoing.get(f"http://127.0.0.1:{named.port}/", limits=limits) for _ in range(7)))
+        assert (named.most_open, named.connections) == (3, 7)
+
+
 async def test_who_waits_too_long_for_a_turn_is_told_that_the_host_is_busy(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(calls, "TURN_SECONDS", 0.05)
     async with host(dripping(b"", b"")) as named:

@@ -4,13 +4,16 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.rooms.commerce import disputes
+from hansa_verify import canonical_json, encoded
 from tests.all_events import ALL_EVENTS
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.commerce.agreements import Agreements, open_agreements
@@ -105,3 +108,19 @@ async def open_disputing(farm: DatabaseFarm, directory: Path, **settings: object
     """A registry whose agents dispute."""
     async with open_agreements(farm, directory, **settings) as agreements:
         yield Disputing(agreements, await agreements.registry.administrator("admin_enforcement"))
+
+
+def receipt(by: TestAgent, token_id: str, request_digest: str) -> str:
+    """A delivery receipt of an agent, which answers this request now."""
+    key = load_pem_private_key(by.created["private_key_pem"].encode(), password=None)
+    assert isinstance(key, Ed25519PrivateKey)
+    payload = {
+        "kind": "pay.delivery.v1",
+        "token_id": token_id,
+        "request_digest": request_digest,
+        "answer_digest": f"sha256:{SHA256}",
+        "at": datetime.now(UTC).isoformat(),
+    }
+    header = {"alg": "EdDSA", "kid": "1", "typ": "pay-delivery+jws"}
+    signed = ".".join(encoded(canonical_json(one)) for one in (header, payload))
+    return f"{signed}.{encoded(key.sign(signed.encode()))}"

@@ -48,6 +48,45 @@ def verify_card(
 
 
 @app.command(
+    "verdict",
+    epilog=examples(
+        "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
+    ),
+)
+def verify_verdict(
+    source: Annotated[str, typer.Argument(help="Bundle of a dispute: file or URL.")],
+    keys: Annotated[
+        str | None, typer.Option(help="Keys of the registry: URL or file. Required if the bundle is a file.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what the facts of a dispute come to. Exit 0: as the bundle states; 1: not, or not signed; 2: cannot be read."""
+    from hansa.doors import card_verification
+
+    try:
+        asked = card_verification.CardToVerify(source, keys, _moment(at))
+        verdict, proposal = card_verification.verify_bundle_source(asked)
+    except card_verification.CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    document = card_verification.verdict_json(verdict)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    is_stated = False
+    if proposal is not None and verdict.card is not None:
+        computed = {"ruling": proposal.ruling, "rule": proposal.rule, "why": proposal.why}
+        is_stated = verdict.card["proposal"] == computed
+        document |= {"proposal": computed, "as_stated": is_stated}
+        lines.append(
+            f"{'ok  ' if is_stated else 'FAIL'} proposal: {proposal.ruling or proposal.rule}: {proposal.why}"
+        )
+    print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
+    sys.exit(0 if is_stated else FAILED)
+
+
+@app.command(
     "attestations",
     epilog=examples(
         "hansa verify attestations https://registry.example.org",
@@ -88,6 +127,43 @@ def verify_attestations(
         f"{verdict.code}: {verdict.records} records, head {verdict.head_id}",
     ]
     print_outcome("\n".join(lines), chains.chain_verdict_json(verdict), as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+@app.command(
+    "log",
+    epilog=examples(
+        "hansa verify log https://registry.example.org",
+        "hansa verify log https://registry.example.org --old checkpoint-of-last-week",
+        "hansa verify log 'https://registry.example.org/log/proof?kind=attestation&id=7'",
+    ),
+)
+def verify_log(
+    source: Annotated[str, typer.Argument(help="Registry (its address), or a proof (URL or file).")],
+    *,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Keys of the auditor: URL or file. Required for a file; by default those of the host."
+        ),
+    ] = None,
+    old: Annotated[
+        str | None, typer.Option(help="An older checkpoint of the log, which it must continue: URL or file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the log of a registry, or the proof of one leaf. Exit 0: valid; 1: invalid; 2: it cannot be read."""
+    from hansa.doors import log_verification
+    from hansa.doors.card_verification import CannotRead
+
+    try:
+        verdict = log_verification.verify_log(source, keys, old)
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    print_outcome(
+        "\n".join([*lines, verdict.code]), log_verification.log_verdict_json(verdict), as_json=as_json
+    )
     sys.exit(0 if verdict.is_valid else FAILED)
 
 

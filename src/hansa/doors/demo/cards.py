@@ -31,6 +31,18 @@ def demo_cards(run: str) -> list[dict[str, Any]]:
     ]
 
 
+def echo_card(run: str, address: str, price: str, currency: str) -> dict[str, Any]:
+    """The card of a paid service that the demo serves at this address."""
+    card = _card(run, "Echo", "Repeats what it is told, for a price.", "echo", price)
+    interface = {"url": f"{address}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    return {
+        **card,
+        "supportedInterfaces": [interface],
+        "capabilities": {"streaming": False, "pushNotifications": False},
+        "pricing": {**card["pricing"], "currency": currency, "payment_required": True},
+    }
+
+
 def _card(run: str, name: str, description: str, skill: str, price: str) -> dict[str, Any]:
     host = f"https://{name.lower()}.agents.example.com"
     return {

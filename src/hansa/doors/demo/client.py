@@ -1,6 +1,6 @@
 """A client of one registry, as a developer would write it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
@@ -40,9 +40,12 @@ class DemoAgent:
 
     name: str
     did: str
-    token: str
+    token: str = field(repr=False)
     funding: str
     owner: DemoDeveloper
+    client_id: str
+    client_secret: str = field(repr=False)
+    private_key_pem: str = field(repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -102,6 +105,9 @@ class DemoClient:
             token.json()["access_token"],
             agent["initial_funding_status"],
             owner,
+            agent["client_id"],
+            agent["client_secret"],
+            agent["private_key_pem"],
         )
 
     async def balance(self, agent: DemoAgent) -> str:

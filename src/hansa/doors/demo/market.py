@@ -33,13 +33,22 @@ class Tally:
     done: int = 0
     repeated: int = 0
     refused: int = 0
+    payments: int = 0
     fees: Decimal = field(default_factory=Decimal)
 
     def count(self, order: Order, fee: Decimal) -> None:
-        self.balances[order.payer.did] -= order.amount + fee
-        self.balances[order.payee.did] += order.amount
-        self.fees += fee
+        self._move(order.payer.did, order.payee.did, order.amount, fee)
         self.done += 1
+
+    def count_payment(self, payer: str, payee: str, amount: Decimal, fee: Decimal) -> None:
+        """Expect the payment of a call or of a milestone."""
+        self._move(payer, payee, amount, fee)
+        self.payments += 1
+
+    def _move(self, payer: str, payee: str, amount: Decimal, fee: Decimal) -> None:
+        self.balances[payer] -= amount + fee
+        self.balances[payee] += amount
+        self.fees += fee
 
 
 async def trade(

@@ -10,23 +10,32 @@ from time import monotonic
 from typing import Any
 
 import httpx2
+from a2a.client.errors import A2AClientError
 from rich.console import Console
 from rich.table import Table
 
 from hansa.doors.card_verification import cause_of
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
+from hansa.doors.demo.contract import contract_of_two_milestones
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
 from hansa.doors.demo.own_registry import own_registry
+from hansa.doors.demo.paid_call import Caller, pay_for_a_call
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
+from hansa_client import HansaError
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-STEPS = 5
+STEPS = 7
+# What the paid call and the contract cost together, with their fees, and some more.
+UNITS_NEEDED = Decimal(3)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
 SETTLE_SECONDS = 60
 SETTLE_PAUSE_SECONDS = 0.2
 REQUEST_SECONDS = 60
+
+PAID_CALL = "find a service and pay for a call"
+CONTRACT = "carry out a contract of two milestones"
 
 Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
@@ -95,6 +104,9 @@ class _Demo:
         tally = Tally({agent.did: Decimal(await self._client.balance(agent)) for agent in agents})
         with self._screen.bar("transfers", TRANSFERS) as advance:
             await trade(self._client, agents, tally, advance)
+        payees = await self._pay(url, agents, developers, tally)
+        # The agent that keeps what is left when the others are ended is the last one.
+        agents = [*agents[:-1], *payees, agents[-1]]
         self._screen.step("check every balance and the supply")
         report = await self._verdict(agents, tally)
         _show(report, config["settlement_currency"], self._screen.console)
@@ -120,7 +132,7 @@ class _Demo:
             return
         others = await agents_of_others(self._client)
         question = (
-            f"{url} has {others} cards that are not from a demo. Create 3 developers and 5 agents in it?"
+            f"{url} has {others} cards that are not from a demo. Create 3 developers and 6 agents in it?"
         )
         if others and not self._options.confirm(question):
             raise DemoFailed("cancelled; nothing was written")
@@ -159,6 +171,28 @@ class _Demo:
             f"found {agent.name}; read its card by DID, UUID, integer and {card['human_readable_id']}"
         )
 
+    async def _pay(
+        self, url: str, agents: list[DemoAgent], developers: list[DemoDeveloper], tally: Tally
+    ) -> list[DemoAgent]:
+        """A paid call and a contract; returns the agents that were made for them."""
+        payer = max(agents, key=lambda agent: tally.balances[agent.did])
+        owner = next(developer for developer in developers if developer is not payer.owner)
+        provider = next(agent for agent in agents if agent.owner is not payer.owner)
+        if tally.balances[payer.did] < UNITS_NEEDED:
+            for step in (PAID_CALL, CONTRACT):
+                self._screen.step(step)
+                self._screen.line(f"left out: no agent has {UNITS_NEEDED} units")
+            return []
+        try:
+            self._screen.step(PAID_CALL)
+            caller = Caller(url, self._client, self._screen, payer)
+            service = await pay_for_a_call(caller, owner, tally, self._settled)
+            self._screen.step(CONTRACT)
+            await contract_of_two_milestones(url, self._screen, payer, provider, tally)
+        except (HansaError, A2AClientError) as trouble:
+            raise DemoFailed(str(trouble)) from trouble
+        return [service]
+
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
         balances = {agent.did: Decimal(await self._client.balance(agent)) for agent in agents}
         if balances != tally.balances:
@@ -184,6 +218,7 @@ class _Demo:
             "transfers": tally.done,
             "repeated": tally.repeated,
             "refused": tally.refused,
+            "payments": tally.payments,
             "fees": f"{tally.fees:f}",
             "supply": supply,
         }
@@ -220,7 +255,8 @@ def _show(report: dict[str, Any], unit: str, console: Console) -> None:
     supply = report["supply"]
     console.print(
         f"{report['transfers']} transfers, {report['repeated']} of them sent twice and executed once, "
-        f"{report['refused']} refused: insufficient funds, {report['fees']} {unit} in fees"
+        f"{report['refused']} refused: insufficient funds; {report['payments']} payments of calls and milestones; "
+        f"{report['fees']} {unit} in fees"
     )
     console.print(
         f"supply: issued {supply['tokens_issued']} - destroyed {supply['tokens_destroyed']}"

@@ -32,6 +32,7 @@ CARD: dict[str, Any] = {
 }
 AUDITOR_KID = "47050bfbdc819cea"
 ATTESTED_DIGEST = "9e012510f7e6ab8cb2af5d28ee73d93e807ddff01e291b6d72c7deb12e4e76c5"
+LOG_HASH = "dtZ+Ya28nxDht03dYIq9L5jfsW++dVJ3tSMqEn8gh+8="
 SIGNATURE = "cu_XR2KsyCxP8IxS0PSJdlWRuJhsBggehcgEhN550t_orBTLCWEG5BF36eGCnuQBUyA7sGKG6ddHmWj49pl0Dw"
 WALLET = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
 WALLET_NETWORK = "eip155:205398113906423"
@@ -187,6 +188,33 @@ VALUES: dict[str, Any] = {
     "contractor_did": DID,
     "provider_did": PAYEE,
     "actor_did": DID,
+    "BundleOut": {
+        "kind": "dispute.bundle.v1",
+        "rules": 1,
+        "registry": "hansa.local",
+        "currency": "AVT",
+        "dispute": {
+            "id": 3,
+            "complainant_did": DID,
+            "defendant_did": PAYEE,
+            "reason_code": "CONTRACT_VIOLATION",
+        },
+        "contract": {"id": 7, "status": "FAILED", "ended_because": "not_submitted"},
+        "token": None,
+        "same_work": [],
+        "payments": [],
+        "evidence": [],
+        "keys": {"agents": {}, "registry": []},
+        "proposal": {
+            "ruling": "IN_FAVOR_OF_COMPLAINANT",
+            "rule": "not_delivered",
+            "why": "The work was due, and the provider had not submitted it.",
+        },
+        "signatures": [{"protected": "eyJhbGciOiJFZERTQSJ9", "signature": "bm90LXNpZ25lZA"}],
+    },
+    "DisputeOut.proposal": None,
+    "ProposalOut.rule": "not_delivered",
+    "ProposalOut.why": "The work was due, and the provider had not submitted it.",
     "complainant_did": DID,
     "defendant_did": PAYEE,
     "DisputeOut.contract_id": 7,
@@ -272,6 +300,11 @@ VALUES: dict[str, Any] = {
     "x": POINT,
     "ts": "2026-01-31T12:00:00.000000+00:00",
     "standard": "SA-1.0",
+    "entry": '{"at":"2026-01-31T12:00:00.000000+00:00","id":"7","kind":"attestation","sha256":"9e01…","v":1}',
+    "hashes": [LOG_HASH],
+    "checkpoint": f"hansa.local/log\n2\n{LOG_HASH}\n\n— hansa.local/log x08go/ZJkuBS9UG…\n",
+    "tile": "0/x001/234",
+    "read_log_proof.kind": "attestation",
     "prev_hash": "0" * 64,
     "before_id": 1000,
     "AttestationHead.digest": ATTESTED_DIGEST,

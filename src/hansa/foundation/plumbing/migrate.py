@@ -29,7 +29,8 @@ from hansa.foundation.values.errors import Unavailable
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
 
-_DOWN_REVISION = re.compile(r'^down_revision = "(\d+)"$', re.MULTILINE)
+_REVISION = re.compile(r'^revision = "(\d+)"', re.MULTILINE)
+_DOWN_REVISION = re.compile(r'^down_revision = "(\d+)"', re.MULTILINE)
 
 _RIGHTS_OF_THE_ROLE = (
     "the role of DATABASE_URL must own the database and what earlier starts created in it, or be granted CREATE on it and"
@@ -84,12 +85,10 @@ def migrations_directory() -> Path:
 
 @cache
 def newest_schema() -> str:
-    """The number of the last migration of this version: the one that no other follows, whatever the order of numbers."""
-    followed = {}
-    for path in migrations_directory().glob("[0-9]*.py"):
-        before = _DOWN_REVISION.search(path.read_text())
-        followed[path.name.partition("_")[0]] = before and before[1]
-    (newest,) = followed.keys() - followed.values()
+    """The number of the migration that no other one of this version follows; it need not be the highest."""
+    contents = [path.read_text(encoding="utf-8") for path in migrations_directory().glob("[0-9]*.py")]
+    numbers: set[str] = {number for content in contents for number in _REVISION.findall(content)}
+    (newest,) = numbers - {number for content in contents for number in _DOWN_REVISION.findall(content)}
     return newest
 
 

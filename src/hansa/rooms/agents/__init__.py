@@ -11,6 +11,7 @@ from hansa.rooms.agents.check import active_agent
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND
 from hansa.rooms.agents.errors import AgentUnknown
+from hansa.rooms.agents.keys import keys_of
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.payment import (
     HeldBudget,
@@ -72,6 +73,7 @@ __all__ = [
     "find_wallet",
     "hold_budget",
     "identities_ended",
+    "keys_of",
     "lock_owner_and_status",
     "of_developer",
     "owner_of",

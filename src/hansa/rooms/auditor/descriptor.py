@@ -8,10 +8,16 @@ from hansa.foundation.plumbing.room import Room, Routes
 from .attestations import admin_router, forget_retired_keys, root_router
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .routes import router
+from .transparency import log_router
 
 ROOM = Room(
     name="auditor",
-    routes=(Routes(2300, router), Routes(2310, admin_router), Routes(3600, root_router, at_root=True)),
+    routes=(
+        Routes(2300, router),
+        Routes(2310, admin_router),
+        Routes(3600, root_router, at_root=True),
+        Routes(3610, log_router, at_root=True),
+    ),
     jobs=(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),

@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.canonical import digest
 
 from . import human_readable_id, rules, store
 from .errors import CardExists, HumanReadableIdTaken
@@ -41,6 +43,7 @@ async def _store(
     hri = card.get("humanReadableId") or human_readable_id.generated(
         settings.registry_name, card["name"], unique
     )
+    document = {**card, "humanReadableId": hri}
     new = NewCard(
         id=unique,
         did=did,
@@ -49,10 +52,11 @@ async def _store(
         host=host,
         settlement_currency=settings.settlement_currency,
         trust_domain=settings.trust_domain,
-        content=rules.findable({**card, "humanReadableId": hri}),
+        content=rules.findable(document),
     )
     stored = await store.insert_native(tx, new)
     if stored is not None:
+        await record_leaf(tx, "card", f"{stored.id}/1", digest(document))
         return stored
     if did is not None and await store.card_by_key(tx, did) is not None:
         raise CardExists

@@ -8,6 +8,7 @@
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.values.canonical import digest
 
 from .errors import CardRevoked, CardUnknown, HumanReadableIdTaken
@@ -64,6 +65,8 @@ async def _replace(
     )
     if version is None:
         raise HumanReadableIdTaken(context={"human_readable_id": name})
+    new_hash = digest(new)
+    await record_leaf(tx, "card", f"{stored.id}/{version}", new_hash)
     return Replaced(
         stored.id,
         stored.card_id,
@@ -71,5 +74,5 @@ async def _replace(
         version,
         changed,
         old_hash.hex(),
-        digest(new).hex(),
+        new_hash.hex(),
     )

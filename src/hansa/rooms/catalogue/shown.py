@@ -11,7 +11,7 @@ from .track_record import with_track_record
 
 
 def shown(card: Card, extension_base: str) -> Card:
-    """The card with what the platform has done to its agent and, on this registry's own, its bond, record and payment terms.
+    """The card with what the platform has done to its agent and, on this registry's own, its track record, bond and payment terms.
 
     A mirrored card is never modified: only what its own registry says of it is in it.
     """
@@ -20,5 +20,5 @@ def shown(card: Card, extension_base: str) -> Card:
     document = with_payment(
         readable_by_both(card.card_data), currency=card.settlement_currency, extension_base=extension_base
     )
-    stated = with_bond(replace(card, card_data=document), extension_base)
-    return with_enforcement(with_track_record(stated, extension_base), extension_base)
+    recorded = with_track_record(replace(card, card_data=document), extension_base)
+    return with_enforcement(with_bond(recorded, extension_base), extension_base)

@@ -48,6 +48,7 @@ ROOM = Room(
     offers=(
         bonds.BOND_ADMITS,
         payments.VERIFIER,
+        payments.GATHERED,
         payments.SETTLEMENTS,
         payments.SIGNATORY,
         payments.PURCHASES,
@@ -55,6 +56,7 @@ ROOM = Room(
     ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
+        payments.GATHERED.built_by(payments.Gathered),
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),

@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal
 
 from . import effects, store
+from .published import record_statuses
 from .rules import Restored, Return
 
 
@@ -59,3 +60,4 @@ async def _record(tx: Tx, status: Mapping[str, Return], restored_dids: Sequence[
     ]
     if outcome:
         await journal.append(tx, *outcome)
+        await record_statuses(tx, [event.did for event in outcome], "active", day)

@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, journal
 
 from . import effects, store
+from .published import record_statuses
 from .rules import Basis, Stopped
 
 STOPPED = ("suspended", "already_suspended")
@@ -47,6 +48,7 @@ async def suspend_each(
     ]
     if outcome:
         await journal.append(tx, *outcome)
+        await record_statuses(tx, [event.did for event in outcome], "suspended", day)
     return {
         did: Stopped(did, status[did], identity.get(did, "skipped"), account.get(did, "skipped"))
         for did in status

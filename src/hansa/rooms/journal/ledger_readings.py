@@ -32,12 +32,14 @@ class Held:
 class AccountCount:
     """How many transactions an account takes part in.
 
-    `untyped`: of how many of them only the movement is recorded. `with_fee_paid`: for how many it paid a fee.
+    `untyped`: of how many of them only the movement is recorded. `with_fee_paid`: for how many it paid a fee. `payments`:
+    how many are payments of tokens.
     """
 
     transactions: int
     untyped: int
     with_fee_paid: int
+    payments: int
 
 
 class KeysOfAccount(Protocol):

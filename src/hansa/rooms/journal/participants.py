@@ -109,7 +109,7 @@ async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadi
     if await store.records_every_transfer(tx):
         counted = await ledger.count_of_account(tx, did)
         typed = counted.transactions - counted.untyped
-        return filed + counted.transactions + typed + counted.with_fee_paid
+        return filed + counted.transactions + typed + counted.with_fee_paid + counted.payments
     moved, position = 0, 0
     while keys := await ledger.keys_of_account(tx, did, frame, position, SKIPPED_AT_ONCE, newest_first=False):
         moved += await store.count_of_keys(tx, did, [one.key for one in keys])

@@ -28,20 +28,25 @@ _COUNT_FILED = f"SELECT count(*) FROM journal_event WHERE {_FILED}"  # noqa: S60
 
 _NAMED = "$1 IN ({})".format(", ".join(f"f.data ->> '{member}'" for member in PARTIES))
 
-# What a transaction of the ledger records beside its movement stands right behind it in the same database transaction.
+# What a transaction of the ledger records beside its movement stands right behind it in the same database transaction, or
+# bears its key: the payment of a token stands behind all movements of its batch.
 _ROWS_BEHIND = """
-SELECT e FROM journal_event e WHERE e.xid = m.moved_xid AND e.seq >= m.moved_seq AND e.recorded_at = m.moved_at
-ORDER BY e.xid, e.seq LIMIT 4
+SELECT near.e FROM (
+  SELECT e FROM journal_event e WHERE e.xid = m.moved_xid AND e.seq >= m.moved_seq AND e.recorded_at = m.moved_at
+  ORDER BY e.xid, e.seq LIMIT 4
+) near WHERE (near.e).idempotency_key IS NULL OR (near.e).seq = m.moved_seq
+UNION ALL
+SELECT e FROM journal_event e WHERE e.idempotency_key = m.key || '-payment'
 """
 
 _BEHIND = f"""
 WITH moved AS (
-  SELECT k.position, e.xid AS moved_xid, e.seq AS moved_seq, e.recorded_at AS moved_at,
+  SELECT k.position, k.key, e.xid AS moved_xid, e.seq AS moved_seq, e.recorded_at AS moved_at,
     coalesce(e.tx_id::text, e.data ->> 'tx_id') AS tx_id
   FROM unnest($2::bigint[], $3::text[]) AS k (position, key) JOIN journal_event e ON e.idempotency_key = k.key
 )
 SELECT {{selected}} FROM moved m CROSS JOIN LATERAL (
-  SELECT {COLUMNS} FROM {events_of(_ROWS_BEHIND)} ORDER BY xid, seq LIMIT 4
+  SELECT {COLUMNS} FROM {events_of(_ROWS_BEHIND)} ORDER BY xid, seq
 ) f
 WHERE f.data ->> 'tx_id' = m.tx_id AND (f.sequence = m.moved_seq OR {_NAMED})
 """  # noqa: S608

@@ -45,8 +45,17 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
-from hansa.rooms.ledger.payments import PaymentMade, PaymentOrder, find_payment, pay
-from hansa.rooms.ledger.posting import Preview, Receipt, fee_of, preview, transfer, transfer_all
+from hansa.rooms.ledger.payments import PaymentMade, PaymentOrder, find_payment, payment_line
+from hansa.rooms.ledger.posting import (
+    Preview,
+    Receipt,
+    fee_of,
+    is_of_receipts,
+    kept_receipts,
+    preview,
+    transfer,
+    transfer_all,
+)
 from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, uncovered
 from hansa.rooms.ledger.staking import StakeGap, stake_gaps
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
@@ -105,13 +114,15 @@ __all__ = [
     "freeze_hold",
     "grant",
     "initialize_ledger",
+    "is_of_receipts",
     "issue",
+    "kept_receipts",
     "mint",
     "newest_transaction",
     "open_account",
     "open_hold",
     "orders",
-    "pay",
+    "payment_line",
     "preview",
     "read_hold",
     "read_holds",

@@ -29,7 +29,7 @@ from . import orders, rules
 from .book import Book
 from .engine import CARRIED_OUT, decide, refusal_of
 from .orders import Order, TransferOrder
-from .posting import Preview, Receipt, kept_receipts, preview
+from .posting import Preview, Receipt, is_of_receipts, kept_receipts, preview
 
 # Both in orders. Of those given together a batch takes few, so that single transfers do not wait long for it.
 BATCH_MAX = 500
@@ -126,22 +126,35 @@ class GroupCommit:
 
         Raises: what `posting.transfer` raises, KeyReused, KeyInProgress, Unavailable.
         """
-        return await self._settled(Ticket.of_transfer(order, request, tell))
+        ticket = Ticket.of_transfer(order, request, tell)
+        return answer_of(ticket, await self._decided(ticket))
 
     async def submit(
         self,
         given: Sequence[Order],
         request: Repeatable | None,
         tell: Callable[[Sequence[Receipt]], str],
+        retell: Callable[[str], str] | None = None,
     ) -> Told:
         """Carry out orders of any kind, all or none; durable when this returns.
+
+        `retell` makes the answer of what another way of this act remembered under the same key.
 
         Raises: the refusal of the first order that cannot be carried out, which is ClaimRefused where its extension
         refused it, KeyReused, KeyInProgress, Unavailable.
         """
-        return await self._settled(Ticket.of(given, request, tell))
+        ticket = Ticket.of(given, request, tell)
+        rows = await self._decided(ticket)
+        if retell is not None and rows[0]["outcome"] == "replayed" and not is_of_receipts(rows[0]["answer"]):
+            return Told(retell(rows[0]["answer"]), replayed=True)
+        return answer_of(ticket, rows)
 
-    async def _settled(self, ticket: Ticket) -> Told:
+    async def carry_out(self, given: Sequence[Order]) -> list[Receipt]:
+        """As `submit`, of orders without a key, for their receipts."""
+        ticket = Ticket.of(given, None, lambda _: "")
+        return receipts_of(ticket, await self._decided(ticket))
+
+    async def _decided(self, ticket: Ticket) -> Sequence[Row]:
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; retry shortly.", retry_after=1)
         if ticket.scope:
@@ -151,7 +164,7 @@ class GroupCommit:
         self._waiting.append(ticket)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._commit_batches())
-        return answer_of(ticket, await ticket.outcome)
+        return await ticket.outcome
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
@@ -263,13 +276,15 @@ def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Told:
         case "barred":
             assert ticket.refusal is not None
             raise ticket.refusal
+    return Told(ticket.tell(receipts_of(ticket, rows)), replayed=False)
+
+
+def receipts_of(ticket: Ticket, rows: Sequence[Row]) -> list[Receipt]:
+    """The receipts of a ticket on which the database decided now. Raises: as `answer_of`."""
     for order, row in zip(ticket.orders, rows, strict=True):
         if row["outcome"] not in (*CARRIED_OUT, "undone"):
             raise refusal_of(order, row)
-    return Told(
-        ticket.tell([_receipt(order, row) for order, row in zip(ticket.orders, rows, strict=True)]),
-        replayed=False,
-    )
+    return [_receipt(order, row) for order, row in zip(ticket.orders, rows, strict=True)]
 
 
 def _receipt(order: Order, row: Row) -> Receipt:

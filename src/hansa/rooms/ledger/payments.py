@@ -7,9 +7,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from . import orders, rules, store
-from .book import Book
-from .engine import apply
-from .posting import Receipt
+from .orders import Order
 
 
 @dataclass(frozen=True)
@@ -40,22 +38,18 @@ class PaymentOrder:
     hold_id: int | None = None
 
 
-async def pay(tx: Tx, order: PaymentOrder, book: Book) -> Receipt:
-    """Make the payment; both parties must be active.
+def payment_line(order: PaymentOrder) -> Order:
+    """The payment as an order of the engine; both parties must be active. Raises: SelfTransfer, SystemAccountRefused.
 
-    Raises: SelfTransfer, SystemAccountRefused, AccountUnknown, AccountSuspended, InsufficientBalance, HoldUnknown,
-    HoldEnded, HoldExpired, HoldExceeded; asyncpg.UniqueViolationError when a payment with this reference was made.
+    Carrying it out raises AccountUnknown, AccountSuspended, InsufficientBalance, HoldUnknown, HoldEnded, HoldExpired,
+    HoldExceeded; asyncpg.UniqueViolationError when a payment with this reference was made.
     """
     rules.require_ordinary_parties(order.payer, order.payee)
     if order.hold_id is None:
-        line = orders.payment(
+        return orders.payment(
             order.payer, order.payee, order.amount, order.ref, fee=order.fee, memo=order.memo
         )
-    else:
-        line = orders.final_capture(
-            order.hold_id, order.amount, order.ref, payee=order.payee, memo=order.memo
-        )
-    return Receipt.of((await apply(tx, [line], book))[0])
+    return orders.final_capture(order.hold_id, order.amount, order.ref, payee=order.payee, memo=order.memo)
 
 
 async def find_payment(tx: Tx, tx_id: int) -> PaymentMade | None:

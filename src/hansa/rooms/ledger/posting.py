@@ -8,7 +8,7 @@ import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import Minor
+from hansa.foundation.values.money import ZERO, Minor
 
 from . import orders, rules
 from .book import Book
@@ -69,9 +69,14 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
         )
 
 
-def kept_receipts(kept: str, amount: Minor) -> list[Receipt]:
-    """The receipts that were remembered of orders, the first of `amount`."""
-    if kept.startswith("["):
+def is_of_receipts(kept: str) -> bool:
+    """Whether what was remembered are receipts of orders that are no plain transfers."""
+    return kept.startswith("[")
+
+
+def kept_receipts(kept: str, amount: Minor = ZERO) -> list[Receipt]:
+    """The receipts that were remembered of orders, the first of `amount` where it is a plain transfer."""
+    if is_of_receipts(kept):
         return [one.receipt() for one in msgspec.json.decode(kept, type=list[Kept])]
     return [Receipt.of_text(kept, amount)]
 

@@ -8,6 +8,7 @@ v = what it sent in the last hour (this transfer excluded) over the largest bala
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 import msgspec
 
@@ -38,6 +39,10 @@ class FeePolicy:
     rate_max: Fraction = Fraction(5, 100)
     velocity_base: Fraction = Fraction(1)
     velocity_max: Fraction = Fraction(10)
+
+    def highest(self, amount: Minor) -> Minor:
+        """A bound of the fee of this amount, whatever its payer sent before."""
+        return Minor(ceil(amount * self.rate_max))
 
     def as_integers(self) -> list[int]:
         """Numerators and denominators in the order of the members."""

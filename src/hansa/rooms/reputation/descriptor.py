@@ -8,11 +8,7 @@ from . import bonds, scores
 
 ROOM = Room(
     name="reputation",
-    routes=(
-        Routes(2030, bonds.router),
-        Routes(2031, bonds.config_router),
-        Routes(2032, scores.router),
-    ),
+    routes=(Routes(2030, bonds.router), Routes(2031, bonds.config_router), Routes(2032, scores.router)),
     reactors=(scores.SIGNALS,),
     jobs=(scores.RECORD_SIGNALS, *scores.JOBS),
     settings=frozenset(

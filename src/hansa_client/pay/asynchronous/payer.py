@@ -1,5 +1,6 @@
 """Pays one HTTP request: decides on the offer, authorizes, sends, repeats until the outcome is known, settles."""
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -21,10 +22,13 @@ from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import AsyncSend, AsyncStream, async_result
 from hansa_client.primitives import async_sleep
+from hansa_client.receipts import RECEIPT_HEADER, ReceiptInvalid, read_receipt
 from hansa_client.records.payments import AuthorizedToken
 
 from .cards import AsyncSignedCards
 from .ending import AsyncEnding
+
+log = logging.getLogger(__name__)
 
 STREAM = "text/event-stream"
 PATIENCE_SECONDS = 60.0
@@ -170,6 +174,8 @@ class AsyncPayer:
             else:
                 reading = read_outcome(response.status_code, response.headers)
                 if reading is not Reading.UNKNOWN:
+                    if reading is Reading.DELIVERED:
+                        await self._keep_receipt(request, response, entry, token)
                     return await self._concluded(reading, response, entry, token)
                 reason = f"The service answered with status {response.status_code}."
                 pause = pause_before_repeat(response.headers, attempt)
@@ -190,6 +196,20 @@ class AsyncPayer:
             detail = str(problem.get("detail") or "The service refused the payment.")
             raise PaymentRefused(detail, response.status_code, problem)
         return response
+
+    async def _keep_receipt(
+        self, request: httpx2.Request, response: httpx2.Response, entry: Entry, token: AuthorizedToken
+    ) -> None:
+        """Keep the receipt of this answer; one that is about another call is worth nothing, and the answer is paid all the same."""
+        text = response.headers.get(RECEIPT_HEADER)
+        if text is None:
+            return
+        try:
+            read_receipt(text).require_call(token.token_id, request.content, response.content)
+        except ReceiptInvalid as trouble:
+            log.warning("the delivery receipt of payment %s is not kept: %s", entry.payment_id, trouble)
+            return
+        await async_result(self._journal.keep_receipt(entry.payment_id, text))
 
     def _streamed(self, response: httpx2.Response, entry: Entry, token: AuthorizedToken) -> httpx2.Response:
         stream = response.stream
@@ -224,6 +244,8 @@ class AsyncPaidStream(AsyncStream):
 def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issuer: str) -> httpx2.Request:
     headers = httpx2.Headers(request.headers)
     headers["X-Payment-Token"] = token
+    # A delivery receipt has the digest of the answer's bytes as they are sent.
+    headers["Accept-Encoding"] = "identity"
     headers[issuer_header] = issuer
     return httpx2.Request(
         request.method,

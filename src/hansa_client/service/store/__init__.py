@@ -1,6 +1,18 @@
 """Where the processes of a paid service agree on who works, and keep the answers of paid work for a day."""
 
-from .entry import DUE, KEPT_SECONDS, Answer, Claim, Entry, Payment, State, Store, StoreUnavailable, Work
+from .entry import (
+    DUE,
+    KEPT_SECONDS,
+    Answer,
+    Claim,
+    Entry,
+    Payment,
+    Receipt,
+    State,
+    Store,
+    StoreUnavailable,
+    Work,
+)
 from .opening import open_store
 
 __all__ = [
@@ -10,6 +22,7 @@ __all__ = [
     "Claim",
     "Entry",
     "Payment",
+    "Receipt",
     "State",
     "Store",
     "StoreUnavailable",

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import Protocol
 
 KEPT_SECONDS = 86_400
+# A dispute about a call may be opened days after it, and is ruled within weeks.
+RECEIPT_KEPT_SECONDS = 400 * 86_400
 
 
 class State(StrEnum):
@@ -86,12 +88,21 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """The signed delivery receipt of a call."""
+
+    token_id: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Answer:
-    """What is recorded when the work has ended."""
+    """What is recorded when the work has ended. A receipt is kept longer than the answer."""
 
     sealed: bytes
     payment: Payment
     capture_amount: str | None
+    receipt: Receipt | None = None
 
 
 class StoreUnavailable(Exception):
@@ -149,6 +160,10 @@ class Store(Protocol):
         """The entry of a token."""
         ...
 
+    async def receipt(self, token_id: str) -> str | None:
+        """The delivery receipt of a token."""
+        ...
+
     async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
         """Record the end of a due payment."""
         ...
@@ -161,5 +176,5 @@ class Store(Protocol):
         ...
 
     async def purge(self, kept_seconds: float) -> int:
-        """Delete entries older than this whose payment is not due."""
+        """Delete entries older than this whose payment is not due, and receipts after RECEIPT_KEPT_SECONDS."""
         ...

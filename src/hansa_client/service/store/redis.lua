@@ -67,6 +67,7 @@ elseif act == 'finish' then
   if not owned('running') then return 0 end
   redis.call('HSET', key, 'state', 'answered', 'answer', ARGV[6], 'capture_amount', ARGV[8])
   redis.call('ZREM', running, token_hash)
+  if ARGV[10] ~= '' then redis.call('SET', prefix .. 'receipt:' .. ARGV[10], ARGV[11], 'EX', ARGV[12]) end
   pay(key, token_hash, ARGV[7])
   if ARGV[7] == 'capture' or ARGV[7] == 'release' then redis.call('ZADD', due, until_(ARGV[9]), token_hash) end
   return 1

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from .entry import KEPT_SECONDS, Answer, Claim, Entry, Payment, State, StoreUnavailable, Work
+from .entry import (
+    KEPT_SECONDS,
+    RECEIPT_KEPT_SECONDS,
+    Answer,
+    Claim,
+    Entry,
+    Payment,
+    State,
+    StoreUnavailable,
+    Work,
+)
 from .sql import CAPTURE_GRACE_SECONDS
 
 if TYPE_CHECKING:
@@ -91,6 +101,9 @@ class RedisStore:
             answer.payment.value,
             answer.capture_amount or "",
             CAPTURE_GRACE_SECONDS,
+            answer.receipt.token_id if answer.receipt else "",
+            answer.receipt.text if answer.receipt else "",
+            RECEIPT_KEPT_SECONDS,
         )
         return bool(await self._run("finish", token_hash, *values))
 
@@ -110,6 +123,13 @@ class RedisStore:
         """See Store."""
         row = await self._run("read", token_hash)
         return _entry_of(token_hash, row) if row else None
+
+    async def receipt(self, token_id: str) -> str | None:
+        """See Store."""
+        if not self._client:
+            raise StoreUnavailable("the store is not open")
+        found = await self._answer(self._client.get(f"{PREFIX}receipt:{token_id}"))
+        return None if found is None else found.decode()
 
     async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
         """See Store."""

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from . import statements
-from .entry import Answer, Claim, Entry, Payment, StoreUnavailable, Work
+from .entry import RECEIPT_KEPT_SECONDS, Answer, Claim, Entry, Payment, StoreUnavailable, Work
 
 Rows = Sequence[Sequence[Any]]
 Run = Callable[[str, Sequence[Any]], Awaitable[Rows]]
@@ -82,6 +82,8 @@ class SqlStore:
 
         async def attempt(run: Run) -> Rows:
             done = await run(self._sql(statements.FINISH), (*values, CAPTURE_GRACE_SECONDS))
+            if done and answer.receipt:
+                await run(self._sql(statements.KEEP_RECEIPT), (answer.receipt.token_id, answer.receipt.text))
             return done or await run(statements.FINISHED, (token_hash, owner))
 
         return bool(await self._driver.within(attempt))
@@ -104,6 +106,11 @@ class SqlStore:
         rows = await self._one(statements.READ, (token_hash,))
         return statements.entry_of(rows[0]) if rows else None
 
+    async def receipt(self, token_id: str) -> str | None:
+        """See Store."""
+        rows = await self._one(statements.RECEIPT, (token_id,))
+        return str(rows[0][0]) if rows else None
+
     async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
         """See Store."""
         await self._one(statements.SETTLE, (token_hash, payment.value, settlement_tx_id))
@@ -119,7 +126,12 @@ class SqlStore:
 
     async def purge(self, kept_seconds: float) -> int:
         """See Store."""
-        return len(await self._one(statements.PURGE, (kept_seconds,)))
+
+        async def attempt(run: Run) -> Rows:
+            await run(self._sql(statements.PURGE_RECEIPTS), (RECEIPT_KEPT_SECONDS,))
+            return await run(self._sql(statements.PURGE), (kept_seconds,))
+
+        return len(await self._driver.within(attempt))
 
     def _sql(self, statement: str) -> str:
         return statement.replace("{columns}", statements.COLUMNS).replace("{now}", self._now)

@@ -36,6 +36,12 @@ SCHEMA = (
         WHERE payment IN ('capture', 'release')""",
     "CREATE INDEX IF NOT EXISTS hansa_paid_call_running ON hansa_paid_call (lease_until) WHERE state = 'running'",
     "CREATE INDEX IF NOT EXISTS hansa_paid_call_age ON hansa_paid_call (created_at)",
+    """CREATE TABLE IF NOT EXISTS hansa_paid_receipt (
+        token_id TEXT PRIMARY KEY,
+        receipt TEXT NOT NULL,
+        created_at DOUBLE PRECISION NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS hansa_paid_receipt_age ON hansa_paid_receipt (created_at)",
 )
 
 NAME_STORE = "INSERT INTO hansa_paid_store (one, store_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING"
@@ -83,6 +89,13 @@ FINISH = """UPDATE hansa_paid_call
 FINISHED = (
     "SELECT token_hash FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
 )
+
+KEEP_RECEIPT = """INSERT INTO hansa_paid_receipt (token_id, receipt, created_at) VALUES ($1, $2, {now})
+    ON CONFLICT (token_id) DO NOTHING"""
+
+RECEIPT = "SELECT receipt FROM hansa_paid_receipt WHERE token_id = $1"
+
+PURGE_RECEIPTS = "DELETE FROM hansa_paid_receipt WHERE created_at < {now} - $1"
 
 WITHDRAW = "DELETE FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'claimed'"
 

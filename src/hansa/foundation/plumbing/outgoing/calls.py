@@ -2,7 +2,7 @@
 
 - Only public hosts are called, by https; beside them what OUTGOING_ALLOW_HOSTS names.
 - No redirect is followed: a status of 3xx is an answer like others. No proxy, cookie or password of the environment.
-- One call to a host at a time; the others wait for their turn, outside their deadline.
+- One call to a host at a time, or as many as their limits allow; the others wait for their turn, outside their deadline.
 - Never within a transaction: a call lasts as long as its host likes, up to the deadline.
 """
 
@@ -41,10 +41,14 @@ CODINGS_TAKEN = frozenset({"", "identity", "gzip", "deflate"})
 
 @dataclass(frozen=True)
 class CallLimits:
-    """`seconds` for the whole call once it is its turn; `body_bytes` after decompression, 0: the body is not read."""
+    """`seconds` for the whole call once it is its turn; `body_bytes` after decompression, 0: the body is not read.
+
+    Of the calls with the same `at_once` so many go to one host at a time.
+    """
 
     seconds: float = 10.0
     body_bytes: int = 2 * 1024 * 1024
+    at_once: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,8 @@ class Outgoing:
         self._allowed = frozenset(allowed)
         self._backend = GuardedBackend(self._allowed, lookup)
         self._given_trust = trust
-        self._turns: dict[str, asyncio.Lock] = {}
-        self._waiting: Counter[str] = Counter()
+        self._turns: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._waiting: Counter[tuple[str, int]] = Counter()
 
     async def get(
         self, url: str, *, headers: Mapping[str, str] | None = None, limits: CallLimits = CallLimits()
@@ -101,7 +105,7 @@ class Outgoing:
         """Call `url` and take its answer in. Raises: OutgoingTrouble, whose subclasses say which trouble."""
         try:
             address = self._require_open(url)
-            async with self._turn_of(address.place):
+            async with self._turn_of(address.place, limits.at_once):
                 answer = await self._call(method, address, body, dict(headers or {}), limits)
         except OutgoingTrouble as trouble:
             metrics.outgoing_total.labels(trouble.reason).inc()
@@ -122,9 +126,10 @@ class Outgoing:
         return address
 
     @asynccontextmanager
-    async def _turn_of(self, host: str) -> AsyncIterator[None]:
-        turn = self._turns.setdefault(host, asyncio.Lock())
-        self._waiting[host] += 1
+    async def _turn_of(self, host: str, at_once: int) -> AsyncIterator[None]:
+        queue = (host, at_once)
+        turn = self._turns.setdefault(queue, asyncio.Semaphore(at_once))
+        self._waiting[queue] += 1
         try:
             try:
                 async with asyncio.timeout(TURN_SECONDS):
@@ -136,9 +141,9 @@ class Outgoing:
             finally:
                 turn.release()
         finally:
-            self._waiting[host] -= 1
-            if not self._waiting[host]:
-                del self._waiting[host], self._turns[host]
+            self._waiting[queue] -= 1
+            if not self._waiting[queue]:
+                del self._waiting[queue], self._turns[queue]
 
     async def _call(
         self,

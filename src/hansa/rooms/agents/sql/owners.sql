@@ -1,7 +1,15 @@
--- Owners of agents, for the functions of other rooms.
+-- Owners and statuses of agents, for the functions of other rooms. In plpgsql, because there their plans are cached.
 
 -- The developer who owns the agent of this registry; null: there is none.
 CREATE OR REPLACE FUNCTION agents_owner(agent text) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-  SELECT developer_id FROM agents_agent WHERE did = agent
-$$;
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT developer_id FROM agents_agent WHERE did = agent);
+END $$;
+
+-- The status of the agent of this registry; null: there is none.
+CREATE OR REPLACE FUNCTION agents_status(agent text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT status FROM agents_agent WHERE did = agent);
+END $$;

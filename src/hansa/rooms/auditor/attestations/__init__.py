@@ -2,6 +2,7 @@
 
 from .appending import Attestor, attest_failed_reading, attest_newest_cycle
 from .keys import (
+    checkpoint_keys,
     forget_retired_keys,
     initialize_attestations,
     replace_sealed_auditor_key,
@@ -19,6 +20,7 @@ __all__ = [
     "admin_router",
     "attest_failed_reading",
     "attest_newest_cycle",
+    "checkpoint_keys",
     "forget_retired_keys",
     "initialize_attestations",
     "list_attestations",

@@ -13,6 +13,7 @@ import hansa
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
@@ -124,6 +125,7 @@ async def _append(
         kid=key.kid,
     )
     await store.append(tx, record, audit_row_id)
+    await record_leaf(tx, "attestation", str(record.id), bytes.fromhex(record.digest))
     return record
 
 

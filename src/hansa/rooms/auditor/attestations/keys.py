@@ -3,11 +3,14 @@
 The private half of a retired key is kept for 7 days, in which checkpoints are signed by both keys.
 """
 
+from hashlib import sha256
+
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 
 from . import store
@@ -58,10 +61,17 @@ async def current_key(tx: Tx, seal: Seal) -> SigningKey:
     if found is None:
         raise AuditorKeySealed
     kid, sealed = found
-    try:
-        return SigningKey(kid, Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR)))
-    except BadSeal:
-        raise AuditorKeySealed from None
+    return SigningKey(kid, _opened(sealed, seal))
+
+
+async def checkpoint_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey]:
+    """The keys that sign checkpoints: the current one, and those retired in the last 7 days.
+
+    Raises: AuditorKeySealed.
+    """
+    current = await current_key(tx, seal)
+    retired = [_opened(sealed, seal) for sealed in await store.sealed_retired_keys(tx, GRACE_DAYS)]
+    return [current.private, *retired]
 
 
 async def forget_retired_keys(tx: Tx) -> None:
@@ -73,4 +83,13 @@ async def _begin_key(tx: Tx, seal: Seal) -> AuditorKey:
     private = Ed25519PrivateKey.generate()
     public_key = private.public_key().public_bytes_raw()
     sealed = seal.close(private.private_bytes_raw(), SEALED_FOR)
-    return await store.add_key(tx, kid_of(public_key), public_key, sealed)
+    key = await store.add_key(tx, kid_of(public_key), public_key, sealed)
+    await record_leaf(tx, "auditor_key", key.kid, sha256(public_key).digest())
+    return key
+
+
+def _opened(sealed: bytes, seal: Seal) -> Ed25519PrivateKey:
+    try:
+        return Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR))
+    except BadSeal:
+        raise AuditorKeySealed from None

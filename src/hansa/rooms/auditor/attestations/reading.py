@@ -1,9 +1,11 @@
 """Read the chain of attestations and the keys that verify it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.auditor.transparency import Inclusion, prove_objects
 
 from . import store
 from .errors import AttestationUnknown, AuditorKeyMissing
@@ -44,6 +46,11 @@ async def read_attestation(tx: Tx, attestation_id: int) -> Attestation:
 async def list_attestations(tx: Tx, frame: str, before_id: int | None, limit: int) -> list[Attestation]:
     """Records, the newest first."""
     return await store.list_records(tx, frame, before_id, limit)
+
+
+async def prove_records(tx: Tx, records: Sequence[Attestation]) -> dict[str, Inclusion]:
+    """The proofs of the records that are leaves of the log already, by their id as text."""
+    return await prove_objects(tx, "attestation", [str(record.id) for record in records])
 
 
 async def list_keys(tx: Tx) -> list[AuditorKey]:

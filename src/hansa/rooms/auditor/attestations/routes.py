@@ -80,7 +80,8 @@ async def list_attestations(
 
     async def read(tx: Tx) -> AttestationsOut:
         records = await reading.list_attestations(tx, asked, before_id, limit)
-        return AttestationsOut.of(records, await reading.list_keys(tx))
+        proofs = await reading.prove_records(tx, records)
+        return AttestationsOut.of(records, proofs, await reading.list_keys(tx))
 
     return await db.read(read)
 
@@ -105,7 +106,12 @@ async def read_attestation(
     _: Public, db: Db, attestation_id: Annotated[int, Path(ge=1, le=ID_MAX)]
 ) -> AttestationOut:
     """One attestation."""
-    return AttestationOut.of(await db.look(lambda tx: reading.read_attestation(tx, attestation_id)))
+
+    async def read(tx: Tx) -> AttestationOut:
+        record = await reading.read_attestation(tx, attestation_id)
+        return AttestationOut.of(record, (await reading.prove_records(tx, [record])).get(str(record.id)))
+
+    return await db.read(read)
 
 
 @admin_router.post(

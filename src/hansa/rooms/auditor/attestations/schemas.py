@@ -1,11 +1,13 @@
 """Attestations and the auditor's keys as they are published."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import PositiveAmount
+from hansa.rooms.auditor.transparency import Inclusion, InclusionOut
 
 from .records import Attestation, AuditorKey
 from .rules import STANDARD, moment_text
@@ -29,11 +31,15 @@ class AttestationOut(BaseModel):
     prev_hash: str = Field(description="The digest of the record before; 64 zeros in the first record.")
     signature: str = Field(description="Ed25519 over `payload`, base64url.")
     kid: str
+    proof: InclusionOut | None = Field(
+        default=None, description="That the record is a leaf of the log; null until the next checkpoint."
+    )
 
     @classmethod
-    def of(cls, record: Attestation) -> "AttestationOut":
+    def of(cls, record: Attestation, proof: Inclusion | None = None) -> "AttestationOut":
         """The record as it is published."""
-        return cls.model_validate({**vars(record), "ts": moment_text(record.ts)})
+        shown = InclusionOut.of(proof) if proof else None
+        return cls.model_validate({**vars(record), "ts": moment_text(record.ts), "proof": shown})
 
 
 class AttestationsOut(BaseModel):
@@ -44,11 +50,15 @@ class AttestationsOut(BaseModel):
     kid: str | None = Field(description="The current signing key.")
 
     @classmethod
-    def of(cls, records: list[Attestation], keys: list[AuditorKey]) -> "AttestationsOut":
+    def of(
+        cls, records: list[Attestation], proofs: Mapping[str, Inclusion], keys: list[AuditorKey]
+    ) -> "AttestationsOut":
         """A page of the chain."""
         current = next((key.kid for key in keys if key.retired_at is None), None)
         return cls(
-            attestations=[AttestationOut.of(record) for record in records], standard=STANDARD, kid=current
+            attestations=[AttestationOut.of(record, proofs.get(str(record.id))) for record in records],
+            standard=STANDARD,
+            kid=current,
         )
 
 

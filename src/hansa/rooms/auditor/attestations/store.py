@@ -51,6 +51,11 @@ WHERE retired_at IS NULL
 
 _KEYS = f"SELECT {_KEY_COLUMNS} FROM auditor_key ORDER BY valid_from DESC, kid"  # noqa: S608
 
+_SEALED_RETIRED = """
+SELECT sealed_key FROM auditor_key
+WHERE retired_at > now() - $1 * interval '1 day' AND sealed_key IS NOT NULL ORDER BY retired_at DESC
+"""
+
 _ADD_KEY = f"""
 INSERT INTO auditor_key (kid, public_key, sealed_key, valid_from) VALUES ($1, $2, $3, clock_timestamp())
 RETURNING {_KEY_COLUMNS}
@@ -155,6 +160,12 @@ async def sealed_current_key(tx: Tx) -> tuple[str, bytes] | None:
     """The id of the current key and its sealed private half."""
     row = await tx.fetchrow("SELECT kid, sealed_key FROM auditor_key WHERE retired_at IS NULL")
     return (row["kid"], row["sealed_key"]) if row else None
+
+
+async def sealed_retired_keys(tx: Tx, days: int) -> list[bytes]:
+    """The sealed private halves of keys retired in the last so many days, the newest first."""
+    rows = await tx.fetch(_SEALED_RETIRED, days)
+    return [row["sealed_key"] for row in rows]
 
 
 async def retire_current_key(tx: Tx, head_id: int) -> None:

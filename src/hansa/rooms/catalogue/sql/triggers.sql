@@ -4,8 +4,8 @@
 -- after: catalogue/classes.sql
 
 CREATE OR REPLACE TRIGGER catalogue_card_changed BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,
-  encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, bond_state, bond_amount,
-  track_record
+  encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, track_record,
+  bond_state, bond_amount
   ON catalogue_card FOR EACH ROW EXECUTE FUNCTION catalogue_mark_change();
 
 CREATE OR REPLACE TRIGGER catalogue_card_search BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,

@@ -8,15 +8,14 @@ from hansa.rooms.commerce.contracts.disputing import (
     close,
     dispute,
     held_for,
-    is_in_time_to_dispute,
     restore,
 )
-from hansa.rooms.commerce.contracts.errors import ContractUnknown, WrongState
-from hansa.rooms.commerce.contracts.moves import take
-from hansa.rooms.commerce.contracts.reading import open_contracts_of
+from hansa.rooms.commerce.contracts.errors import ContractUnknown, DeadlinePassed, WrongState
+from hansa.rooms.commerce.contracts.moves import require_in_time, take
+from hansa.rooms.commerce.contracts.reading import open_contracts_of, shown
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
-from hansa.rooms.commerce.contracts.store import counts, now, paid_by
+from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
 __all__ = [
@@ -26,20 +25,23 @@ __all__ = [
     "CONTRACT_DEADLINES",
     "Contract",
     "ContractUnknown",
+    "DeadlinePassed",
     "Status",
     "WrongState",
     "award",
     "close",
     "counts",
     "dispute",
+    "find",
     "held_for",
-    "is_in_time_to_dispute",
     "now",
     "open_contracts_of",
     "paid_by",
+    "require_in_time",
     "require_state",
     "require_unbound",
     "restore",
     "router",
+    "shown",
     "take",
 ]

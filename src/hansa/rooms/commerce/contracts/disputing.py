@@ -9,13 +9,8 @@ from hansa.rooms import agents, ledger
 
 from . import paying, rules
 from .contract import Contract, Payment, Status
-from .moves import Act, move, suspensions_at_deadline
+from .moves import Act, move
 from .suspension import end_of_revoked, on_hold
-
-
-async def is_in_time_to_dispute(tx: Tx, contract: Contract) -> bool:
-    """Whether no deadline has ended the time for a dispute, but for one that a suspension stopped."""
-    return not rules.is_due(contract) or bool(await suspensions_at_deadline(tx, contract))
 
 
 async def dispute(tx: Tx, contract: Contract, dispute_id: int, complainant: str) -> Contract:

@@ -19,6 +19,7 @@ from hansa.rooms.commerce import contracts
 from . import recorded, rules
 from .awards import Awards, Moved
 from .bond import SlashBond
+from .bundle import proposal_for
 from .dispute import Decision, Dispute, DisputeStatus
 from .moves import DEADLINES, begin_voting, move, take
 from .reading import with_evidence
@@ -43,7 +44,11 @@ async def open_voting(tx: Tx, administrator: Developer, dispute_id: int) -> Disp
 async def rule(
     tx: Tx, administrator: Developer, ordered: Ordered, slash_bond: SlashBond, settings: Settings
 ) -> Dispute:
-    """Rule. Raises: DisputeUnknown, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, MintTooLarge, SupplyExhausted."""
+    """Rule.
+
+    Raises: DisputeUnknown, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, ReasonMissing, MintTooLarge,
+    SupplyExhausted.
+    """
     decision = ordered.decision
     dispute, contract = await take(tx, ordered.dispute_id)
     if dispute.status == DisputeStatus.CLOSED:
@@ -53,6 +58,7 @@ async def rule(
         dispute = await begin_voting(tx, dispute)
     rules.require_state(dispute, DisputeStatus.VOTING)
     rules.require_in_time(dispute)
+    rules.require_reason(decision, await proposal_for(tx, await with_evidence(tx, dispute), settings))
     awards = await Awards.of(tx, dispute, contract, decision, settings)
     rules.require_bounds(dispute, decision, awards.given, parse_amount(settings.dispute_slash_max))
     await record_admin_act(

@@ -112,6 +112,13 @@ class RulingInvalid(Invalid):
     code = "RULING_INVALID"
 
 
+class ReasonMissing(Invalid):
+    """The ruling differs from what the facts come to, and does not say why."""
+
+    code = "RULING_NEEDS_NOTE"
+    sentence = "The facts decide this dispute otherwise; say in `note` why the ruling differs."
+
+
 class AgentHasDisputes(Conflict):
     """An open dispute about a payment binds the agent; it cannot end before it is decided."""
 

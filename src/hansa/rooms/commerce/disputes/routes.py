@@ -27,11 +27,12 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import ledger
-from hansa.rooms.commerce import contracts
+from hansa.rooms import federation, ledger
+from hansa.rooms.commerce import contracts, payments
 
 from . import errors
 from .bond import SLASH_BOND, SlashBond
+from .bundle import proposal_for, signed_bundle
 from .deciding import Ordered, open_voting, rule
 from .dispute import DisputeFilter, DisputeStatus
 from .evidence import add_evidence
@@ -39,6 +40,7 @@ from .filing import file, file_malpractice
 from .reading import list_disputes, read_dispute, reader_of
 from .schemas import (
     BIGINT_MAX,
+    BundleOut,
     DisputeIn,
     DisputeOut,
     EvidenceIn,
@@ -62,6 +64,7 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 Role = Annotated[Literal["complainant", "defendant"] | None, Query()]
 StatusWanted = Annotated[DisputeStatus | None, Query(alias="status")]
 AgentDid = Annotated[str, Path(max_length=512)]
+Signing = Annotated[federation.Signatory, Depends(payments.SIGNATORY.given)]
 BondSlasher = Annotated[SlashBond, Depends(SLASH_BOND.given)]
 
 _EVERY_WRITE: tuple[type[Refused], ...] = (
@@ -76,6 +79,7 @@ _EVERY_WRITE: tuple[type[Refused], ...] = (
 _OF_CONTRACT: tuple[type[Refused], ...] = (
     contracts.ContractUnknown,
     contracts.WrongState,
+    contracts.DeadlinePassed,
     errors.NothingSubmitted,
     errors.TooLate,
     errors.DisputeExists,
@@ -202,9 +206,29 @@ async def list_disputes_of_agent(
 
 
 @router.get("/{dispute_id}", responses=problems(Unauthorized, Forbidden, errors.DisputeUnknown, Invalid))
-async def read_one_dispute(dispute_id: DisputeId, caller: DeveloperOrAgent, db: Db) -> DisputeOut:
+async def read_one_dispute(
+    dispute_id: DisputeId, caller: DeveloperOrAgent, config: Config, db: Db
+) -> DisputeOut:
     """One dispute with its evidence, for its parties and administrators of enforcement."""
-    return DisputeOut.of(await db.read(lambda tx: read_dispute(tx, caller, dispute_id)))
+
+    async def read(tx: Tx) -> DisputeOut:
+        dispute = await read_dispute(tx, caller, dispute_id)
+        is_party = reader_of(caller) is not None
+        return DisputeOut.of(dispute, None if is_party else await proposal_for(tx, dispute, config))
+
+    return await db.read(read)
+
+
+@router.get(
+    "/{dispute_id}/bundle",
+    responses=problems(Unauthorized, Forbidden, errors.DisputeUnknown, Invalid, federation.KeyDoesNotOpen),
+)
+async def read_bundle_of_dispute(
+    dispute_id: DisputeId, caller: DeveloperOrAgent, signatory: Signing, config: Config, db: Db
+) -> BundleOut:
+    """The facts of a dispute, signed by the registry, and what they come to; anybody can compute that again."""
+    dispute = await db.read(lambda tx: read_dispute(tx, caller, dispute_id))
+    return BundleOut.model_validate(await signed_bundle(db, signatory, dispute, config))
 
 
 @admin_router.put(
@@ -226,6 +250,7 @@ async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administr
         errors.RulingTooLate,
         errors.RulingDiffers,
         errors.RulingInvalid,
+        errors.ReasonMissing,
         ledger.MintTooLarge,
         ledger.SupplyExhausted,
         Invalid,

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.rules import require_state as require_contract_state
+from hansa_verify import Proposal
 
 from .dispute import Complaint, Decision, Dispute, DisputeStatus, Ruling, Subject
 from .errors import (
@@ -21,6 +22,7 @@ from .errors import (
     NotAParty,
     NothingSubmitted,
     OwnDispute,
+    ReasonMissing,
     RulingDiffers,
     RulingInvalid,
     RulingTooLate,
@@ -53,7 +55,7 @@ def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
 
 
 def require_disputable(contract: Contract, complainant: str, window: timedelta) -> None:
-    """Raises: WrongState of contracts, NothingSubmitted, TooLate."""
+    """Raises: WrongState, NothingSubmitted, TooLate."""
     require_contract_state(contract, *_DISPUTABLE)
     if complainant == contract.provider_did and contract.submissions == 0:
         raise NothingSubmitted
@@ -128,6 +130,12 @@ def bound_of(dispute: Dispute) -> Minor | None:
     if dispute.subject_amount is None:
         return None
     return min(dispute.subject_amount, dispute.claimed_amount or dispute.subject_amount)
+
+
+def require_reason(decision: Decision, proposed: Proposal) -> None:
+    """A ruling that differs from what the facts come to says why. Raises: ReasonMissing."""
+    if proposed.ruling not in (None, decision.ruling) and decision.note is None:
+        raise ReasonMissing(context={"proposed": proposed.ruling, "why": proposed.why})
 
 
 def require_bounds(dispute: Dispute, decision: Decision, given: Minor, slash_max: Minor) -> None:

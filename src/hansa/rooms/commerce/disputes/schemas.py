@@ -17,6 +17,7 @@ from hansa.foundation.values.money import (
     parse_positive,
 )
 from hansa.foundation.values.request_body import RequestBody
+from hansa_verify import Proposal
 
 from .dispute import Complaint, Decision, Dispute, DisputeStatus, Evidence, Piece, ReasonCode, Ruling
 from .filing import Malpractice
@@ -148,6 +149,23 @@ class MalpracticeOut(BaseModel):
         return cls(dispute_id=dispute.id)
 
 
+class ProposalOut(BaseModel):
+    """What the facts come to; without a ruling they decide nothing."""
+
+    ruling: Ruling | None
+    rule: str
+    why: str
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> "ProposalOut":
+        """The form of a proposal."""
+        return cls(
+            ruling=None if proposal.ruling is None else Ruling(proposal.ruling),
+            rule=proposal.rule,
+            why=proposal.why,
+        )
+
+
 class DisputeOut(BaseModel):
     """A dispute."""
 
@@ -177,9 +195,12 @@ class DisputeOut(BaseModel):
     rule_by: datetime = Field(description="Without a ruling until then the dispute is dismissed.")
     voting_at: datetime | None
     closed_at: datetime | None
+    proposal: ProposalOut | None = Field(
+        default=None, description="For administrators who read one dispute: the ruling that its facts give."
+    )
 
     @classmethod
-    def of(cls, dispute: Dispute) -> "DisputeOut":
+    def of(cls, dispute: Dispute, proposal: Proposal | None = None) -> "DisputeOut":
         """The form of a dispute."""
         shared: dict[str, Any] = {
             name: getattr(dispute, name) for name in cls.model_fields if name not in _DERIVED
@@ -194,7 +215,26 @@ class DisputeOut(BaseModel):
             slash_applied=format_amount(dispute.slash_applied),
             evidence=[EvidenceOut.of(one) for one in dispute.evidence],
             attestation_ids=list(dispute.attestation_ids),
+            proposal=None if proposal is None else ProposalOut.of(proposal),
         )
+
+
+class BundleOut(BaseModel):
+    """The facts of a dispute with the registry's signature over the canonical form of all other members."""
+
+    kind: Literal["dispute.bundle.v1"]
+    rules: int
+    registry: str
+    currency: str
+    dispute: dict[str, Any]
+    contract: dict[str, Any] | None
+    token: dict[str, Any] | None
+    same_work: list[dict[str, Any]]
+    payments: list[dict[str, Any]]
+    evidence: list[dict[str, Any]]
+    keys: dict[str, Any]
+    proposal: ProposalOut
+    signatures: list[dict[str, str]]
 
 
 _DERIVED = {
@@ -206,6 +246,7 @@ _DERIVED = {
     "slash_applied",
     "evidence",
     "attestation_ids",
+    "proposal",
 }
 
 

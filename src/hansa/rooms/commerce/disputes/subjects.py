@@ -14,14 +14,14 @@ from hansa.rooms.commerce import contracts, payments
 
 from . import rules
 from .dispute import Complaint, Subject
-from .errors import PaymentNotEnded, PaymentUnknown, TooLate
+from .errors import PaymentNotEnded, PaymentUnknown
 
 
 async def find_subject(tx: Tx, complaint: Complaint, settings: Settings) -> Subject | None:
     """The subject of a complaint; None where it names none.
 
-    Raises: contracts.ContractUnknown, PaymentUnknown, NotAParty, contracts.WrongState, NothingSubmitted, PaymentNotEnded,
-    TooLate.
+    Raises: contracts.ContractUnknown, PaymentUnknown, NotAParty, contracts.WrongState, contracts.DeadlinePassed,
+    NothingSubmitted, PaymentNotEnded, TooLate.
     """
     window = timedelta(hours=settings.dispute_window_hours)
     if complaint.contract_id is not None:
@@ -39,8 +39,7 @@ async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: time
         raise contracts.ContractUnknown
     rules.require_parties(complaint, contract.parties)
     rules.require_disputable(contract, complaint.complainant_did, window)
-    if not await contracts.is_in_time_to_dispute(tx, contract):
-        raise TooLate
+    await contracts.require_in_time(tx, contract)
     return rules.subject_of(contract)
 
 

@@ -6,8 +6,15 @@ from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, 
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
 from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
+from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
-from hansa.rooms.commerce.payments.reading import token_of_id, token_of_payment, token_of_secret, was_used
+from hansa.rooms.commerce.payments.reading import (
+    same_work,
+    token_of_id,
+    token_of_payment,
+    token_of_secret,
+    was_used,
+)
 from hansa.rooms.commerce.payments.receipt import signed_receipt
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
@@ -23,6 +30,7 @@ JOBS: tuple[JobKind, ...] = (
 )
 
 __all__ = [
+    "GATHERED",
     "JOBS",
     "PURCHASES",
     "SETTLEMENTS",
@@ -30,6 +38,7 @@ __all__ = [
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
+    "Gathered",
     "Presented",
     "Purchases",
     "ReceiptUnknown",
@@ -44,6 +53,7 @@ __all__ = [
     "buy_router",
     "hot_router",
     "router",
+    "same_work",
     "settle_and_answer",
     "settle_within",
     "signed_receipt",

@@ -1,64 +1,58 @@
 """Answers that need more than one act: a token kept sealed for a repeated request, a settlement that is waited for."""
 
 import asyncio
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, ledger, transfers
 
 from . import rules
-from .authorize import Authorized, AuthorizeOrder, Presented, authorize
-from .errors import AnswerUnreadable
+from .authorize import Authorized, Presented, authorize
 from .firm_quote import read_quote
+from .gathered import Gathered
+from .kept_answer import AuthorizeAnswer
 from .rules import Token, Verdict
-from .schemas import AuthorizeOut
 from .settle import SettleOrder, settle
 from .settlements import Settlements
 
-SEALED_FOR = "payment authorization"
 LINES_AT_ONCE = 4
 
 
 async def authorize_once(
     db: Database,
-    seal: Seal,
+    gathered: Gathered,
     agent: Agent,
-    order: AuthorizeOrder,
-    settings: Settings,
+    answer: AuthorizeAnswer,
     *,
-    request: Repeatable | None,
     capability_token: str | None,
     quote_token: str | None = None,
-) -> tuple[str, bool]:
+) -> ledger.Told:
     """The answer with the token, and whether it is a repetition.
 
     What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
 
     Raises: what `authorize` and `read_quote` raise, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
+    if quote_token is None and (told := await gathered.authorize(agent, answer, capability_token)):
+        return told
+    order, request = answer.order, answer.request
 
-    async def act(tx: Tx) -> tuple[str, bool] | agents.Approval:
+    async def act(tx: Tx) -> ledger.Told | agents.Approval:
         if request and (kept := await idempotency.recall(tx, request)) is not None:
-            return _opened(seal, request, kept), True
+            return ledger.Told(answer.repeated(kept), replayed=True)
         # After the recall: a repeated request gets its answer although the quote is used, or over by then.
         quoted = await read_quote(tx, agent.did, order, quote_token) if quote_token is not None else None
         presented = Presented(capability_token, request.scope if request else None, quoted)
-        made = await authorize(tx, agent, order, settings, presented)
+        made = await authorize(tx, agent, order, answer.settings, presented)
         if not isinstance(made, Authorized):
             return made
-        out = AuthorizeOut.of(made, settings.settlement_currency, settings.base_url)
-        answer = out.model_dump_json()
+        shown = answer.shown(made.secret, made.token.id, made.token.expires_at)
         if request:
-            sealed = seal.close_under(request.key, answer.encode(), SEALED_FOR)
-            await idempotency.remember(tx, request, b64encode(sealed).decode())
-        return answer, False
+            await idempotency.remember(tx, request, answer.sealed(shown))
+        return ledger.Told(shown, replayed=False)
 
     done = await db.act(act)
     if isinstance(done, agents.Approval):
@@ -70,24 +64,28 @@ async def authorize_once(
     return done
 
 
-def _opened(seal: Seal, request: Repeatable, kept: str) -> str:
-    try:
-        return seal.open_under(request.key, b64decode(kept), SEALED_FOR).decode()
-    except BadSeal:
-        raise AnswerUnreadable from None
-
-
 async def settle_and_answer(
     db: Database, settlements: Settlements, order: SettleOrder, book: ledger.Book, wait: int | None
 ) -> Token:
-    """The token as the answer to a settle request has it; the transfer runs beside the request.
+    """The token as the answer to a settle request has it.
 
-    With `wait` the outcome is waited for, so many seconds: settled, failed, or settling when it is not known yet. Then a
-    token that is to be released and was is released: the first answer may have been lost.
+    Most are paid at once, in the ledger's batch. Where that is refused, the transfer runs beside the request and fails with
+    its reason. Without `wait` the answer is settling, whatever is known by then. With it the outcome is waited for, so many
+    seconds: settled, failed, or settling when it is not known yet; and a token that is to be released and was is released:
+    the first answer may have been lost.
 
     Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused, SettlementInProgress, TokenStatus,
     TokenExpired.
     """
+    if order.is_payment and (paid := await settlements.at_once(order)):
+        return paid if wait is not None else rules.as_settling(paid)
+    return await _settle_alone(db, settlements, order, book, wait)
+
+
+async def _settle_alone(
+    db: Database, settlements: Settlements, order: SettleOrder, book: ledger.Book, wait: int | None
+) -> Token:
+    """As `settle_and_answer`, of a token that cannot be paid at once."""
     done = await db.act(lambda tx: settle(tx, order, book))
     if done.verdict is Verdict.SETTLING:
         settlements.start(done.token.id)
@@ -116,9 +114,11 @@ async def settle_many(
     places = asyncio.Semaphore(LINES_AT_ONCE)
 
     async def one(order: SettleOrder) -> Token | Refused:
+        if order.is_payment and (paid := await settlements.at_once(order)):
+            return paid if wait is not None else rules.as_settling(paid)
         async with places:
             try:
-                return await settle_and_answer(db, settlements, order, book, None if wait is None else 0)
+                return await _settle_alone(db, settlements, order, book, None if wait is None else 0)
             except Unavailable:
                 raise
             except Refused as refusal:

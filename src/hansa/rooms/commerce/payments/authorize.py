@@ -15,7 +15,7 @@ from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import agents, ledger
 
 from . import rules, store
-from .errors import PayeeNotAdmitted, ReserveNotPossible, TooManyUnusedTokens
+from .errors import PayeeNotAdmitted, ReserveNotPossible
 from .rules import CaptureBy, Token
 
 PERMISSION = "payment.pay"
@@ -23,7 +23,7 @@ TOKEN_PREFIX = "apt_"  # noqa: S105
 HOLD_OWNER = "payment_token"
 # The hold outlives its token: the token's own expiry frees it, the ledger's sweep is a backstop.
 HOLD_GRACE = timedelta(hours=1)
-EXPIRED_AT_ONCE = 100
+NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ async def authorize(
         payment = _payment(order, settings, presented)
         return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
     secret = new_hex(TOKEN_PREFIX)
-    token = await _inserted(tx, _new_token(agent.did, order, secret, budget, presented.quoted))
+    token = await store.insert(tx, new_token(agent.did, order, secret, budget, presented.quoted))
     if not order.is_reserved:
         await _require_covered(tx, agent.did, order, settings, fee)
         return Authorized(token, secret)
@@ -117,7 +117,7 @@ async def _budget(
 ) -> agents.HeldBudget | None:
     """What the payment is counted against; None when the owner has to approve it."""
     if agents.pays_plainly(agent, presented.capability_token):
-        return agents.HeldBudget(is_counted=False, capability_id=None)
+        return NO_BUDGET
     return await agents.hold_budget(tx, agent, _payment(order, settings, presented), settings)
 
 
@@ -134,9 +134,10 @@ def _payment(order: AuthorizeOrder, settings: Settings, presented: Presented) ->
     )
 
 
-def _new_token(
+def new_token(
     caller: str, order: AuthorizeOrder, secret: str, budget: agents.HeldBudget, quoted: Quoted | None
 ) -> store.NewToken:
+    """The token to be written, with an id that rises."""
     return store.NewToken(
         id=_rising_id(),
         token_sha256=fingerprint(secret),
@@ -154,22 +155,6 @@ def _new_token(
         capability_id=budget.capability_id,
         ttl_seconds=order.ttl_seconds,
     )
-
-
-async def _inserted(tx: Tx, new: store.NewToken) -> Token:
-    """Write a token into a slot of its caller. Raises: TooManyUnusedTokens, QuoteUsed."""
-    has_expired_own = False
-    while True:
-        if token := await store.insert(tx, new):
-            return token
-        if await store.count_unused(tx, new.caller) < rules.UNUSED_MAX:
-            # A rival took the slot first, or its transaction was undone since.
-            continue
-        if has_expired_own or not await store.expire_plain(tx, new.caller, EXPIRED_AT_ONCE):
-            raise TooManyUnusedTokens(
-                f"The caller has {rules.UNUSED_MAX} unused payment tokens; release some, or retry after one has expired."
-            )
-        has_expired_own = True
 
 
 async def _require_covered(

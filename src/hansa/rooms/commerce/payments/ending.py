@@ -1,12 +1,13 @@
 """The ends of a token: paid, or not. In one commit its row, its caller's budget, its hold and the payment agree."""
 
-from hansa.foundation.events import A2APaymentFailed, A2APaymentSettled
+from hansa.foundation.events import A2APaymentFailed
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, journal, ledger
 
-from . import rules, store
+from . import store
 from .authorize import HOLD_OWNER
+from .extensions import SETTLE, Settlement, payment_line, settled
 from .rules import Status, Token
 
 
@@ -29,24 +30,14 @@ async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None) -> Toke
     Raises: AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     await _return_budget(tx, token, Minor(token.amount - token.paid), is_unused=False)
-    order = ledger.PaymentOrder(
-        payer=token.caller,
-        payee=token.payee,
-        amount=token.paid,
-        ref=rules.payment_reference(token.id),
-        memo=memo,
-        fee=token.fixed_fee,
-        hold_id=token.hold_id,
-    )
-    receipt = await ledger.pay(tx, order, book)
-    assert receipt.tx_id is not None, "a payment moves units"
-    settled = await store.write_settled(tx, token.id, receipt.tx_id, receipt.fee)
-    await journal.append(tx, _settled(settled, book, receipt))
-    return settled
+    settlement = Settlement(token.id, book.frame, book.currency, begun=True)
+    order = SETTLE.on(payment_line(token, memo), settlement)
+    (result,) = await ledger.apply(tx, [order], book)
+    return settled(token, result)
 
 
 async def _return_budget(tx: Tx, token: Token, amount: Minor, *, is_unused: bool) -> None:
-    if amount == 0 or not (token.is_counted or token.capability_id):
+    if amount == 0 or not token.is_budgeted:
         return
     held = agents.HeldBudget(token.is_counted, token.capability_id)
     await agents.return_budget(tx, token.caller, held, amount, held_at=token.created_at, is_unused=is_unused)
@@ -56,21 +47,6 @@ async def _is_open(tx: Tx, token: Token) -> bool:
     """Whether the ledger's own sweep has not freed the hold of a token that its owner left for long."""
     holds = await ledger.read_holds(tx, HOLD_OWNER, str(token.id))
     return any(hold.id == token.hold_id and hold.remaining > 0 for hold in holds)
-
-
-def _settled(token: Token, book: ledger.Book, receipt: ledger.Receipt) -> A2APaymentSettled:
-    assert token.tx_id is not None
-    return A2APaymentSettled(
-        token_id=str(token.id),
-        tx_id=token.tx_id,
-        caller=token.caller,
-        payee=token.payee,
-        amount=format_amount(receipt.amount),
-        currency=book.currency,
-        task_id=token.task_id,
-        fee=format_amount(receipt.fee),
-        counts=bool(token.counts),
-    )
 
 
 def _failed(token: Token, book: ledger.Book) -> A2APaymentFailed:

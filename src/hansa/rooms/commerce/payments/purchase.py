@@ -48,6 +48,8 @@ SEALED_FOR = "answer of a purchase"
 ENDS = "payments: end purchases"
 ANSWER_MAX_BYTES = 1024 * 1024
 SETTLED_WITHIN_SECONDS = 10.0
+# So many purchases of one process call one host at a time.
+CALLS_AT_ONCE = 32
 # A call waits for its turn at a host before its own time begins.
 TURN = timedelta(seconds=30)
 SPARE = timedelta(seconds=30)
@@ -174,7 +176,7 @@ class Purchases:
                 interface.url,
                 body_for(interface, order.request, str(token.id)),
                 headers=headers_for(interface, begun.authorized.secret, self._runtime.settings.base_url),
-                limits=CallLimits(order.timeout_seconds, ANSWER_MAX_BYTES),
+                limits=CallLimits(order.timeout_seconds, ANSWER_MAX_BYTES, at_once=CALLS_AT_ONCE),
             )
         except OutgoingTrouble as trouble:
             return ServiceAnswer(Outcome.UNKNOWN, trouble=trouble.reason)

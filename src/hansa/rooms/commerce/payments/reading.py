@@ -35,3 +35,8 @@ async def token_of_payment(tx: Tx, tx_id: int) -> Token | None:
 async def was_used(tx: Tx, token_id: UUID) -> bool:
     """Whether a service has used a token."""
     return await store.was_used(tx, token_id)
+
+
+async def same_work(tx: Tx, token: Token) -> Sequence[Token]:
+    """The other tokens of the same caller that were settled before this one ended, for the same request of a task."""
+    return await store.same_work(tx, token)

@@ -29,7 +29,7 @@ async def release_by_id(tx: Tx, token_id: UUID, by: str, book: ledger.Book) -> T
 async def expire_due_tokens(runtime: Runtime) -> None:
     """Expire every open token whose time is over; what it reserved and counted goes back to its caller."""
     database = runtime.database
-    while await database.act(lambda tx: store.expire_plain(tx, None, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
+    while await database.act(lambda tx: store.expire_plain(tx, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
         pass
     for token_id in await database.look(lambda tx: store.due(tx, EXPIRED_AT_ONCE)):
         await expire(runtime, token_id)

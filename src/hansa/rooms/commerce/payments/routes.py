@@ -37,6 +37,8 @@ from . import errors
 from .answers import authorize_once, settle_and_answer, settle_many
 from .authorize import PERMISSION
 from .firm_quote import SIGNATORY, require_firm, sign_quote
+from .gathered import GATHERED, Gathered
+from .kept_answer import AuthorizeAnswer
 from .preferences import Preference, wait_seconds
 from .quote import Quote, quote
 from .quote_schemas import QuoteOut
@@ -69,6 +71,7 @@ router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
 
 VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
 SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
+GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 CapabilityToken = Annotated[
@@ -125,10 +128,11 @@ CapabilityToken = Annotated[
 async def authorize_payment(
     body: AuthorizeIn,
     agent: PayingAgent,
+    gathered: GatheredOfHere,
     db: Db,
-    seal: Sealing,
     config: Config,
     *,
+    seal: Sealing,
     writes: WriteLimit,
     key: IdempotencyKey = None,
     capability: CapabilityToken = None,
@@ -140,17 +144,11 @@ async def authorize_payment(
         if key
         else None
     )
-    answer, replayed = await authorize_once(
-        db,
-        seal,
-        agent,
-        body.order(),
-        config,
-        request=request,
-        capability_token=capability,
-        quote_token=body.quote_token,
+    answer = AuthorizeAnswer(body.order(), config, seal, request)
+    told = await authorize_once(
+        db, gathered, agent, answer, capability_token=capability, quote_token=body.quote_token
     )
-    return answer_once(answer, replayed=replayed)
+    return answer_once(told.answer, replayed=told.replayed)
 
 
 @hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))
@@ -241,12 +239,20 @@ RELEASE_REFUSALS = (
 
 @router.post("/release", responses=problems(*RELEASE_REFUSALS))
 async def release_payment(
-    body: ReleaseIn, agent: CurrentAgent, db: Db, config: Config, *, writes: WriteLimit
+    body: ReleaseIn,
+    agent: CurrentAgent,
+    gathered: GatheredOfHere,
+    db: Db,
+    config: Config,
+    *,
+    writes: WriteLimit,
 ) -> ReleaseOut:
     """Give up a token that is not used; nothing is paid."""
     await writes.admit(agent.did)
     book = ledger.Book.of(config)
-    token = await db.act(lambda tx: release(tx, body.token, agent.did, book))
+    token = await gathered.release(body.token, agent.did)
+    if token is None:
+        token = await db.act(lambda tx: release(tx, body.token, agent.did, book))
     return ReleaseOut(token_id=token.id, status=token.status)
 
 

@@ -6,6 +6,9 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+import msgspec
+from msgspec.structs import replace
+
 from hansa.foundation.values.money import Minor, NotAnAmount, format_amount, parse_positive
 
 from .errors import (
@@ -31,8 +34,7 @@ CaptureBy: TypeAlias = Literal["caller", "payee"]
 OPEN = ("authorized", "consumed")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A payment token as it is stored, without the token itself.
 
     `capture_amount` is what its payee captures, None: all of it. `fee` is what was paid, `fixed_fee` that of a firm quote.
@@ -46,29 +48,34 @@ class Token:
     status: Status
     capture_by: CaptureBy
     is_reserved: bool
-    hold_id: int | None
     fixed_fee: Minor | None
     contract_id: int | None
     resource: str | None
     request_digest: str | None
     is_counted: bool
     capability_id: UUID | None
-    use_id: str | None
-    task_id: str | None
-    capture_amount: Minor | None
-    tx_id: int | None
-    fee: Minor | None
-    counts: bool | None
-    reason: str | None
     created_at: datetime
     expires_at: datetime
-    ended_at: datetime | None
-    is_expired: bool
+    hold_id: int | None = None
+    use_id: str | None = None
+    task_id: str | None = None
+    capture_amount: Minor | None = None
+    tx_id: int | None = None
+    fee: Minor | None = None
+    counts: bool | None = None
+    reason: str | None = None
+    ended_at: datetime | None = None
+    is_expired: bool = False
 
     @property
     def settler(self) -> str:
         """The agent that settles it."""
         return self.payee if self.capture_by == "payee" else self.caller
+
+    @property
+    def is_budgeted(self) -> bool:
+        """Whether it was counted against a budget of its caller."""
+        return self.is_counted or self.capability_id is not None
 
     @property
     def paid(self) -> Minor:
@@ -149,6 +156,27 @@ def judge_settle(token: Token | None, by: str, *, success: bool, capture_amount:
             return Verdict.EXPIRE if token.is_expired else Verdict.SETTLING
         case _:
             return Verdict.ENDED
+
+
+def settles_plainly(token: Token, by: str, capture_amount: Minor | None) -> bool:
+    """Whether a settle request with success pays the token as it is, and nothing of its caller's budget goes back."""
+    if token.status not in OPEN or token.is_expired or by != token.settler:
+        return False
+    if capture_amount is None:
+        return True
+    is_captured = token.capture_by == "payee" and 0 < capture_amount <= token.amount
+    return is_captured and (capture_amount == token.amount or not token.is_budgeted)
+
+
+def as_settling(token: Token) -> Token:
+    """A settled token as it was a moment before."""
+    return replace(token, status="settling", tx_id=None, fee=None, counts=None, ended_at=None)
+
+
+def releases_plainly(token: Token, by: str) -> bool:
+    """Whether this agent may release the token as it is, and no budget goes back to the caller."""
+    may_release = by in {token.caller, token.settler} and token.status == "authorized"
+    return may_release and not token.is_expired and not token.is_budgeted
 
 
 def _require_settler(token: Token, by: str, *, success: bool) -> None:

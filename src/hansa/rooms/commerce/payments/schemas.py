@@ -7,12 +7,13 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
 
-from .authorize import Authorized, AuthorizeOrder
+from .authorize import AuthorizeOrder
 from .rules import CaptureBy, Status, Token, positive_amount
 from .settle import SettleOrder
 from .verify import Verification, VerifyOrder, first_use_of
@@ -112,23 +113,24 @@ class AuthorizeOut(BaseModel):
     request_digest: str | None
 
     @classmethod
-    def of(cls, made: Authorized, currency: str, issuer: str) -> "AuthorizeOut":
+    def of(
+        cls, order: AuthorizeOrder, secret: str, token_id: UUID, expires_at: datetime, settings: Settings
+    ) -> "AuthorizeOut":
         """The shape of a new token."""
-        token = made.token
-        return cls(
-            token=made.secret,
-            token_id=token.id,
-            amount=format_amount(token.amount),
-            currency=currency,
-            target_agent_did=token.payee,
-            expires_at=token.expires_at,
-            contract_id=token.contract_id,
-            issuer=issuer,
+        return cls.model_construct(
+            token=secret,
+            token_id=token_id,
+            amount=format_amount(order.amount),
+            currency=settings.settlement_currency,
+            target_agent_did=order.payee,
+            expires_at=expires_at,
+            contract_id=order.contract_id,
+            issuer=settings.base_url,
             issuer_header=ISSUER_HEADER,
-            capture_by=token.capture_by,
-            reserved=token.is_reserved,
-            resource=token.resource,
-            request_digest=token.request_digest,
+            capture_by=order.capture_by,
+            reserved=order.is_reserved,
+            resource=order.resource,
+            request_digest=order.request_digest,
         )
 
 

@@ -25,6 +25,11 @@ class SettleOrder:
     success: bool = True
     capture_amount: Minor | None = None
 
+    @property
+    def is_payment(self) -> bool:
+        """Whether something is to be paid."""
+        return self.success and self.capture_amount != 0
+
 
 @dataclass(frozen=True)
 class Settled:
@@ -40,7 +45,7 @@ async def settle(tx: Tx, order: SettleOrder, book: ledger.Book) -> Settled:
     Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused.
     """
     token_sha256 = fingerprint(order.secret)
-    if order.success and order.capture_amount != 0:
+    if order.is_payment:
         begun = await store.begin_settlement(tx, token_sha256, order.by, order.task_id, order.capture_amount)
         if begun is not None:
             return Settled(begun, Verdict.SETTLING)

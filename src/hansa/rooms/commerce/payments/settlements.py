@@ -1,5 +1,6 @@
 """The transfers of settling tokens: run at once in the process that answered, taken up by any process after a crash.
 
+- A token that can be paid as it is never shows as settling: it is paid in the ledger's batch (`gathered.py`).
 - The row of the token is the work: `settling` until one transaction pays it, or fails it with a reason.
 - That transaction locks the token and looks at its status again, so that no transfer follows a failure.
 - What is known to be impossible fails at once; what finds no outcome in 90 seconds fails as `timeout`.
@@ -17,7 +18,9 @@ from hansa.rooms import ledger
 
 from . import rules, store
 from .ending import end_unpaid, pay
+from .gathered import GATHERED
 from .rules import Token
+from .settle import SettleOrder
 
 LEFT_SECONDS = 2.0
 # Connections to the database that settlements of one process use at once.
@@ -41,6 +44,10 @@ class Settlements:
         self._runtime = runtime
         self._places = asyncio.Semaphore(PLACES)
         self._under_way: dict[UUID, asyncio.Task[None]] = {}
+
+    async def at_once(self, order: SettleOrder) -> Token | None:
+        """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: Unavailable."""
+        return await GATHERED.of(self._runtime).settle(order)
 
     def start(self, token_id: UUID) -> None:
         """Pay a settling token beside the request that made it so."""
@@ -100,6 +107,9 @@ async def resume_settlements(runtime: Runtime) -> None:
             await settle_token(runtime, token_id)
         except Unavailable:
             _log.warning("payment left for the next round", token_id=str(token_id))
+        except Exception:  # noqa: BLE001
+            # Those behind it go on; it is tried again in the next round, and fails when its time is over.
+            _log.exception("payment cannot be settled", token_id=str(token_id))
 
 
 async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:

@@ -10,15 +10,13 @@ from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .errors import QuoteUsed
-from .rules import SETTLING_SECONDS, UNUSED_MAX, Status, Token
-
-# One token for each firm quote.
-QUOTE_KEY = "commerce_payment_token_quote"
+from .errors import QuoteUsed, TooManyUnusedTokens
+from .rules import SETTLING_SECONDS, UNUSED_MAX, CaptureBy, Status, Token
 
 COLUMNS = """
 t.id, t.caller, t.payee, t.amount, t.status, t.capture_by, t.is_reserved, t.hold_id, t.fixed_fee, t.contract_id, t.resource,
@@ -30,21 +28,16 @@ _NOW_EXPIRED = "clock_timestamp() > t.expires_at AS is_expired"
 
 _FIND = f"SELECT {COLUMNS}, {_NOW_EXPIRED} FROM commerce_payment_token t"  # noqa: S608
 
-# Which of the caller's slots is taken is decided by the unique key: a rival that took it first leaves no row here.
-_INSERT = f"""
-INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, is_reserved, fixed_fee,
-  quote_id, contract_id, resource, request_digest, is_counted, capability_id, expires_at)
-SELECT $1, $2, $3, $4, $5, free.slot, $6, $7, $8, $9, $10, $11, $12, $13, $14, now() + make_interval(secs => $15)
-FROM (
-  SELECT n AS slot FROM generate_series(1, {UNUSED_MAX}) n
-  WHERE NOT EXISTS (SELECT FROM commerce_payment_token o WHERE o.caller = $3 AND o.slot = n AND o.status = 'authorized')
-  ORDER BY random() LIMIT 1
-) free
-ON CONFLICT (caller, slot) WHERE status = 'authorized' DO NOTHING
-RETURNING {COLUMNS}, false AS is_expired
+_INSERT = "SELECT * FROM commerce_new_token($1::jsonb)"
+
+_FIND_EACH = f"""
+SELECT {COLUMNS}, {_NOW_EXPIRED}, t.token_sha256 FROM commerce_payment_token t WHERE t.token_sha256 = ANY($1)
 """  # noqa: S608
 
-_COUNT_UNUSED = "SELECT count(*) FROM commerce_payment_token WHERE caller = $1 AND status = 'authorized'"
+_VERIFY = f"""
+SELECT {COLUMNS}, v.is_expired, v.is_first, v.caller_status FROM commerce_verify_2($1, $2, $3)
+WITH ORDINALITY AS v (t, is_first, is_expired, caller_status, place) CROSS JOIN LATERAL (SELECT (v.t).*) t ORDER BY v.place
+"""  # noqa: S608
 
 _BEGIN = f"""
 UPDATE commerce_payment_token t SET status = 'settling', settling_at = clock_timestamp(), task_id = $3, capture_amount = $4
@@ -65,12 +58,6 @@ UPDATE commerce_payment_token t SET status = $2, ended_at = clock_timestamp(), r
 WHERE t.id = $1 AND t.status IN ('authorized', 'consumed', 'settling') RETURNING {COLUMNS}, {_NOW_EXPIRED}
 """  # noqa: S608
 
-_SETTLED = f"""
-UPDATE commerce_payment_token t SET status = 'settled', ended_at = clock_timestamp(), tx_id = $2, fee = $3,
-  counts = commerce_counts(t.caller, t.payee), settling_at = coalesce(t.settling_at, clock_timestamp())
-WHERE t.id = $1 AND t.status IN ('authorized', 'consumed', 'settling') RETURNING {COLUMNS}, {_NOW_EXPIRED}
-"""  # noqa: S608
-
 _OVERDUE = f"clock_timestamp() > t.settling_at + make_interval(secs => {SETTLING_SECONDS})"
 
 _DUE = """
@@ -83,8 +70,8 @@ UPDATE commerce_payment_token t SET status = 'expired', ended_at = clock_timesta
 WHERE t.status IN ('authorized', 'consumed') AND NOT t.is_reserved AND NOT t.is_counted AND t.capability_id IS NULL
   AND t.id IN (
     SELECT id FROM commerce_payment_token
-    WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp() AND ($1::text IS NULL OR caller = $1)
-    ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+    WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()
+    ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING 1
 """
 
@@ -93,16 +80,15 @@ _LISTED = f"""
 """
 
 
-@dataclass(frozen=True)
-class NewToken:
-    """A token about to be written."""
+class NewToken(msgspec.Struct, frozen=True):
+    """A token to be written."""
 
     id: UUID
     token_sha256: bytes
     caller: str
     payee: str
     amount: Minor
-    capture_by: str
+    capture_by: CaptureBy
     is_reserved: bool
     fixed_fee: Minor | None
     quote_id: UUID | None
@@ -113,50 +99,51 @@ class NewToken:
     capability_id: UUID | None
     ttl_seconds: int
 
+    def written(self, created_at: datetime, expires_at: datetime) -> Token:
+        """The token, once the database has stamped its times."""
+        return Token(
+            id=self.id,
+            caller=self.caller,
+            payee=self.payee,
+            amount=self.amount,
+            status="authorized",
+            capture_by=self.capture_by,
+            is_reserved=self.is_reserved,
+            fixed_fee=self.fixed_fee,
+            contract_id=self.contract_id,
+            resource=self.resource,
+            request_digest=self.request_digest,
+            is_counted=self.is_counted,
+            capability_id=self.capability_id,
+            created_at=created_at,
+            expires_at=expires_at,
+        )
+
 
 @dataclass(frozen=True)
 class Verified:
-    """A token after a verification; `is_first` where this one consumed it."""
+    """A token after a verification; `is_first` where this one consumed it.
+
+    `caller_status` is None unless the caller is an agent of this registry.
+    """
 
     token: Token | None
     is_first: bool
+    caller_status: str | None
 
 
-async def insert(tx: Tx, new: NewToken) -> Token | None:
-    """Write a token into a free slot of its caller; None when there is none, or a rival took it.
-
-    Raises: QuoteUsed, after which the transaction can only be undone.
-    """
-    try:
-        row = await tx.fetchrow(
-            _INSERT,
-            new.id,
-            new.token_sha256,
-            new.caller,
-            new.payee,
-            new.amount,
-            new.capture_by,
-            new.is_reserved,
-            new.fixed_fee,
-            new.quote_id,
-            new.contract_id,
-            new.resource,
-            new.request_digest,
-            new.is_counted,
-            new.capability_id,
-            float(new.ttl_seconds),
-        )
-    except asyncpg.UniqueViolationError as taken:
-        if taken.constraint_name != QUOTE_KEY:
-            raise
-        raise QuoteUsed from None
-    return _token(row)
-
-
-async def count_unused(tx: Tx, caller: str) -> int:
-    """How many unused tokens a caller has."""
-    counted: int = await tx.fetchval(_COUNT_UNUSED, caller)
-    return counted
+async def insert(tx: Tx, new: NewToken) -> Token:
+    """Write a token into a free slot of its caller. Raises: TooManyUnusedTokens, QuoteUsed."""
+    row = await tx.fetchrow(_INSERT, msgspec.json.encode(new).decode())
+    assert row is not None
+    match row["refusal"]:
+        case "SLOTS_TAKEN":
+            raise TooManyUnusedTokens(
+                f"The caller has {UNUSED_MAX} unused payment tokens; release some, or retry after one has expired."
+            )
+        case "QUOTE_USED":
+            raise QuoteUsed
+    return new.written(row["created_at"], row["expires_at"])
 
 
 async def write_hold(tx: Tx, token_id: UUID, hold_id: int) -> None:
@@ -167,6 +154,12 @@ async def write_hold(tx: Tx, token_id: UUID, hold_id: int) -> None:
 async def find(tx: Tx, token_id: UUID) -> Token | None:
     """A token by its id."""
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.id = $1", token_id))
+
+
+async def find_by_hashes(tx: Tx, hashes: Sequence[bytes]) -> dict[bytes, Token]:
+    """The tokens with these hashes."""
+    rows = [dict(row) for row in await tx.fetch(_FIND_EACH, hashes)]
+    return {row.pop("token_sha256"): Token(**row) for row in rows}
 
 
 async def was_used(tx: Tx, token_id: UUID) -> bool:
@@ -180,6 +173,23 @@ async def was_used(tx: Tx, token_id: UUID) -> bool:
 async def token_of_payment(tx: Tx, tx_id: int) -> Token | None:
     """The token that this transaction paid."""
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.tx_id = $1", tx_id))
+
+
+async def same_work(tx: Tx, token: Token) -> list[Token]:
+    """The other tokens of the same caller that were settled before this one ended, for the same request of a task."""
+    rows = await tx.fetch(
+        f"{_FIND} WHERE t.caller = $1 AND t.payee = $2 AND t.task_id = $3 AND t.request_digest = $4"
+        " AND t.resource IS NOT DISTINCT FROM $5 AND t.status = 'settled' AND (t.ended_at, t.id) < ($6, $7)"
+        " ORDER BY t.ended_at",
+        token.caller,
+        token.payee,
+        token.task_id,
+        token.request_digest,
+        token.resource,
+        token.ended_at,
+        token.id,
+    )
+    return [Token(**row) for row in rows]
 
 
 async def find_by_hash(tx: Tx, token_sha256: bytes) -> Token | None:
@@ -206,14 +216,7 @@ async def verify(
     tx: Tx, hashes: Sequence[bytes], targets: Sequence[str | None], use_ids: Sequence[str | None]
 ) -> list[Verified]:
     """Verify many tokens in one statement, which consumes those that are used for the first time."""
-    rows = await tx.fetch(
-        f"SELECT {COLUMNS}, v.is_expired, v.is_first FROM commerce_verify($1, $2, $3)"  # noqa: S608
-        " WITH ORDINALITY AS v (t, is_first, is_expired, place) CROSS JOIN LATERAL (SELECT (v.t).*) t ORDER BY v.place",
-        hashes,
-        targets,
-        use_ids,
-    )
-    return [Verified(_verified(row), row["is_first"]) for row in rows]
+    return [_verified(row) for row in await tx.fetch(_VERIFY, hashes, targets, use_ids)]
 
 
 async def begin_settlement(
@@ -250,16 +253,9 @@ async def end(tx: Tx, token_id: UUID, status: Status, reason: str | None = None)
     return ended
 
 
-async def write_settled(tx: Tx, token_id: UUID, tx_id: int, fee: Minor) -> Token:
-    """End a locked token with its payment, and judge whether it counts."""
-    settled = _token(await tx.fetchrow(_SETTLED, token_id, tx_id, fee))
-    assert settled is not None, "a locked token was open"
-    return settled
-
-
-async def expire_plain(tx: Tx, caller: str | None, limit: int) -> int:
-    """Expire tokens that reserve and count nothing, those of one caller or of all; returns how many."""
-    return len(await tx.fetch(_PLAIN_DUE, caller, limit))
+async def expire_plain(tx: Tx, limit: int) -> int:
+    """Expire tokens that reserve and count nothing; returns how many."""
+    return len(await tx.fetch(_PLAIN_DUE, limit))
 
 
 async def due(tx: Tx, limit: int) -> list[UUID]:
@@ -284,10 +280,11 @@ async def listed(tx: Tx, did: str, *, is_payee: bool, status: str | None, limit:
     return [Token(**row) for row in await tx.fetch(query, did, status, limit)]
 
 
-def _verified(row: asyncpg.Record) -> Token | None:
+def _verified(row: asyncpg.Record) -> Verified:
     members = dict(row)
-    del members["is_first"]
-    return None if members["id"] is None else Token(**members)
+    is_first, caller_status = members.pop("is_first"), members.pop("caller_status")
+    token = None if members["id"] is None else Token(**members)
+    return Verified(token, is_first, caller_status)
 
 
 def _token(row: asyncpg.Record | None) -> Token | None:

@@ -8,10 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import agents
 
 from . import rules, store
 from .release import expire
@@ -54,21 +52,19 @@ class Verifier:
         self._runtime = runtime
         self._waiting: list[_Waiting] = []
         self._worker: asyncio.Task[None] | None = None
-        self._statuses = Gathering[str, str](self._load_statuses)
 
     async def verify(self, order: VerifyOrder) -> Verification:
         """Judge a token in the order of the specification; an expired one is marked as such. Raises: Unavailable."""
         verified = await self._consumed(order)
         token = verified.token
-        # Of an unknown token too, so that both take the same statements.
-        caller_status = await self._statuses.find(token.caller if token else "")
         error = rules.verify_error(token, order.target, is_expired=token is not None and token.is_expired)
         if token is None or error is not None:
             if token is not None and token.is_expired and token.status in rules.OPEN:
                 await expire(self._runtime, token.id)
             return Verification(token, error)
         is_same_use = order.use_id is not None and order.use_id == token.use_id
-        return Verification(token, None, verified.is_first or is_same_use, caller_status or UNKNOWN_STATUS)
+        is_first_use = verified.is_first or is_same_use
+        return Verification(token, None, is_first_use, verified.caller_status or UNKNOWN_STATUS)
 
     async def _consumed(self, order: VerifyOrder) -> Verified:
         waiting = _Waiting(order, asyncio.get_running_loop().create_future())
@@ -96,9 +92,6 @@ class Verifier:
         hashes = [fingerprint(order.secret) for order in orders]
         targets, use_ids = [order.target for order in orders], [order.use_id for order in orders]
         return await self._runtime.database.act_at_once(lambda tx: store.verify(tx, hashes, targets, use_ids))
-
-    async def _load_statuses(self, dids: Sequence[str]) -> dict[str, str]:
-        return await self._runtime.database.look(lambda tx: agents.statuses_of(tx, dids))
 
 
 VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens")

@@ -3,9 +3,12 @@
 -- after: people/areas.sql
 
 -- Whether a job that the payer pays to the payee counts: their owners are different developers of this registry, neither of
--- whom has an area of the administration.
+-- whom has an area of the administration. In plpgsql, because there its plan is cached.
 CREATE OR REPLACE FUNCTION commerce_counts(payer_did text, payee_did text) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-  SELECT coalesce(payer <> payee AND NOT people_has_area(payer) AND NOT people_has_area(payee), false)
-  FROM (SELECT agents_owner(payer_did) AS payer, agents_owner(payee_did) AS payee OFFSET 0) owners
-$$;
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  payer CONSTANT bigint := agents_owner(payer_did);
+  payee CONSTANT bigint := agents_owner(payee_did);
+BEGIN
+  RETURN coalesce(payer <> payee, false) AND NOT people_has_area(payer) AND NOT people_has_area(payee);
+END $$;

@@ -1,10 +1,12 @@
 -- Verifying payment tokens, many in one statement.
+-- after: agents/owners.sql
 
 -- The tokens of these hashes as they are now, in the order of the hashes; an unknown one is a row of nulls. An authorized
 -- token that has not expired becomes consumed, unless another payee is named; `is_first` is true for the one place that
--- did it, and `is_expired` compares the clock with the expiry after any wait.
-CREATE OR REPLACE FUNCTION commerce_verify(hashes bytea[], targets text[], use_ids text[])
-RETURNS TABLE (token commerce_payment_token, is_first boolean, is_expired boolean)
+-- did it, `is_expired` compares the clock with the expiry after any wait, and `caller_status` is null unless the caller is
+-- an agent of this registry. Known and unknown tokens take the same statements.
+CREATE OR REPLACE FUNCTION commerce_verify_2(hashes bytea[], targets text[], use_ids text[])
+RETURNS TABLE (token commerce_payment_token, is_first boolean, is_expired boolean, caller_status text)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   seen commerce_payment_token;
@@ -27,6 +29,7 @@ BEGIN
     END IF;
     tokens[i] := seen;
   END LOOP;
-  RETURN QUERY SELECT tokens[n], firsts[n], coalesce(clock_timestamp() > (tokens[n]).expires_at, false)
+  RETURN QUERY SELECT tokens[n], firsts[n], coalesce(clock_timestamp() > (tokens[n]).expires_at, false),
+    agents_status(coalesce((tokens[n]).caller, ''))
   FROM generate_series(1, cardinality(hashes)) n;
 END $$;

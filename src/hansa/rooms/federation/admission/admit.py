@@ -13,6 +13,7 @@ from hansa.foundation.events import (
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_object
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import journal
@@ -58,6 +59,7 @@ async def issue_licence(
     )
     await record_admin_act(tx, administrator, act="federation_licence.issue", subject=str(licence.id))
     await journal.append(tx, FederationLicenseIssued(str(licence.id), trust_domain))
+    await _record_state(tx, licence)
     return IssuedLicence(key, licence)
 
 
@@ -76,12 +78,19 @@ async def change_licence(
         tx, administrator, act=f"federation_licence.{act}", subject=str(licence_id), reason=reason
     )
     await journal.append(tx, _event_of(act, licence))
+    await _record_state(tx, licence)
     return licence
 
 
 async def list_licences(tx: Tx, *, limit: int, offset: int) -> tuple[list[Licence], int]:
     """A page of admissions, newest first, and how many there are in all."""
     return await store.page(tx, limit=limit, offset=offset)
+
+
+async def _record_state(tx: Tx, licence: Licence) -> None:
+    licence_id = str(licence.id)
+    state = {"licence_id": licence_id, "trust_domain": licence.trust_domain, "status": licence.status}
+    await record_object(tx, "licence", licence_id, state)
 
 
 async def _unchangeable(tx: Tx, licence_id: UUID) -> Refused:

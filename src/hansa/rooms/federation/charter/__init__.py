@@ -2,7 +2,7 @@
 
 from .errors import KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
-from .reading import published_keys
+from .reading import all_keys, published_keys
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
@@ -17,6 +17,7 @@ __all__ = [
     "Signatory",
     "SigningKey",
     "admin_router",
+    "all_keys",
     "detached_signature",
     "initialize_keys",
     "published_keys",

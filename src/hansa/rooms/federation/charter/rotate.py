@@ -1,10 +1,13 @@
 """Begin a new key. The one before is retired at the same moment and its private half forgotten."""
 
+from hashlib import sha256
+
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 
@@ -38,4 +41,6 @@ async def rotate_as_administrator(
 async def begin_key(tx: Tx, settings: Settings, seal: Seal, key: Ed25519PrivateKey) -> RegistryKey:
     """The next key. The keys are locked."""
     registry_id = registry_id_of(settings.trust_domain, settings.registry_name)
-    return await store.succeed(tx, registry_id, key, seal.close(key.private_bytes_raw(), SEALED_FOR))
+    begun = await store.succeed(tx, registry_id, key, seal.close(key.private_bytes_raw(), SEALED_FOR))
+    await record_leaf(tx, "registry_key", begun.kid, sha256(begun.public_key).digest())
+    return begun

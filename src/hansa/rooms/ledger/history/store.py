@@ -43,6 +43,13 @@ JOIN ledger_transaction t ON t.id = p.tx_id AND t.payer_id = a.id AND t.fee > 0
 WHERE a.did = $1 AND a.kind = 'agent'
 """
 
+# Of a payment that an owner's act makes once, that act is recorded as well.
+_COUNT_PAYMENTS = """
+SELECT count(DISTINCT t.id) FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.id
+JOIN ledger_transaction t ON t.id = p.tx_id AND t.tx_type IN ('transfer', 'capture') AND t.ref IS NOT NULL
+WHERE a.did = $1 AND a.kind = 'agent'
+"""
+
 # Only a movement is recorded of these.
 _COUNT_UNTYPED = """
 SELECT count(*) FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
@@ -99,6 +106,7 @@ async def count_of_account(tx: Tx, did: str) -> journal.AccountCount:
         await tx.fetchval(_COUNT, did),
         untyped=await tx.fetchval(_COUNT_UNTYPED, did),
         with_fee_paid=await tx.fetchval(_COUNT_FEES, did),
+        payments=await tx.fetchval(_COUNT_PAYMENTS, did),
     )
 
 

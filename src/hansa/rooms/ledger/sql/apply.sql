@@ -1,8 +1,9 @@
 -- The one place where orders to the book are decided and written.
 -- after: ledger/fees.sql
 -- after: plumbing/remembered_answers.sql
--- after: journal/appending.sql
 -- after: ledger/extensions.sql
+-- after: ledger/holds.sql
+-- after: ledger/entries.sql
 
 -- Decide and write orders in their order, each seeing the effect of the earlier ones; one row for each, in order.
 --
@@ -45,7 +46,6 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
-  bucket_names CONSTANT text[] := '{liquid,staked,escrow,transit}';
   this_minute int := (extract(epoch FROM now()) / 60)::int;
   microseconds bigint := (extract(epoch FROM now()) * 1000000)::bigint;
   size int;
@@ -73,7 +73,7 @@ DECLARE
   done int[]; first_posting int[]; debit_places int[]; credit_places int[];
   posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
   collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
-  opened_orders int[]; given_holds bigint[];
+  opened_orders int[];
   -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
   is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
   -- Of the order at hand.
@@ -134,10 +134,7 @@ BEGIN
       SELECT i FROM generate_series(1, size) i
       WHERE more[i] ? 'extension' AND known[i] IS NULL AND i <> ALL (lost_at)
         AND ((more[i] ->> 'group')::int = ANY (lost_groups)) IS NOT TRUE);
-    FOR extension IN SELECT * FROM ledger_claim(ARRAY(
-      SELECT more[i] -> 'extension' || jsonb_build_object('line', jsonb_build_object('place', i, 'amount', amounts[i],
-        'debit', debits[i], 'credit', credits[i], 'payload', more[i] -> 'extension' -> 'payload'))
-      FROM unnest(claimed) i)) LOOP
+    FOR extension IN SELECT * FROM ledger_claim(ledger_extension_lines(claimed, more, amounts, debits, credits)) LOOP
       IF extension.refusal IS NULL THEN
         kept_answers[extension.place] := extension.result;
       ELSE
@@ -226,16 +223,8 @@ BEGIN
       fees[lost_at[n]] := lost_fees[n];
       balances[lost_at[n]] := lost_balances[n];
     END LOOP;
-    done := '{}';
-    first_posting := '{}';
-    debit_places := '{}';
-    credit_places := '{}';
-    opened_orders := '{}';
-    posting_of := '{}';
-    posting_place := '{}';
-    posting_bucket := '{}';
-    posting_delta := '{}';
-    posting_after := '{}';
+    done := '{}'; opened_orders := '{}'; debit_places := '{}'; credit_places := '{}'; first_posting := '{}';
+    posting_of := '{}'; posting_place := '{}'; posting_bucket := '{}'; posting_delta := '{}'; posting_after := '{}';
 
     FOR i IN 1 .. size LOOP
       CONTINUE WHEN outcomes[i] IS NOT NULL;
@@ -455,14 +444,7 @@ BEGIN
   END LOOP;
 
   IF claimed <> '{}' THEN
-    -- What was claimed for an order that is refused has to be undone, and the others are decided again. Only when none is
-    -- refused for another reason, the groups of a refused claim are undone: that claim may succeed without the others.
-    SELECT coalesce(jsonb_object_agg(n, why) FILTER (WHERE outcomes[n] <> 'claim_refused'), jsonb_object_agg(n, why))
-    INTO unclaimed
-    FROM generate_series(1, size) n,
-      jsonb_build_object('outcome', outcomes[n], 'fee', fees[n], 'balance', balances[n], 'answer', kept_answers[n]) why
-    WHERE outcomes[n] NOT IN ('posted', 'recorded', 'nothing', 'undone') AND (n = ANY (claimed)
-      OR (more[n] ->> 'group')::int IN (SELECT (more[c] ->> 'group')::int FROM unnest(claimed) c));
+    unclaimed := ledger_claims_to_undo(claimed, more, outcomes, fees, balances, kept_answers);
     IF unclaimed IS NOT NULL THEN
       RAISE EXCEPTION 'claims have to be undone' USING ERRCODE = 'UE002', DETAIL = unclaimed;
     END IF;
@@ -493,92 +475,27 @@ BEGIN
       tx_ids[done[k]] := given[k];
     END LOOP;
     IF opened_orders <> '{}' THEN
-      given_holds := ARRAY(SELECT nextval('ledger_hold_id_seq') FROM generate_series(1, cardinality(opened_orders)));
-      FOR k IN 1 .. cardinality(opened_orders) LOOP
-        opened[opened_orders[k]] := given_holds[k];
-      END LOOP;
-      INSERT INTO ledger_hold (id, owner_kind, owner_id, payer_id, payee_id, amount, fee_held, remaining, expires_at)
-      OVERRIDING SYSTEM VALUE
-      SELECT opened[o], more[o] -> 'hold' ->> 'owner_kind', more[o] -> 'hold' ->> 'owner_id',
-        account_ids[(place_of ->> debits[o])::int],
-        (SELECT a.id FROM ledger_account a WHERE a.did = more[o] -> 'hold' ->> 'payee' AND a.unit = ''), amounts[o],
-        fees[o], amounts[o] + fees[o], (more[o] -> 'hold' ->> 'expires_at')::timestamptz
-      FROM unnest(opened_orders) o;
+      opened := ledger_open_holds(opened, opened_orders, more, amounts, fees, ARRAY(
+        SELECT account_ids[(place_of ->> debits[o])::int] FROM unnest(opened_orders) WITH ORDINALITY AS w (o, n) ORDER BY n));
     END IF;
     IF true = ANY (hold_is_touched) THEN
-      UPDATE ledger_hold l SET captured = hold_captured[c.place], fee_captured = hold_fee_captured[c.place],
-        remaining = hold_left[c.place], ending = hold_endings[c.place],
-        ended_at = CASE WHEN hold_left[c.place] = 0 THEN clock_timestamp() END
-      FROM unnest(hold_ids, hold_is_touched) WITH ORDINALITY AS c (id, is_touched, place)
-      WHERE l.id = c.id AND c.is_touched;
+      PERFORM ledger_update_holds(hold_ids, hold_is_touched, hold_captured, hold_fee_captured, hold_left, hold_endings);
     END IF;
-    INSERT INTO ledger_transaction (id, tx_type, payer_id, payee_id, amount, fee, message, ref, hold_id)
-    OVERRIDING SYSTEM VALUE
-    SELECT given[k], coalesce(own ->> 'tx_type', 'transfer'), account_ids[debit_places[k]],
-      account_ids[credit_places[k]], moved_amounts[done[k]],
-      CASE WHEN own ->> 'fee' = 'held' THEN 0 ELSE fees[done[k]] END, messages[done[k]], own ->> 'ref',
-      coalesce(opened[done[k]], (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint)
-    FROM (SELECT n AS k, more[done[n]] AS own FROM generate_series(1, cardinality(done)) n OFFSET 0) d;
-    INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after)
-    SELECT given[w.k], CASE WHEN w.place = 0 THEN collector_id ELSE account_ids[w.place] END, bucket_names[w.bucket],
-      w.delta, CASE WHEN w.place = 0 THEN collector_before ELSE 0 END + w.balance
-    FROM unnest(posting_of, posting_place, posting_bucket, posting_delta, posting_after)
-      AS w (k, place, bucket, delta, balance);
-
-    PERFORM journal_append_ledger(frame, currency, collector, array_agg(e.event_type), array_agg(e.first_party),
-      array_agg(e.aggregate_type), array_agg(e.data), array_agg(e.key), array_agg(e.tx_id), array_agg(e.tx_type),
-      array_agg(e.payee), array_agg(e.amount), array_agg(e.fee), array_agg(e.freed), array_agg(e.payer_after),
-      array_agg(e.payee_after), array_agg(e.freed_after), array_agg(e.collector_after), array_agg(e.message))
-    FROM (
-      SELECT t.first_party, 'LedgerBalanceChanged' AS event_type, 'ledger_transaction' AS aggregate_type,
-        concat('ledger-tx-', frame, '-', t.tx_id) AS key,
-        CASE WHEN NOT t.is_transfer THEN jsonb_build_object('frame', frame, 'tx_id', t.tx_id, 'tx_type', t.tx_type,
-          'currency', currency, 'fee', CASE WHEN t.is_held THEN '0' ELSE ledger_amount(t.price) END, 'memo', t.memo,
-          'entries', (
-            SELECT jsonb_agg(jsonb_build_object(
-              'account', CASE posting_place[s] WHEN 0 THEN collector ELSE account_dids[posting_place[s]] END,
-              'bucket', bucket_names[posting_bucket[s]], 'delta', ledger_amount(posting_delta[s]), 'balance_after',
-              ledger_amount(posting_after[s] + CASE posting_place[s] WHEN 0 THEN collector_before ELSE 0 END)) ORDER BY s)
-            FROM generate_series(t.first_posting, t.last_posting) s)) || t.counterparty END AS data,
-        t.tx_id, t.tx_type, t.payee, t.moved AS amount, t.price AS fee, t.memo AS message,
-        posting_after[t.first_posting] AS payer_after, posting_after[t.first_posting + 1] AS payee_after,
-        CASE WHEN t.is_freed THEN posting_delta[t.first_posting + 2] END AS freed,
-        CASE WHEN t.is_freed THEN posting_after[t.first_posting + 2] END AS freed_after,
-        CASE WHEN t.price > 0 THEN posting_after[t.last_posting]
-          + CASE posting_place[t.last_posting] WHEN 0 THEN collector_before ELSE 0 END END AS collector_after
-      -- Each figure is written out once: without OFFSET the planner would write it out wherever it is used.
-      FROM (SELECT given[k] AS tx_id, coalesce(own ->> 'tx_type', 'transfer') AS tx_type,
-        coalesce(debits[done[k]], credits[done[k]]) AS first_party, credits[done[k]] AS payee,
-        coalesce(messages[done[k]], own ->> 'memo') AS memo,
-        CASE WHEN own ? 'counterparty_frame'
-          THEN jsonb_build_object('counterparty_frame', own ->> 'counterparty_frame') ELSE '{}' END AS counterparty,
-        coalesce((own ->> 'typed')::boolean, own IS NULL) AS is_transfer,
-        (own ->> 'fee' = 'held') IS TRUE AS is_held,
-        fees[done[k]] AS price, moved_amounts[done[k]] AS moved, first_posting[k] AS first_posting,
-        first_posting[k] + 2 < last AND fees[done[k]] > 0 OR first_posting[k] + 1 < last AND fees[done[k]] = 0 AS is_freed,
-        last AS last_posting
-        FROM (SELECT n AS k, more[done[n]] AS own, coalesce(first_posting[n + 1], cardinality(posting_of) + 1) - 1 AS last
-          FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
-      ORDER BY t.tx_id) e;
+    PERFORM ledger_write_entries(more, done, given, messages, moved_amounts, fees, opened, account_ids, debit_places,
+      credit_places, collector_id, collector_before, posting_of, posting_place, posting_bucket, posting_delta,
+      posting_after);
+    PERFORM ledger_append_events(frame, currency, collector, collector_before, account_dids, debits, credits, messages, more,
+      done, given, moved_amounts, fees, first_posting, posting_place, posting_bucket, posting_delta, posting_after);
   END IF;
   IF claimed <> '{}' THEN
-    FOR extension IN SELECT * FROM ledger_record(ARRAY(
-      SELECT more[i] -> 'extension' || jsonb_build_object('line', jsonb_build_object('place', i, 'amount', amounts[i],
-        'debit', debits[i], 'credit', credits[i], 'payload', more[i] -> 'extension' -> 'payload', 'tx_id', tx_ids[i],
-        'moved', moved_amounts[i], 'fee', fees[i], 'balance', balances[i], 'credited', credited_balances[i],
-        'hold_id', coalesce(opened[i], (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id')::bigint)))
-      FROM unnest(claimed) i)) LOOP
+    FOR extension IN SELECT * FROM ledger_record(ledger_recorded_lines(
+      ledger_extension_lines(claimed, more, amounts, debits, credits), more, tx_ids, moved_amounts, fees, balances,
+      credited_balances, opened)) LOOP
       kept_answers[extension.place] := coalesce(kept_answers[extension.place]::jsonb, '{}') || extension.result;
     END LOOP;
   END IF;
-  -- Of a group its first order is remembered, with the receipts of all.
-  PERFORM plumbing_remember(array_agg(scopes[i]), array_agg(digests[i]), array_agg(
-    CASE WHEN more[i] IS NULL THEN concat_ws(' ', tx_ids[i], fees[i], balances[i], microseconds)
-    ELSE (
-      SELECT jsonb_agg(jsonb_build_array(tx_ids[o], moved_amounts[o], coalesce(fees[o], 0), coalesce(balances[o], 0),
-        opened[o], microseconds, kept_answers[o]::jsonb) ORDER BY o)::text
-      FROM unnest(carried) o WHERE o = i OR more[o] -> 'group' = more[i] -> 'group') END))
-  FROM unnest(carried) i WHERE scopes[i] IS NOT NULL;
+  PERFORM ledger_remember_orders(carried, scopes, digests, more, tx_ids, moved_amounts, fees, balances, opened, kept_answers,
+    microseconds);
   RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
 END $$;

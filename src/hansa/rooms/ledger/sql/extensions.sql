@@ -30,6 +30,44 @@ BEGIN
   END LOOP;
 END $$;
 
+-- The extensions of these orders, each with its line.
+CREATE OR REPLACE FUNCTION ledger_extension_lines(claimed int[], more jsonb[], amounts bigint[], debits text[],
+  credits text[])
+RETURNS jsonb[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT more[i] -> 'extension' || jsonb_build_object('line', jsonb_build_object('place', i, 'amount', amounts[i],
+      'debit', debits[i], 'credit', credits[i], 'payload', more[i] -> 'extension' -> 'payload'))
+    FROM unnest(claimed) i);
+END $$;
+
+-- The same extensions, whose lines say what was done.
+CREATE OR REPLACE FUNCTION ledger_recorded_lines(extensions jsonb[], more jsonb[], tx_ids bigint[],
+  moved_amounts bigint[], fees bigint[], balances bigint[], credited_balances bigint[], opened bigint[])
+RETURNS jsonb[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT jsonb_set(e, '{line}', e -> 'line' || jsonb_build_object('tx_id', tx_ids[i], 'moved', moved_amounts[i],
+      'fee', fees[i], 'balance', balances[i], 'credited', credited_balances[i],
+      'hold_id', coalesce(opened[i], (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id')::bigint)))
+    FROM unnest(extensions) e, LATERAL (SELECT (e -> 'line' ->> 'place')::int AS i) p);
+END $$;
+
+-- The claims that have to be undone, with the outcome of their orders, by place; null when all may stay. The others are
+-- decided again. Only when no order is refused for another reason, the groups of a refused claim are undone: that claim
+-- may succeed without the others.
+CREATE OR REPLACE FUNCTION ledger_claims_to_undo(claimed int[], more jsonb[], outcomes text[], fees bigint[],
+  balances bigint[], kept_answers text[])
+RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(jsonb_object_agg(n, why) FILTER (WHERE outcomes[n] <> 'claim_refused'), jsonb_object_agg(n, why))
+    FROM generate_subscripts(outcomes, 1) n,
+      jsonb_build_object('outcome', outcomes[n], 'fee', fees[n], 'balance', balances[n], 'answer', kept_answers[n]) why
+    WHERE outcomes[n] NOT IN ('posted', 'recorded', 'nothing', 'undone') AND (n = ANY (claimed)
+      OR (more[n] ->> 'group')::int IN (SELECT (more[c] ->> 'group')::int FROM unnest(claimed) c)));
+END $$;
+
 -- `ledger_apply` for orders of which some have an extension. Where the money is refused to an order that was claimed, all
 -- claims are undone and the orders decided again without it. Many orders that compete for few rows may need many rounds;
 -- they are then given up together, and the caller repeats fewer at a time.

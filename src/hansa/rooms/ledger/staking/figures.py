@@ -8,11 +8,12 @@ from hansa.foundation.values.money import Minor
 
 @dataclass(frozen=True)
 class Holdings:
-    """What an account holds now; `locked` is the part of `staked` whose lock has not ended."""
+    """What an account holds now; `locked` is the part of `staked` whose lock has not ended, `escrow` what its holds keep."""
 
     account_id: int
     liquid: Minor
     staked: Minor
+    escrow: Minor
     locked: Minor
     active_positions: int
     next_unlock_at: datetime | None

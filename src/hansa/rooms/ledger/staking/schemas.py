@@ -164,7 +164,7 @@ class ClaimOut(BaseModel):
 
 
 class StakingBalanceOut(BaseModel):
-    """The balances of an agent: total is liquid plus staked; locked is part of staked."""
+    """The balances of an agent: total is liquid, staked and what holds keep in escrow; locked is part of staked."""
 
     liquid_balance: str
     staked_balance: str
@@ -178,7 +178,7 @@ class StakingBalanceOut(BaseModel):
             liquid_balance=format_amount(holdings.liquid),
             staked_balance=format_amount(holdings.staked),
             locked_balance=format_amount(holdings.locked),
-            total_balance=format_amount(holdings.liquid + holdings.staked),
+            total_balance=format_amount(holdings.liquid + holdings.staked + holdings.escrow),
         )
 
 

@@ -57,7 +57,7 @@ UPDATE ledger_stake_reward SET due = due - $2 WHERE account_id = $1 AND due >= $
 """
 
 _HOLDINGS = """
-SELECT a.id AS account_id, a.liquid, a.staked, coalesce(p.locked, 0)::bigint AS locked, p.active_positions,
+SELECT a.id AS account_id, a.liquid, a.staked, a.escrow, coalesce(p.locked, 0)::bigint AS locked, p.active_positions,
   p.next_unlock_at
 FROM ledger_account a, LATERAL (
   SELECT count(*) AS active_positions,

@@ -1,7 +1,8 @@
 -- Administration areas of developers, for the functions of other rooms.
 
--- Whether the developer has an area of the administration.
+-- Whether the developer has an area of the administration. In plpgsql, because there its plan is cached.
 CREATE OR REPLACE FUNCTION people_has_area(developer bigint) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (SELECT FROM people_developer WHERE id = developer AND areas <> '{}')
-$$;
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM people_developer WHERE id = developer AND areas <> '{}');
+END $$;

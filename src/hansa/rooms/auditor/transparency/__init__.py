@@ -1,0 +1,17 @@
+"""The tiled log (C2SP tlog-tiles): everything that the registry publishes and might deny, in one Merkle tree."""
+
+from .proofs import Inclusion, prove_objects
+from .routes import log_router
+from .schemas import InclusionOut
+from .sequencer import LEAVES_AT_ONCE, append_and_sign
+from .store import lock_log
+
+__all__ = [
+    "LEAVES_AT_ONCE",
+    "Inclusion",
+    "InclusionOut",
+    "append_and_sign",
+    "lock_log",
+    "log_router",
+    "prove_objects",
+]

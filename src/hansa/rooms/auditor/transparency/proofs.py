@@ -1,0 +1,97 @@
+"""Proofs and tiles out of the stored nodes, as of the newest checkpoint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+
+from . import merkle, store
+from .errors import LeafUnknown, LogEmpty, TileUnknown
+
+TILE_WIDTH = 256
+TILE_HEIGHT = 8
+
+
+@dataclass(frozen=True)
+class Inclusion:
+    """That leaf `index` is in the tree of `size` leaves."""
+
+    index: int
+    size: int
+    hashes: list[bytes]
+
+
+@dataclass(frozen=True)
+class ProvedLeaf:
+    """A leaf with its proof and the checkpoint that it leads to."""
+
+    leaf: store.Leaf
+    inclusion: Inclusion
+    checkpoint: str
+
+
+async def read_checkpoint(tx: Tx) -> tuple[int, str]:
+    """The size and the note of the newest checkpoint. Raises: LogEmpty."""
+    found = await store.newest_checkpoint(tx)
+    if found is None:
+        raise LogEmpty
+    return found
+
+
+async def prove_leaf(tx: Tx, index: int | None, kind: str | None, object_id: str | None) -> ProvedLeaf:
+    """The proof of a leaf, by its index or by the newest leaf of an object. Raises: LogEmpty, LeafUnknown."""
+    _, note = await read_checkpoint(tx)
+    if index is None and kind is not None and object_id is not None:
+        index = (await store.find_leaves(tx, kind, [object_id])).get(object_id)
+    leaf = None if index is None else await store.read_leaf(tx, index)
+    if leaf is None:
+        raise LeafUnknown
+    inclusions = await _prove(tx, [leaf.index])
+    return ProvedLeaf(leaf, inclusions[leaf.index], note)
+
+
+async def prove_objects(tx: Tx, kind: str, object_ids: Sequence[str]) -> dict[str, Inclusion]:
+    """The proofs of those objects that are in the log."""
+    places = await store.find_leaves(tx, kind, object_ids)
+    proofs = await _prove(tx, list(places.values()))
+    return {object_id: proofs[index] for object_id, index in places.items()}
+
+
+async def prove_consistency(tx: Tx, old_size: int) -> tuple[int, list[bytes], str]:
+    """The newest size, the proof that the log of `old_size` leaves is its beginning, and the checkpoint.
+
+    Raises: LogEmpty, LeafUnknown when there were never so many leaves.
+    """
+    size, note = await read_checkpoint(tx)
+    if old_size > size:
+        raise LeafUnknown
+    path = merkle.consistency_path(old_size, size)
+    hashes = await store.read_nodes(tx, {node for leaves in path for node in merkle.nodes_of(leaves)})
+    return size, [merkle.fold(leaves, hashes) for leaves in path], note
+
+
+async def read_tile(tx: Tx, level: int | None, number: int, width: int | None) -> bytes:
+    """A tile of hashes, or of entries when `level` is None; whole, or its first `width` members. Raises: TileUnknown."""
+    wanted = TILE_WIDTH if width is None else width
+    begin = number * TILE_WIDTH
+    if level is None:
+        entries = await store.entries_between(tx, begin, begin + wanted)
+        members = [len(entry).to_bytes(2, "big") + entry for entry in entries]
+    else:
+        members = await store.hashes_between(tx, level * TILE_HEIGHT, begin, begin + wanted)
+    if len(members) != wanted:
+        raise TileUnknown
+    return b"".join(members)
+
+
+async def _prove(tx: Tx, indexes: Sequence[int]) -> dict[int, Inclusion]:
+    if not indexes:
+        return {}
+    size, _ = await read_checkpoint(tx)
+    paths = {index: merkle.inclusion_path(index, size) for index in indexes}
+    wanted = {node for path in paths.values() for leaves in path for node in merkle.nodes_of(leaves)}
+    hashes = await store.read_nodes(tx, wanted)
+    return {
+        index: Inclusion(index, size, [merkle.fold(leaves, hashes) for leaves in path])
+        for index, path in paths.items()
+    }

@@ -1,0 +1,224 @@
+"""The facts of a dispute in one document: what was agreed, paid and delivered until it was filed, and its evidence.
+
+From the bundle alone anybody computes the same proposal for a ruling (`hansa_verify.propose`). It has the id and the terms
+of a payment token, never the token.
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.canonical import canonical_json
+from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import agents, federation, ledger
+from hansa.rooms.commerce import contracts, payments
+from hansa_verify import CARD_PROFILE, RULES_VERSION, Proposal, propose
+
+from .dispute import Dispute
+from .rules import bound_of
+
+KIND = "dispute.bundle.v1"
+TYPE = "dispute-bundle+jws"
+KEYS_MAX = 100
+
+# By which act a contract ended before it was disputed, and how that is called.
+_ENDED_BY = {
+    "approved": "approved",
+    "marked_failed": "rejected",
+    "not_submitted": "not_submitted",
+    "not_reviewed": "not_reviewed",
+    "party_revoked": "party_revoked",
+}
+
+
+async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, Any]:
+    """The bundle of a dispute with its evidence, without a signature."""
+    bundle = {
+        "kind": KIND,
+        "rules": RULES_VERSION,
+        "registry": settings.trust_domain,
+        "currency": settings.settlement_currency,
+        "dispute": _complaint(dispute),
+        **await _contract(tx, dispute),
+        **await _token(tx, dispute),
+        "evidence": [
+            {
+                "by": one.by,
+                "uri": one.piece.uri,
+                "sha256": one.piece.sha256,
+                "note": one.piece.note,
+                "at": one.at.isoformat(),
+            }
+            for one in dispute.evidence
+        ],
+        "keys": await _keys(tx, dispute),
+    }
+    bundle["payments"] = await _payments(tx, bundle.pop("paid_by"), dispute)
+    proposal = propose(bundle)
+    return {
+        **bundle,
+        "proposal": {"ruling": proposal.ruling, "rule": proposal.rule, "why": proposal.why},
+    }
+
+
+async def proposal_for(tx: Tx, dispute: Dispute, settings: Settings) -> Proposal:
+    """What the facts of a dispute with its evidence come to."""
+    return Proposal(**(await facts_of(tx, dispute, settings))["proposal"])
+
+
+async def signed_bundle(
+    database: Database, signatory: federation.Signatory, dispute: Dispute, settings: Settings
+) -> dict[str, Any]:
+    """The bundle with the registry's signature. Raises: KeyDoesNotOpen, Unavailable."""
+    bundle = await database.read(lambda tx: facts_of(tx, dispute, settings))
+    key = await signatory.present_key()
+    header = {"typ": TYPE, "iat": int(key.now.timestamp()), "canon": CARD_PROFILE}
+    return {**bundle, "signatures": [federation.detached_signature(key, canonical_json(bundle), header)]}
+
+
+def _complaint(dispute: Dispute) -> dict[str, Any]:
+    bound, claimed = bound_of(dispute), dispute.claimed_amount
+    return {
+        "id": dispute.id,
+        "complainant_did": dispute.complainant_did,
+        "defendant_did": dispute.defendant_did,
+        "reason_code": dispute.reason_code,
+        "description": dispute.description,
+        "claimed_amount": None if claimed is None else format_amount(claimed),
+        "bound": None if bound is None else format_amount(bound),
+        "opened_at": dispute.opened_at.isoformat(),
+    }
+
+
+async def _contract(tx: Tx, dispute: Dispute) -> dict[str, Any]:
+    """The contract as it was when the dispute was filed, and the transactions that had paid it."""
+    if dispute.contract_id is None:
+        return {"contract": None, "paid_by": [] if dispute.tx_id is None else [dispute.tx_id]}
+    contract = await contracts.find(tx, dispute.contract_id)
+    assert contract is not None, "a dispute names a contract that exists"
+    shown = await contracts.shown(tx, contract)
+    lines = [line for line in shown.history if line.at < dispute.opened_at]
+    ended = [_ENDED_BY[line.act] for line in lines if line.act in _ENDED_BY]
+    has_ended = dispute.contract_status in {contracts.Status.FAILED, contracts.Status.COMPLETED}
+    parts = [one.payment_tx_id for one in contract.milestones] or [contract.payment_tx_id]
+    document = {
+        "id": contract.id,
+        "version": contract.version,
+        "contractor_did": contract.contractor_did,
+        "provider_did": contract.provider_did,
+        "title": contract.title,
+        "contract_type": contract.contract_type,
+        "amount": format_amount(contract.amount),
+        "terms": json.dumps(contract.terms, sort_keys=True),
+        "acceptance_criteria": json.dumps(contract.acceptance_criteria, sort_keys=True),
+        "submit_by": _iso(contract.submit_by),
+        "review_by": _iso(contract.review_by),
+        "auto_approve": contract.auto_approve,
+        "funded": contract.funded,
+        "status": dispute.contract_status,
+        "ended_because": ended[-1] if has_ended and ended else None,
+        "milestones": [
+            {
+                "index": one.index,
+                "title": one.title,
+                "amount": format_amount(one.amount),
+                "due": _iso(one.due),
+            }
+            for one in contract.milestones
+        ],
+        "deliverables": [
+            {"sha256": line.deliverable["sha256"], "milestone": line.milestone, "at": line.at.isoformat()}
+            for line in lines
+            if line.deliverable is not None
+        ],
+        "history": [
+            {
+                "act": line.act,
+                "actor_did": line.actor_did,
+                "milestone": line.milestone,
+                "at": line.at.isoformat(),
+            }
+            for line in lines
+        ],
+    }
+    return {"contract": document, "paid_by": [tx_id for tx_id in parts if tx_id is not None]}
+
+
+async def _token(tx: Tx, dispute: Dispute) -> dict[str, Any]:
+    if dispute.token_id is None:
+        return {"token": None, "same_work": []}
+    token = await payments.token_of_id(tx, dispute.token_id)
+    assert token is not None, "a dispute names a token that exists"
+    same = await payments.same_work(tx, token)
+    document = {
+        "token_id": str(token.id),
+        "caller_did": token.caller,
+        "payee_did": token.payee,
+        "amount": format_amount(token.amount),
+        "paid_amount": None if token.tx_id is None else format_amount(token.paid),
+        "fee": None if token.fee is None else format_amount(token.fee),
+        "status": token.status,
+        "capture_by": token.capture_by,
+        "resource": token.resource,
+        "request_digest": token.request_digest,
+        "task_id": token.task_id,
+        "created_at": token.created_at.isoformat(),
+        "expires_at": token.expires_at.isoformat(),
+        "ended_at": _iso(token.ended_at),
+        "transaction_id": token.settlement_tx_id,
+    }
+    others = [
+        {
+            "token_id": str(one.id),
+            "transaction_id": one.settlement_tx_id,
+            "amount": format_amount(one.paid),
+            "at": _iso(one.ended_at),
+        }
+        for one in same
+    ]
+    return {"token": document, "same_work": others}
+
+
+async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[str, Any]]:
+    """The payments that had been made when the dispute was filed."""
+    made = [(tx_id, await ledger.find_payment(tx, tx_id)) for tx_id in tx_ids]
+    return [
+        {
+            "transaction_id": f"tx-{tx_id}",
+            "payer_did": one.payer,
+            "payee_did": one.payee,
+            "amount": format_amount(one.amount),
+            "fee": format_amount(one.fee),
+            "at": one.recorded_at.isoformat(),
+        }
+        for tx_id, one in made
+        if one is not None and one.recorded_at < dispute.opened_at
+    ]
+
+
+async def _keys(tx: Tx, dispute: Dispute) -> dict[str, Any]:
+    """The keys with which receipts and quotes in the evidence may have been signed, with their times."""
+    of_agents = {}
+    for did in dispute.parties:
+        held, _ = await agents.keys_of(tx, did, limit=KEYS_MAX, offset=0)
+        of_agents[did] = [_key(one.public_key, one.valid_from, one.valid_until) for one in held]
+    own = await federation.all_keys(tx)
+    return {
+        "agents": of_agents,
+        "registry": [_key(one.public_key, one.valid_from, one.retired_at) for one in own],
+    }
+
+
+def _key(public_key: bytes, valid_from: datetime, valid_until: datetime | None) -> dict[str, Any]:
+    return {
+        "public_key_jwk": jwk_of(public_key),
+        "valid_from": valid_from.isoformat(),
+        "valid_until": _iso(valid_until),
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

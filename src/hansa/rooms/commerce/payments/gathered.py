@@ -1,0 +1,125 @@
+"""Authorizing, settling and releasing tokens together with transfers, in the commits of the ledger's batch.
+
+Here comes what the row of the token and the ledger decide alone, and all that can be said is yes: where it is not, the act
+is judged by itself, in the order of the specification, and that says why.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.values.did import is_system_did
+from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.values.secrets import fingerprint, new_hex
+from hansa.rooms import agents, ledger
+
+from . import rules, store
+from .authorize import NO_BUDGET, TOKEN_PREFIX, AuthorizeOrder, new_token
+from .errors import AnswerUnreadable, TargetMalformed
+from .extensions import AUTHORIZE, RELEASE, SETTLE, Authorization, Release, Settlement, payment_line, settled
+from .kept_answer import AuthorizeAnswer
+from .rules import Token
+from .settle import SettleOrder
+
+
+class Gathered:
+    """The acts on tokens of one process that gather with its transfers."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._book = ledger.Book.of(runtime.settings)
+        self._found = Gathering[bytes, Token](self._load)
+
+    async def authorize(
+        self, agent: Agent, answer: AuthorizeAnswer, capability_token: str | None
+    ) -> ledger.Told | None:
+        """The answer with a new token, or a repetition of it; None where it has to be judged by itself.
+
+        Raises: KeyReused, KeyInProgress, AnswerUnreadable, Unavailable.
+        """
+        if not _is_plain(agent, answer.order, capability_token):
+            return None
+        secret = new_hex(TOKEN_PREFIX)
+        wanted = _authorization(agent, answer, secret)
+
+        def tell(receipts: Sequence[ledger.Receipt]) -> str:
+            written = AUTHORIZE.outcome_of(receipts[0])
+            if written.sealed == wanted.sealed:
+                return answer.shown(secret, wanted.id, written.expires_at)
+            return answer.repeated_receipt(receipts[0])
+
+        group = ledger.GROUP_COMMIT.of(self._runtime)
+        try:
+            return await group.submit([AUTHORIZE.alone(wanted)], answer.request, tell, answer.repeated)
+        except (KeyReused, KeyInProgress, AnswerUnreadable, Unavailable):
+            raise
+        except (Refused, ledger.ClaimRefused):
+            return None
+
+    async def settle(self, order: SettleOrder) -> Token | None:
+        """The token, settled; None where it has to be judged by itself. Raises: Unavailable."""
+        found = await self._found.find(fingerprint(order.secret))
+        if found is None or not rules.settles_plainly(found, order.by, order.capture_amount):
+            return None
+        token = replace(found, task_id=order.task_id, capture_amount=order.capture_amount)
+        payload = Settlement(
+            token.id, self._book.frame, self._book.currency, order.task_id, order.capture_amount
+        )
+        payment = payment_line(token, rules.memo_of(order.task_id))
+        receipt = await self._carried_out(SETTLE.on(payment, payload))
+        return settled(token, receipt) if receipt else None
+
+    async def release(self, secret: str, by: str) -> Token | None:
+        """The token, released; None where it has to be judged by itself. Raises: Unavailable."""
+        token = await self._found.find(fingerprint(secret))
+        if token is None or not rules.releases_plainly(token, by):
+            return None
+        payload = Release(token.id)
+        if token.hold_id is None:
+            receipt = await self._carried_out(RELEASE.alone(payload))
+        else:
+            receipt = await self._carried_out(RELEASE.on(ledger.orders.release(token.hold_id), payload))
+        if receipt is None:
+            return None
+        return replace(token, status="released", ended_at=RELEASE.outcome_of(receipt).ended_at)
+
+    async def _carried_out(self, order: ledger.Order) -> ledger.Receipt | None:
+        try:
+            (receipt,) = await ledger.GROUP_COMMIT.of(self._runtime).carry_out([order])
+        except Unavailable:
+            raise
+        except (Refused, ledger.ClaimRefused):
+            return None
+        return receipt
+
+    async def _load(self, hashes: Sequence[bytes]) -> dict[bytes, Token]:
+        return await self._runtime.database.look(lambda tx: store.find_by_hashes(tx, hashes))
+
+
+GATHERED: Slot[Gathered] = Slot("commerce: payment tokens in the batch")
+
+
+def _is_plain(agent: Agent, order: AuthorizeOrder, capability_token: str | None) -> bool:
+    """Whether no budget, reserve or account of the registry is in play."""
+    if order.is_reserved or not agents.pays_plainly(agent, capability_token) or is_system_did(order.payee):
+        return False
+    try:
+        rules.require_target(agent.did, order.payee)
+    except TargetMalformed:
+        return False
+    return True
+
+
+def _authorization(agent: Agent, answer: AuthorizeAnswer, secret: str) -> Authorization:
+    """The token to be written, for a balance that covers the highest fee."""
+    order = answer.order
+    new = new_token(agent.did, order, secret, NO_BUDGET, None)
+    return Authorization(
+        *(getattr(new, name) for name in new.__struct_fields__),
+        required=order.amount + ledger.FeePolicy().highest(order.amount),
+        sealed=answer.sealed(f"{secret} {new.id}") if answer.request else None,
+    )

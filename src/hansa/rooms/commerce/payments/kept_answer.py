@@ -1,0 +1,61 @@
+"""The answer to an authorization, and what is kept of it under the Idempotency-Key: sealed under that key as well.
+
+An authorization that gathered with transfers keeps the receipt of its order, with the token sealed; one that was judged by
+itself keeps the whole answer, sealed.
+"""
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import ledger
+
+from .authorize import AuthorizeOrder
+from .errors import AnswerUnreadable
+from .extensions import AUTHORIZE
+from .schemas import AuthorizeOut
+
+SEALED_FOR = "payment authorization"
+
+
+@dataclass(frozen=True)
+class AuthorizeAnswer:
+    """Makes the answers to one authorize request; `request` is None without an Idempotency-Key."""
+
+    order: AuthorizeOrder
+    settings: Settings
+    seal: Seal = field(repr=False)
+    request: Repeatable | None
+
+    def shown(self, secret: str, token_id: UUID, expires_at: datetime) -> str:
+        """The answer with this token."""
+        return AuthorizeOut.of(self.order, secret, token_id, expires_at, self.settings).model_dump_json()
+
+    def sealed(self, kept: str) -> str:
+        """What is kept, sealed under the key of the request."""
+        assert self.request is not None, "an answer is kept under a key"
+        return b64encode(self.seal.close_under(self.request.key, kept.encode(), SEALED_FOR)).decode()
+
+    def repeated(self, kept: str) -> str:
+        """The first answer, from what was kept of it. Raises: AnswerUnreadable."""
+        if not ledger.is_of_receipts(kept):
+            return self._opened(kept)
+        return self.repeated_receipt(ledger.kept_receipts(kept)[0])
+
+    def repeated_receipt(self, receipt: ledger.Receipt) -> str:
+        """As `repeated`, from the receipt that was kept. Raises: AnswerUnreadable."""
+        written = AUTHORIZE.outcome_of(receipt)
+        assert written.sealed is not None, "the token is kept with a receipt that is kept"
+        secret, token_id = self._opened(written.sealed).split()
+        return self.shown(secret, UUID(token_id), written.expires_at)
+
+    def _opened(self, sealed: str) -> str:
+        assert self.request is not None, "an answer is kept under a key"
+        try:
+            return self.seal.open_under(self.request.key, b64decode(sealed), SEALED_FOR).decode()
+        except BadSeal:
+            raise AnswerUnreadable from None

@@ -1,0 +1,190 @@
+-- Payment tokens in the commit of the ledger's orders: the extensions commerce_authorize, commerce_settle and
+-- commerce_release (ledger/sql/extensions.sql says how they are called).
+-- after: agents/owners.sql
+-- after: commerce/counts.sql
+-- after: journal/appending.sql
+-- after: ledger/cover.sql
+-- after: ledger/fees.sql
+
+-- Write an authorized token into a free slot of its caller, as `new` describes it. Slots of tokens whose time is over are
+-- free: such a token leaves its slot and is ended later. Refusals: SLOTS_TAKEN, QUOTE_USED.
+CREATE OR REPLACE FUNCTION commerce_new_token(new jsonb, OUT refusal text, OUT created_at timestamptz,
+  OUT expires_at timestamptz)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  slots_max CONSTANT int := 20;
+BEGIN
+  LOOP
+    -- The unique key decides who has a slot: a rival that took it first leaves no row here.
+    INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, is_reserved,
+      fixed_fee, quote_id, contract_id, resource, request_digest, is_counted, capability_id, expires_at)
+    SELECT (new ->> 'id')::uuid, decode(new ->> 'token_sha256', 'base64'), new ->> 'caller', new ->> 'payee',
+      (new ->> 'amount')::bigint, free.slot, new ->> 'capture_by', (new ->> 'is_reserved')::boolean,
+      (new ->> 'fixed_fee')::bigint, (new ->> 'quote_id')::uuid, (new ->> 'contract_id')::bigint, new ->> 'resource',
+      new ->> 'request_digest', (new ->> 'is_counted')::boolean, (new ->> 'capability_id')::uuid,
+      now() + make_interval(secs => (new ->> 'ttl_seconds')::float)
+    FROM (
+      SELECT n AS slot FROM generate_series(1, slots_max) n
+      WHERE NOT EXISTS (SELECT FROM commerce_payment_token o
+        WHERE o.caller = new ->> 'caller' AND o.slot = n AND o.status = 'authorized')
+      ORDER BY random() LIMIT 1
+    ) free
+    ON CONFLICT DO NOTHING RETURNING t.created_at, t.expires_at INTO created_at, expires_at;
+    IF FOUND THEN
+      RETURN;
+    END IF;
+    IF new ->> 'quote_id' IS NOT NULL
+      AND EXISTS (SELECT FROM commerce_payment_token t WHERE t.quote_id = (new ->> 'quote_id')::uuid) THEN
+      refusal := 'QUOTE_USED';
+      RETURN;
+    END IF;
+    CONTINUE WHEN slots_max > (SELECT count(*) FROM commerce_payment_token t
+      WHERE t.caller = new ->> 'caller' AND t.status = 'authorized' AND t.slot IS NOT NULL);
+    UPDATE commerce_payment_token SET slot = NULL WHERE id IN (
+      SELECT id FROM commerce_payment_token t WHERE t.caller = new ->> 'caller' AND t.status = 'authorized'
+        AND t.slot IS NOT NULL AND t.expires_at < clock_timestamp() ORDER BY id FOR NO KEY UPDATE);
+    IF NOT FOUND THEN
+      refusal := 'SLOTS_TAKEN';
+      RETURN;
+    END IF;
+  END LOOP;
+END $$;
+
+-- Authorize tokens. A payload is what `commerce_new_token` takes, with `required` and `sealed`: the payee has to be an
+-- active agent and the caller's balance at least `required`, else the refusal is NOT_PLAIN. The result has the
+-- expiry of the token, and `sealed` as it was given.
+CREATE OR REPLACE FUNCTION commerce_authorize_claim(lines jsonb) RETURNS TABLE (place int, refusal text, result jsonb)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  one record;
+  made record;
+BEGIN
+  -- Nearly every token gets the first slot that it tries; the others search one.
+  FOR one IN
+    WITH line AS (
+      SELECT (l ->> 'place')::int AS place, l -> 'payload' AS payload, p.*
+      FROM jsonb_array_elements(lines) l CROSS JOIN LATERAL jsonb_to_record(l -> 'payload')
+        AS p (id uuid, token_sha256 text, caller text, payee text, amount bigint, capture_by text, contract_id bigint,
+          resource text, request_digest text, ttl_seconds float, required bigint)
+    ), plain AS MATERIALIZED (
+      SELECT * FROM line l WHERE agents_status(l.payee) = 'active' AND ledger_covers(l.caller, l.payee, l.required)
+    ), written AS (
+      -- By caller: no two batches wait for each other's slots in a ring.
+      INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, contract_id,
+        resource, request_digest, expires_at)
+      SELECT n.id, decode(n.token_sha256, 'base64'), n.caller, n.payee, n.amount, 1 + floor(random() * 20), n.capture_by,
+        n.contract_id, n.resource, n.request_digest, now() + make_interval(secs => n.ttl_seconds)
+      FROM plain n ORDER BY n.caller, n.place
+      ON CONFLICT DO NOTHING RETURNING t.id, t.expires_at
+    )
+    SELECT l.place, l.payload, l.caller, n.id IS NOT NULL AS is_plain, w.expires_at
+    FROM line l LEFT JOIN plain n ON n.id = l.id LEFT JOIN written w ON w.id = l.id ORDER BY l.caller, l.place
+  LOOP
+    place := one.place;
+    refusal := NULL;
+    result := jsonb_build_object('expires_at', one.expires_at, 'sealed', one.payload -> 'sealed');
+    IF NOT one.is_plain THEN
+      refusal := 'NOT_PLAIN';
+    ELSIF one.expires_at IS NULL THEN
+      made := commerce_new_token(one.payload);
+      refusal := made.refusal;
+      result := result || jsonb_build_object('expires_at', made.expires_at);
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION commerce_authorize_record(lines jsonb) RETURNS TABLE (place int, result jsonb)
+LANGUAGE sql AS $$
+  SELECT 0, NULL::jsonb WHERE false
+$$;
+
+-- Lock the tokens that these lines name, in the order of their ids.
+CREATE OR REPLACE FUNCTION commerce_lock_tokens(lines jsonb) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+DECLARE
+  named uuid[] := ARRAY(SELECT (l -> 'payload' ->> 'token_id')::uuid FROM jsonb_array_elements(lines) l);
+BEGIN
+  PERFORM FROM commerce_payment_token t WHERE t.id = ANY (named) ORDER BY t.id FOR NO KEY UPDATE;
+END $$;
+
+-- The lines whose token is not in one of these statuses, or has expired, or is named by an earlier line. Of a token that
+-- is `begun` the caller has the lock and judged it; it is paid whatever the clock says.
+CREATE OR REPLACE FUNCTION commerce_not_open(lines jsonb, statuses text[]) RETURNS TABLE (place int)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT l.place
+  FROM (
+    SELECT (e ->> 'place')::int AS place, (e -> 'payload' ->> 'token_id')::uuid AS id,
+      coalesce((e -> 'payload' ->> 'begun')::boolean, false) AS begun,
+      row_number() OVER (PARTITION BY e -> 'payload' ->> 'token_id' ORDER BY (e ->> 'place')::int) AS rank
+    FROM jsonb_array_elements(lines) e
+  ) l LEFT JOIN commerce_payment_token t ON t.id = l.id
+  WHERE l.rank > 1 OR (CASE WHEN l.begun THEN t.status IN ('authorized', 'consumed', 'settling')
+    ELSE t.status = ANY (statuses) AND clock_timestamp() <= t.expires_at END) IS NOT TRUE;
+END $$;
+
+-- Settle tokens with the payments that their lines order. A payload: {token_id, frame, currency, task_id, capture_amount,
+-- begun}; the last three may be absent. Refusal: NOT_OPEN. The result has `ended_at` and `counts`.
+CREATE OR REPLACE FUNCTION commerce_settle_claim(lines jsonb) RETURNS TABLE (place int, refusal text, result jsonb)
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM commerce_lock_tokens(lines);
+  -- A statement of its own after the locks: it must see what a rival committed.
+  RETURN QUERY SELECT n.place, 'NOT_OPEN', NULL::jsonb FROM commerce_not_open(lines, '{authorized,consumed}') n;
+END $$;
+
+CREATE OR REPLACE FUNCTION commerce_settle_record(lines jsonb) RETURNS TABLE (place int, result jsonb)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  places int[];
+  callers text[];
+  datas jsonb[];
+  keys text[];
+  results jsonb[];
+BEGIN
+  WITH line AS (
+    SELECT (e ->> 'place')::int AS place, (e ->> 'tx_id')::bigint AS tx_id, (e ->> 'moved')::bigint AS moved,
+      (e ->> 'fee')::bigint AS fee, p.*
+    FROM jsonb_array_elements(lines) e CROSS JOIN LATERAL jsonb_to_record(e -> 'payload')
+      AS p (token_id uuid, frame text, currency text, task_id text, capture_amount bigint)
+  ), settled AS (
+    UPDATE commerce_payment_token t SET status = 'settled', ended_at = clock_timestamp(), tx_id = l.tx_id, fee = l.fee,
+      counts = commerce_counts(t.caller, t.payee), settling_at = coalesce(t.settling_at, clock_timestamp()),
+      task_id = coalesce(l.task_id, t.task_id), capture_amount = coalesce(l.capture_amount, t.capture_amount)
+    FROM line l WHERE t.id = l.token_id
+    RETURNING l.place, t.caller, concat('ledger-tx-', l.frame, '-', l.tx_id, '-payment') AS key,
+      jsonb_build_object('ended_at', t.ended_at, 'counts', t.counts) AS result,
+      jsonb_build_object('token_id', t.id, 'tx_id', t.tx_id, 'caller', t.caller, 'payee', t.payee, 'amount',
+        ledger_amount(l.moved), 'currency', l.currency, 'task_id', t.task_id, 'fee', ledger_amount(t.fee), 'counts',
+        t.counts) AS data
+  )
+  SELECT array_agg(s.place), array_agg(s.caller), array_agg(s.data), array_agg(s.key), array_agg(s.result)
+  INTO places, callers, datas, keys, results FROM (SELECT * FROM settled ORDER BY place) s;
+  PERFORM journal_append_decided(array_fill('A2APaymentSettled'::text, ARRAY[cardinality(places)]), callers,
+    array_fill('agent'::text, ARRAY[cardinality(places)]), datas,
+    array_fill('ledger'::text, ARRAY[cardinality(places)]), keys);
+  RETURN QUERY SELECT r.place, r.result FROM unnest(places, results) AS r (place, result);
+END $$;
+
+-- Release tokens that are authorized, with what their lines free of their holds. A payload: {token_id}. Refusal: NOT_OPEN.
+-- The result has `ended_at`.
+CREATE OR REPLACE FUNCTION commerce_release_claim(lines jsonb) RETURNS TABLE (place int, refusal text, result jsonb)
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM commerce_lock_tokens(lines);
+  RETURN QUERY SELECT n.place, 'NOT_OPEN', NULL::jsonb FROM commerce_not_open(lines, '{authorized}') n;
+END $$;
+
+CREATE OR REPLACE FUNCTION commerce_release_record(lines jsonb) RETURNS TABLE (place int, result jsonb)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY UPDATE commerce_payment_token t SET status = 'released', ended_at = clock_timestamp()
+  FROM jsonb_array_elements(lines) l WHERE t.id = (l -> 'payload' ->> 'token_id')::uuid
+  RETURNING (l ->> 'place')::int, jsonb_build_object('ended_at', t.ended_at);
+END $$;

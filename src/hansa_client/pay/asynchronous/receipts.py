@@ -1,0 +1,34 @@
+"""Delivery receipts that a payer's journal holds, and their export as evidence."""
+
+from urllib.parse import quote
+
+from hansa_client import AsyncRegistry
+from hansa_client.calls import Call, read_answer
+from hansa_client.pay.evidence import Evidence, evidence_of
+from hansa_client.pay.journal import Journal
+from hansa_client.pay.primitives import async_result
+from hansa_client.receipts import HeldKey, ReceiptInvalid, verify_receipt
+from hansa_client.records.record import Page
+
+
+class AsyncDeliveryReceipts:
+    """The receipts of a journal, verified with the keys that the registry states for the payees."""
+
+    def __init__(self, registry: AsyncRegistry, journal: Journal) -> None:
+        self._registry = registry
+        self._journal = journal
+
+    async def evidence(self, payment_or_token_id: str) -> Evidence:
+        """The receipt of a payment or a token. Raises: KeyError where there is none, ReceiptInvalid, HansaError."""
+        entry = await async_result(self._journal.entry(payment_or_token_id))
+        text = await async_result(self._journal.receipt(entry.payment_id)) if entry else None
+        if entry is None or text is None:
+            raise KeyError(payment_or_token_id)
+        receipt = verify_receipt(text, await self._keys(entry.payee))
+        if receipt.token_id != entry.token_id:
+            raise ReceiptInvalid("The delivery receipt is about another token.")
+        return evidence_of(entry.payee, text, receipt)
+
+    async def _keys(self, payee: str) -> list[HeldKey]:
+        call = Call("GET", f"/api/v1/agents/{quote(payee, safe=':')}/keys")
+        return read_answer(await self._registry.fetch(call), Page[HeldKey]).items

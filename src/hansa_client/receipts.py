@@ -1,0 +1,162 @@
+"""Delivery receipts: a service signs which answer it returned to which request, for which payment token. No I/O.
+
+- A receipt is a compact JSON Web Signature (RFC 7515) by the Ed25519 key of the agent that was paid. Its payload is
+  {kind `pay.delivery.v1`, token_id, request_digest, answer_digest, at}, in the canonical form of RFC 8785.
+- The digests are `sha256:` and the SHA-256 of the bytes of the request's and the answer's body.
+- Whose keys count, and when they were valid, is decided by the reader; a key inside the header is never used.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+from hansa_verify import (
+    NotAKey,
+    NotBase64url,
+    NotCanonical,
+    canonical_json,
+    decoded,
+    encoded,
+    public_key_of,
+    read_json,
+)
+
+from .errors import HansaError
+
+RECEIPT_HEADER = "x-payment-receipt"
+KIND = "pay.delivery.v1"
+TYPE = "pay-delivery+jws"
+MAX_CHARACTERS = 4096
+PARTS = 3
+
+
+class ReceiptInvalid(HansaError):
+    """The text is not a delivery receipt by one of the keys, or it is about another call."""
+
+
+class HeldKey(msgspec.Struct, frozen=True):
+    """A public key of an agent; a signature counts when it was made between the two moments."""
+
+    public_key_jwk: dict[str, Any]
+    valid_from: datetime
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class DeliveryReceipt:
+    """What a receipt states. Nothing of it is proven before `verify_receipt`."""
+
+    token_id: str
+    request_digest: str
+    answer_digest: str
+    at: datetime
+
+    @classmethod
+    def of(cls, token_id: str, request: bytes, answer: bytes) -> Self:
+        """The receipt of a call that was answered now."""
+        return cls(token_id, digest_of(request), digest_of(answer), datetime.now(UTC).replace(microsecond=0))
+
+    def require_call(self, token_id: str, request: bytes, answer: bytes) -> None:
+        """Raises: ReceiptInvalid where it is about another call than this one."""
+        stated = (self.token_id, self.request_digest, self.answer_digest)
+        if stated != (token_id, digest_of(request), digest_of(answer)):
+            raise ReceiptInvalid("The delivery receipt is about another token, request or answer.")
+
+    def payload(self) -> dict[str, str]:
+        """The members that are signed."""
+        return {
+            "kind": KIND,
+            "token_id": self.token_id,
+            "request_digest": self.request_digest,
+            "answer_digest": self.answer_digest,
+            "at": self.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+
+
+def digest_of(body: bytes) -> str:
+    """`sha256:` and the digest of a body in hexadecimal digits."""
+    return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+def signing_key_of(pem: str) -> Ed25519PrivateKey:
+    """The private key of an agent, as `agent export` writes it (PKCS#8). Raises: ValueError."""
+    key = load_pem_private_key(pem.encode(), password=None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError("the key of an agent is an Ed25519 key in PKCS#8")  # noqa: TRY004
+    return key
+
+
+def sign_receipt(receipt: DeliveryReceipt, key: Ed25519PrivateKey) -> str:
+    """The compact JWS; `kid` is the thumbprint (RFC 7638) of the key."""
+    header = {"alg": "EdDSA", "kid": _thumbprint(key), "typ": TYPE}
+    signed = f"{encoded(canonical_json(header))}.{encoded(canonical_json(receipt.payload()))}"
+    return f"{signed}.{encoded(key.sign(signed.encode()))}"
+
+
+def read_receipt(text: str) -> DeliveryReceipt:
+    """What a receipt states, before its signature is verified. Raises: ReceiptInvalid."""
+    _, payload, _ = _parts(text)
+    members = ("token_id", "request_digest", "answer_digest", "at")
+    if payload.get("kind") != KIND or set(payload) != {"kind", *members}:
+        raise ReceiptInvalid(f"The payload of a delivery receipt has the kind {KIND} and its five members.")
+    if not all(isinstance(payload[name], str) for name in members):
+        raise ReceiptInvalid("The members of a delivery receipt are texts.")
+    at = None
+    with suppress(ValueError):
+        at = datetime.fromisoformat(payload["at"])
+    if at is None or at.tzinfo is None:
+        raise ReceiptInvalid("`at` of a delivery receipt is an ISO 8601 moment with a zone.")
+    return DeliveryReceipt(payload["token_id"], payload["request_digest"], payload["answer_digest"], at)
+
+
+def verify_receipt(text: str, keys: Iterable[HeldKey]) -> DeliveryReceipt:
+    """What a receipt states, signed by one of these keys while it was valid. Raises: ReceiptInvalid."""
+    receipt = read_receipt(text)
+    _, _, signature = _parts(text)
+    signed = text.rpartition(".")[0].encode()
+    for key in keys:
+        is_of_its_time = key.valid_from.replace(microsecond=0) <= receipt.at and (
+            key.valid_until is None or receipt.at <= key.valid_until
+        )
+        if is_of_its_time and _is_by(key.public_key_jwk, signed, signature):
+            return receipt
+    raise ReceiptInvalid("The delivery receipt is not signed by a key that the agent had at that time.")
+
+
+def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+    parts = text.split(".") if len(text) <= MAX_CHARACTERS else []
+    if len(parts) != PARTS:
+        raise ReceiptInvalid("A delivery receipt is a compact JWS of three parts.")
+    try:
+        header, payload = read_json(decoded(parts[0])), read_json(decoded(parts[1]))
+        signature = decoded(parts[2])
+    except (NotBase64url, NotCanonical) as trouble:
+        raise ReceiptInvalid(f"The delivery receipt cannot be read: {trouble}") from None
+    if not isinstance(header, dict) or not isinstance(payload, dict):
+        raise ReceiptInvalid("Header and payload of a delivery receipt are objects.")
+    if (header.get("alg"), header.get("typ")) != ("EdDSA", TYPE) or "crit" in header:
+        raise ReceiptInvalid(f"The header of a delivery receipt has alg EdDSA and typ {TYPE}.")
+    return header, payload, signature
+
+
+def _is_by(public_key_jwk: dict[str, Any], signed: bytes, signature: bytes) -> bool:
+    try:
+        public_key = Ed25519PublicKey.from_public_bytes(public_key_of(public_key_jwk))
+        public_key.verify(signature, signed)
+    except (InvalidSignature, NotAKey):
+        return False
+    return True
+
+
+def _thumbprint(key: Ed25519PrivateKey) -> str:
+    raw = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    jwk = {"crv": "Ed25519", "kty": "OKP", "x": encoded(raw)}
+    return encoded(hashlib.sha256(canonical_json(jwk)).digest())

@@ -1,0 +1,61 @@
+"""Labelled disputes, and variants of each that change nothing: none is decided wrongly."""
+
+import json
+import random
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+from hansa_verify import propose
+from tests.properties.scale import by_tier, printed_seed
+from tests.verifier.dispute_bundles import Setting, bundle_of
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "vectors" / "verdicts" / "cases.jsonl").read_text().splitlines()
+]
+LABELS = {
+    "IN_FAVOR_OF_COMPLAINANT": "complainant",
+    "IN_FAVOR_OF_DEFENDANT": "defendant",
+    None: "undecidable",
+}
+VARIANTS = by_tier(3, 30, 300)
+
+
+def label(case, setting):
+    return LABELS[propose(bundle_of(case, setting)).ruling]
+
+
+def test_each_case_is_decided_as_it_is_labelled():
+    assert len({case["case"] for case in CASES}) == len(CASES) >= 200
+    wrong = {case["case"]: found for case in CASES if (found := label(case, Setting())) != case["label"]}
+    assert wrong == {}
+    print(Counter(case["label"] for case in CASES))
+
+
+def test_names_dates_amounts_and_words_of_the_other_side_change_no_decision():
+    rng = random.Random(printed_seed())
+    for case in CASES:
+        for _ in range(VARIANTS):
+            setting = Setting(
+                payer=f"did:hansa:hansa.local:{rng.random()}",
+                payee=f"did:web:{rng.random()}.example",
+                shift=timedelta(seconds=rng.randrange(-(10**8), 10**8)),
+                factor=rng.randrange(1, 10**6),
+                has_noise=rng.random() < 0.5,
+            )
+            assert label(case, setting) == case["label"], (case, setting)
+
+
+def test_a_changed_signature_proves_nothing():
+    rng = random.Random(printed_seed())
+    signed = [case for case in CASES if case["label"] != "undecidable" and "receipts" in case]
+    for case in signed:
+        bundle = bundle_of(case, Setting())
+        for piece in bundle["evidence"]:
+            if piece["note"]:
+                place = rng.randrange(len(piece["note"]) - 80)
+                other = "A" if piece["note"][place] != "A" else "B"
+                piece["note"] = piece["note"][:place] + other + piece["note"][place + 1 :]
+        found = LABELS[propose(bundle).ruling]
+        assert found == ("undecidable" if not case.get("twice") else case["label"]), case
