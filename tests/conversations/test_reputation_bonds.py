@@ -275,6 +275,22 @@ async def test_under_enforce_an_unbonded_provider_is_refused_at_accept_of_versio
     assert (await bonds.agreements.act(bob, made, "accept"))["status"] == "ACCEPTED"
 
 
+async def test_under_enforce_discovery_and_the_page_show_an_agent_once_it_is_bonded(
+    bonds: Bonded, bob: TestAgent
+) -> None:
+    async def found() -> list[str]:
+        await bonds.registry.indexed()
+        query = {"q": bob.did, "include_unbonded": "true"}
+        answer = await bonds.registry.get("/agent-cards/discover", params=query)
+        return [one["did"] for one in answer.json()["results"]]
+
+    assert bob.did not in await found()
+    await bonds.act(bob, "deposit", amount="100")
+    assert bob.did in await found()
+    page = await bonds.registry.http.get(f"/agents/{bob.did}")
+    assert "<dt>Bond</dt><dd>100 AVT, active</dd>" in page.text
+
+
 async def test_events_and_the_card_state_each_move(bonds: Bonded, bob: TestAgent) -> None:
     await bonds.act(bob, "deposit", amount="150")
     await bonds.slash(bob, "50", f"{bob.did} 1")

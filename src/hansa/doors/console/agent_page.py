@@ -8,6 +8,7 @@ from hansa.doors.console.badges import marks_of
 from hansa.doors.console.call_snippets import Interface, Snippet, interfaces_of, snippets_of
 from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import catalogue
 
 SKILLS_SHOWN = 64
@@ -84,6 +85,14 @@ class AgentPage:
     def export_path(self) -> str | None:
         """Where its signed card is: here, or for a mirror under the address of its home; None without an agent."""
         return export_path_of(self.card.did) if self.card.did else None
+
+    @property
+    def bond(self) -> str | None:
+        """The reputation bond of an agent of this registry in words, or None without one."""
+        card = self.card
+        if card.bond_state is None or card.bond_amount is None:
+            return None
+        return f"{format_amount(card.bond_amount)} {card.settlement_currency}, {card.bond_state}"
 
     @property
     def is_for_search_engines(self) -> bool:

@@ -26,8 +26,14 @@ from .versions.routes import router as versions_router
 
 
 def _searcher(runtime: Runtime) -> Searcher:
-    directory, currency = runtime.settings.data_dir / "search", runtime.settings.settlement_currency
-    return Searcher(runtime.database, directory, currency, runtime.jobs)
+    settings = runtime.settings
+    return Searcher(
+        runtime.database,
+        settings.data_dir / "search",
+        settings.settlement_currency,
+        runtime.jobs,
+        hides_unbonded=settings.bond_mode == "enforce",
+    )
 
 
 def _answers(runtime: Runtime) -> Answers:
@@ -71,6 +77,7 @@ ROOM = Room(
     settings=frozenset(
         {
             "base_url",
+            "bond_mode",
             "card_liveness_interval_seconds",
             "card_pull_interval_seconds",
             "data_dir",

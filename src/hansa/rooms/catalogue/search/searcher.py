@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import ParamSpec, TypeVar
@@ -50,12 +51,19 @@ class Searcher:
     """The search of one process. Nothing is opened before it is needed."""
 
     def __init__(
-        self, database: Database, directory: Path, own_currency: str, health: JobHealth | None = None
+        self,
+        database: Database,
+        directory: Path,
+        own_currency: str,
+        health: JobHealth | None = None,
+        *,
+        hides_unbonded: bool = False,
     ) -> None:
         self._database = database
         self._health = health or JobHealth()
         self._directory = directory
         self._own_currency = own_currency
+        self._hides_unbonded = hides_unbonded
         self._index: SearchIndex | None = None
         self._turn = asyncio.Lock()
         self._follower: asyncio.Task[None] | None = None
@@ -111,6 +119,8 @@ class Searcher:
         """What the index finds. Raises: SearchNotReady."""
         if self._index is None or not self._is_complete:
             raise SearchNotReady(retry_after=1)
+        if self._hides_unbonded:
+            search_query = replace(search_query, bonded_only=True)
         key = (search_query, self._alive_since() if search_query.active_24h else 0)
         found = self._remembered.get(key)
         if found is None:

@@ -214,10 +214,7 @@ BEGIN
     outcomes := known;
     moved_amounts := amounts;
     fees := array_fill(NULL::bigint, ARRAY[size]);
-    balances := fees;
-    credited_balances := fees;
-    tx_ids := fees;
-    opened := fees;
+    balances := fees; credited_balances := fees; tx_ids := fees; opened := fees;
     FOR n IN 1 .. cardinality(lost_at) LOOP
       outcomes[lost_at[n]] := lost_outcomes[n];
       fees[lost_at[n]] := lost_fees[n];
