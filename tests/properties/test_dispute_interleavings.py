@@ -18,7 +18,7 @@ from hansa.rooms.commerce.contracts.ending import mark_failed
 from hansa.rooms.commerce.contracts.paying import Consent
 from hansa.rooms.commerce.contracts.suspension import end_of_revoked, resume, stop
 from hansa.rooms.commerce.contracts.work import request_changes
-from hansa.rooms.commerce.disputes import without_bonds
+from hansa.rooms.commerce.disputes import SLASH_BOND
 from hansa.rooms.commerce.disputes.deciding import Ordered, meet_deadline, open_voting, rule
 from hansa.rooms.commerce.disputes.dispute import Complaint, Decision, Piece, Ruling
 from hansa.rooms.commerce.disputes.evidence import add_evidence
@@ -88,7 +88,8 @@ class Scene:
 
     async def _decide(self, tx: Tx, decision: Decision) -> Any:
         ordered = Ordered(self.dispute_id, decision)
-        return await rule(tx, self.administrator, ordered, without_bonds, self.settings)
+        slash_bond = SLASH_BOND.of(self.disputing.registry.runtime)
+        return await rule(tx, self.administrator, ordered, slash_bond, self.settings)
 
     async def _deadline(self, tx: Tx) -> Any:
         return await meet_deadline(tx, self.dispute_id, self.settings)
