@@ -57,6 +57,9 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agents/me/wallets": "a mixed-case address has a checksum",
     "DELETE /api/v1/agents/me/wallets/{address}": "a mixed-case address has a checksum",
     "POST /api/v1/contracts": "dates stand in order, milestones sum to the amount, which has a maximum",
+    "POST /api/v1/disputes/": "at most one of contract, token and transaction, whose other party is the defendant",
+    "PUT /api/v1/admin/disputes/{dispute_id}/ruling": "amounts within the bound, and none but for the complainant",
+    "POST /api/v1/contracts/malpractice": "damages have a maximum, and a text is not blank",
     "POST /api/v1/contracts/{contract_id}/submit-federated": "a deliverable is named by an address or a digest",
     "POST /api/v1/teg/transfers": "an amount is greater than zero and has a maximum",
 }

@@ -547,7 +547,7 @@ async def _bond_deposit(stage: Stage) -> WellFormed:
 
 
 async def _bond_release(stage: Stage) -> WellFormed:
-    """The staged agent has a bond, and no contract that keeps it."""
+    """The staged agent has a bond, and no contract or dispute that keeps it."""
     path = f"/agents/{stage.agent.did}/reputation-bond/deposit"
     body = (await _bond_deposit(stage)).json
     answer = await stage.registry.post(path, json=body, headers=stage.agent.headers)
@@ -556,7 +556,14 @@ async def _bond_release(stage: Stage) -> WellFormed:
         UPDATE commerce_contract SET status = 'FAILED', ended_because = 'rejected', due_at = NULL, hold_release_at = NULL
         WHERE status IN ('ACCEPTED', 'SUBMITTED') AND (contractor_did = $1 OR provider_did = $1)
     """
-    await stage.registry.database.act(lambda tx: tx.execute(ended, stage.agent.did))
+    closed = """
+        UPDATE commerce_dispute SET status = 'CLOSED', ruling = 'DISMISSED', closed_at = now(), voting_at = coalesce(voting_at, now())
+        WHERE status <> 'CLOSED' AND (complainant_did = $1 OR defendant_did = $1)
+    """
+    for statement in (ended, closed):
+        await stage.registry.database.act(
+            lambda tx, statement=statement: tx.execute(statement, stage.agent.did)
+        )
     return await _nothing()
 
 
