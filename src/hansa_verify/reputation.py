@@ -121,7 +121,7 @@ def day_of(moment: date) -> int:
 
 
 def read_signal(event: Mapping[str, Any]) -> Signal | None:
-    """The signal of an event {event_type, timestamp, data}; None for another event type. Raises: NotASignal."""
+    """The signal of an event {event_type, timestamp, data}; None for an event that is none. Raises: NotASignal."""
     try:
         kind = event["event_type"]
         if kind not in _READERS:
@@ -148,7 +148,18 @@ def _signal(kind: Kind, day: int, parties: tuple[str, str], data: Mapping[str, A
     return Signal(kind, day, giver, receiver, _minor(data["fee"]), counts)
 
 
-_READERS = {"A2APaymentSettled": _payment, "ContractCompleted": _contract}
+def _ruling(day: int, data: Mapping[str, Any]) -> Signal | None:
+    kind = _RULINGS[data["ruling"]]
+    parties = data["complainant_did"], data["defendant_did"]
+    return _signal(kind, day, parties, data) if kind else None
+
+
+_READERS = {"A2APaymentSettled": _payment, "ContractCompleted": _contract, "DisputeRuled": _ruling}
+_RULINGS: dict[str, Kind | None] = {
+    "IN_FAVOR_OF_COMPLAINANT": "ruling_for_complainant",
+    "IN_FAVOR_OF_DEFENDANT": "ruling_for_defendant",
+    "DISMISSED": None,
+}
 
 
 def _minor(text: str) -> int:

@@ -127,6 +127,32 @@ async def test_searches_sort_by_the_score_and_cards_state_the_track_record(rated
     assert (extension["params"]["jobs_verified"], extension["params"]["volume"]) == (1, "90")
 
 
+async def test_a_ruling_against_the_defendant_moves_both_records_at_once_and_lowers_its_score(rated: Rated):
+    buyer, seller = await pair(rated)
+    await rated.pay(buyer, seller, "90")
+    before = (await rated.compute(days_later=5), await rated.reputation(seller.did))[1]["score"]
+    await rated.rule(buyer, seller, "IN_FAVOR_OF_COMPLAINANT")
+    await rated.follow()
+    lost, won = await rated.track_record(seller.did), await rated.track_record(buyer.did)
+    assert (lost["disputes_won"], lost["disputes_lost"]) == (0, 1)
+    assert (won["disputes_won"], won["disputes_lost"]) == (1, 0)
+    epoch = await rated.compute(days_later=6)
+    found = await rated.reputation(seller.did)
+    assert found["score"] < before
+    exported = await rated.exported()
+    recomputed = scores_of(filter(None, map(read_signal, exported["events"])), epoch)
+    assert recomputed[seller.did].score == found["score"]
+
+
+async def test_a_dismissed_dispute_changes_nothing(rated: Rated):
+    buyer, seller = await pair(rated)
+    await rated.rule(buyer, seller, "DISMISSED")
+    await rated.follow()
+    for did in (buyer.did, seller.did):
+        record = await rated.track_record(did)
+        assert (record["disputes_won"], record["disputes_lost"]) == (0, 0)
+
+
 async def test_before_the_first_epoch_the_export_is_empty_and_no_time_is_stated(registry: TestRegistry):
     exported = (await registry.get("/reputation/export")).json()
     assert (exported["epoch"], exported["events"], exported["scores"]) == (None, [], [])

@@ -4,6 +4,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from alembic.script import ScriptDirectory
+
+from hansa.foundation.plumbing.migrate import newest_schema
 
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
 TABLE = Path(__file__).with_name("migrations.sha256")
@@ -65,3 +68,9 @@ def test_a_migration_that_is_edited_missing_or_new_is_named_with_what_to_do(chan
     change(tmp_path)
     (named,) = differences(landed, tmp_path)
     assert named.startswith(sentence)
+
+
+def test_the_newest_schema_is_that_of_the_migration_which_no_other_follows():
+    """Numbers are reserved before the work begins, so the highest number is not always the last migration."""
+    heads = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)]).get_heads()
+    assert heads == [newest_schema()]

@@ -35,6 +35,17 @@ class Rated:
         settled = await payments.settle(made["token"], by=payer, wait=10)
         assert settled.json()["status"] == "settled", settled.text
 
+    async def rule(self, complainant: TestAgent, defendant: TestAgent, ruling: str) -> None:
+        """A dispute without a subject, filed and decided."""
+        body = {"defendant_did": defendant.did, "reason_code": "OTHER", "description": "Bad work."}
+        filed = await self.registry.post("/disputes/", json=body, headers=complainant.headers)
+        assert filed.status_code == 201, filed.text
+        administrator = await self.registry.administrator("admin_enforcement")
+        for act, sent in (("open-voting", None), ("ruling", {"ruling": ruling, "note": "As found."})):
+            path = f"/api/v1/admin/disputes/{filed.json()['id']}/{act}"
+            answer = await self.registry.http.put(path, json=sent, headers=administrator.headers)
+            assert answer.status_code == 200, answer.text
+
     async def follow(self) -> None:
         """What happened is in the signals and the records."""
 

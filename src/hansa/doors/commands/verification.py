@@ -167,6 +167,26 @@ def verify_log(
     sys.exit(0 if verdict.is_valid else FAILED)
 
 
+@app.command(
+    "reputation",
+    epilog=examples("hansa verify reputation https://registry.example.org/api/v1/reputation/export"),
+)
+def verify_reputation(
+    source: Annotated[str, typer.Argument(help="Export of a registry: URL, or file of one whole export.")],
+    as_json: AsJson = False,
+) -> None:
+    """Recompute every score from exported events. Exit 0: all scores agree; 1: some differ; 2: the export cannot be read."""
+    from hansa.doors import reputation_verification
+    from hansa.doors.card_verification import CannotRead
+
+    try:
+        verdict = reputation_verification.verify_export(source)
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    print_outcome(verdict.text, verdict.members, as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
 def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None

@@ -91,11 +91,7 @@ class SignalEvent(BaseModel):
             sequence=signal.event_seq,
             event_type=signal.event_type,
             timestamp=signal.at,
-            data={
-                **_parties(signal),
-                "fee": format_amount(signal.fee),
-                "counts": signal.counts,
-            },
+            data={**_parties(signal), "fee": format_amount(signal.fee), "counts": signal.counts},
         )
 
 
@@ -148,9 +144,14 @@ def _epoch_members(epoch: Epoch | None) -> dict[str, Any]:
 _PARTIES = {
     "A2APaymentSettled": ("caller", "payee"),
     "ContractCompleted": ("contractor_did", "provider_did"),
+    "DisputeRuled": ("complainant_did", "defendant_did"),
+}
+_RULINGS = {
+    "ruling_for_complainant": {"ruling": "IN_FAVOR_OF_COMPLAINANT"},
+    "ruling_for_defendant": {"ruling": "IN_FAVOR_OF_DEFENDANT"},
 }
 
 
 def _parties(signal: StoredSignal) -> dict[str, str]:
     giver, receiver = _PARTIES[signal.event_type]
-    return {giver: signal.giver, receiver: signal.receiver}
+    return {giver: signal.giver, receiver: signal.receiver, **_RULINGS.get(signal.kind, {})}
