@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hansa_verify import read_signal, scores_of
+from tests.paying import Payments
 from tests.registry import DatabaseFarm, TestRegistry
+from tests.rooms.commerce.agreements import proposal
 from tests.rooms.reputation.rated import Rated, open_rated
 
 NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
@@ -159,3 +161,19 @@ async def test_before_the_first_epoch_the_export_is_empty_and_no_time_is_stated(
     agent = await registry.agent()
     found = (await registry.get(f"/agents/{agent.did}/reputation")).json()
     assert (found["epoch"], found["computed_at"]) == (None, None)
+
+
+async def test_a_contract_paid_by_a_token_counts_once(rated: Rated):
+    buyer, seller = await pair(rated)
+    work = await rated.registry.post("/contracts", json=proposal(seller, amount="40"), headers=buyer.headers)
+    path = f"/contracts/{work.json()['id']}"
+    for act in ("accept", "submit"):
+        done = await rated.registry.post(f"{path}/{act}", json={}, headers=seller.headers)
+        assert done.status_code == 200, done.text
+    made = await Payments(rated.registry, buyer, seller).authorized("40")
+    body = {"payment_token": made["token"]}
+    approved = await rated.registry.post(f"{path}/approve-completion", json=body, headers=buyer.headers)
+    assert approved.status_code == 200, approved.text
+    await rated.follow()
+    record = await rated.track_record(seller.did)
+    assert (record["jobs_verified"], record["volume"], record["contracts_completed"]) == (1, "40", 1)

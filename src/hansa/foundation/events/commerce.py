@@ -23,7 +23,8 @@ class _Payment(Event, frozen=True, kw_only=True):
 class A2APaymentSettled(_Payment, frozen=True, kw_only=True):
     """A payment token was settled by this ledger transaction.
 
-    `counts`: caller and payee had different owners at that moment, neither with an area of the administration.
+    `counts`: caller and payee had different owners at that moment, neither with an area of the administration; false for a
+    payment inside the approval of a contract, which counts by its own event.
     """
 
     source: ClassVar[str] = "ledger"

@@ -72,7 +72,7 @@ async def settle_token(tx: Tx, contract: Contract, secret: str, settings: Settin
         raise TokenForFunded
     terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)
     book = ledger.Book.of(settings)
-    token = await payments.settle_within(tx, secret, terms, book, f"Contract {contract.id}")
+    token = await payments.settle_within(tx, secret, terms, book, f"Contract {contract.id}", is_part=True)
     assert token.tx_id is not None
     assert token.fee is not None
     return Payment(token.tx_id, contract.part, token.fee)

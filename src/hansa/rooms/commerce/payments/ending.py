@@ -24,13 +24,13 @@ async def end_unpaid(
     return ended
 
 
-async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None) -> Token:
+async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None, *, is_part: bool = False) -> Token:
     """Pay a locked, open or settling token; what its payee does not capture goes back to the caller.
 
     Raises: AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     await _return_budget(tx, token, Minor(token.amount - token.paid), is_unused=False)
-    settlement = Settlement(token.id, book.frame, book.currency, begun=True)
+    settlement = Settlement(token.id, book.frame, book.currency, begun=True, is_part=is_part)
     order = SETTLE.on(payment_line(token, memo), settlement)
     (result,) = await ledger.apply(tx, [order], book)
     return settled(token, result)

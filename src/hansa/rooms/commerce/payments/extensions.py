@@ -32,7 +32,11 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Settlement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A token that is settled; `begun`: its row is locked and judged by the caller."""
+    """A token that is settled.
+
+    `begun`: its row is locked and judged by the caller. `is_part`: what is paid is counted as a whole by its own event, as a
+    contract is, so that this payment does not count beside it.
+    """
 
     token_id: UUID
     frame: str
@@ -40,6 +44,7 @@ class Settlement(msgspec.Struct, frozen=True, omit_defaults=True):
     task_id: str | None = None
     capture_amount: Minor | None = None
     begun: bool = False
+    is_part: bool = False
 
 
 class Settled(msgspec.Struct, frozen=True):

@@ -68,9 +68,9 @@ async def settle(tx: Tx, order: SettleOrder, book: ledger.Book) -> Settled:
 
 
 async def settle_within(
-    tx: Tx, secret: str, terms: Terms, book: ledger.Book, memo: str | None = None
+    tx: Tx, secret: str, terms: Terms, book: ledger.Book, memo: str | None = None, *, is_part: bool = False
 ) -> Token:
-    """Settle a token in the commit of what it pays for: a contract's completion.
+    """Settle a token in the commit of what it pays for; `is_part` of a contract, whose own event counts it.
 
     Raises: TokenUnknown, TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired, AccountUnknown,
     AccountSuspended, InsufficientBalance.
@@ -79,4 +79,4 @@ async def settle_within(
     if token is None:
         raise TokenUnknown
     rules.require_matching(token, terms)
-    return await pay(tx, token, book, memo)
+    return await pay(tx, token, book, memo, is_part=is_part)

@@ -128,7 +128,7 @@ BEGIN
 END $$;
 
 -- Settle tokens with the payments that their lines order. A payload: {token_id, frame, currency, task_id, capture_amount,
--- begun}; the last three may be absent. Refusal: NOT_OPEN. The result has `ended_at` and `counts`.
+-- begun, is_part}; the last four may be absent. Refusal: NOT_OPEN. The result has `ended_at` and `counts`.
 CREATE OR REPLACE FUNCTION commerce_settle_claim(lines jsonb) RETURNS TABLE (place int, refusal text, result jsonb)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -151,10 +151,11 @@ BEGIN
     SELECT (e ->> 'place')::int AS place, (e ->> 'tx_id')::bigint AS tx_id, (e ->> 'moved')::bigint AS moved,
       (e ->> 'fee')::bigint AS fee, p.*
     FROM jsonb_array_elements(lines) e CROSS JOIN LATERAL jsonb_to_record(e -> 'payload')
-      AS p (token_id uuid, frame text, currency text, task_id text, capture_amount bigint)
+      AS p (token_id uuid, frame text, currency text, task_id text, capture_amount bigint, is_part boolean)
   ), settled AS (
     UPDATE commerce_payment_token t SET status = 'settled', ended_at = clock_timestamp(), tx_id = l.tx_id, fee = l.fee,
-      counts = commerce_counts(t.caller, t.payee), settling_at = coalesce(t.settling_at, clock_timestamp()),
+      counts = l.is_part IS NOT TRUE AND commerce_counts(t.caller, t.payee),
+      settling_at = coalesce(t.settling_at, clock_timestamp()),
       task_id = coalesce(l.task_id, t.task_id), capture_amount = coalesce(l.capture_amount, t.capture_amount)
     FROM line l WHERE t.id = l.token_id
     RETURNING l.place, t.caller, concat('ledger-tx-', l.frame, '-', l.tx_id, '-payment') AS key,
