@@ -1,4 +1,4 @@
-"""Each statement of an audit cycle and of a provenance act fails once; there is one chain, and the next cycle goes on."""
+"""Each statement of an audit cycle fails once; there is one chain, and the next cycle goes on."""
 
 import asyncio
 from collections.abc import AsyncIterator

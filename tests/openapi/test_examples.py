@@ -10,7 +10,8 @@ import httpx2
 import jsonschema_rs
 import pytest
 
-from hansa.doors.http.api_example_values import DID, PAYEE, VALUES
+from hansa.doors.http.api_example_bodies import DID, PAYEE
+from hansa.doors.http.api_example_values import VALUES
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.test_rights_matrix import still_logged_in
 from tests.hostile.well_formed import BACKUP_CODE, Stage, set_stage, well_formed
