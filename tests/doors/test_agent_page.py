@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.doors.console.agent_page import AgentPage, export_path_of, path_of
-from hansa.doors.console.call_snippets import interfaces_of, snippets_of
+from hansa.doors.console.call_snippets import interfaces_of, payment_steps, snippets_of
 from hansa.doors.console.prices import price_of
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
@@ -350,4 +350,42 @@ async def test_the_snippets_of_the_page_are_those_that_were_tried(registry: Test
         is_paid=True,
         base_url=registry.settings.base_url,
     )
-    assert ReadPage(text).commands == [snippet.code for snippet in expected]
+    paid = payment_steps(agent.did, "2", registry.settings.base_url)
+    assert ReadPage(text).commands == [snippet.code for snippet in (*paid, *expected)]
+
+
+async def test_a_call_is_paid_by_the_steps_of_the_page(registry: TestRegistry, tmp_path):
+    payer, payee = await registry.agent(), await registry.agent(pricing={"base_rate": 2})
+    _, authorize, settle = payment_steps(payee.did, "2", "http://registry.invalid")
+    said = tmp_path / "said"
+    curl = tmp_path / "curl"
+    curl.write_text(f'#!/bin/sh\nfor word; do echo "$word" >> {said}; done\necho \'{{"token": "apt_1"}}\'\n')
+    curl.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "AGENT_TOKEN": "agent-token"}
+    script = f"set -e\n{authorize.code}\n{settle.code}\n"
+    run = await asyncio.create_subprocess_exec(
+        "bash", "-c", script, env=environment, stdout=asyncio.subprocess.PIPE
+    )
+    await run.communicate()
+    assert run.returncode == 0
+    words = said.read_text().splitlines()
+    bodies = [json.loads(word) for word in words if word.startswith("{")]
+    assert bodies[1] == {"token": "apt_1"}
+    assert words.count("Authorization: Bearer agent-token") == 2
+    paths = [word.removeprefix("http://registry.invalid") for word in words if word.startswith("http:")]
+    made = await registry.http.post(paths[0], json=bodies[0], headers=payer.headers)
+    settled = await registry.http.post(paths[1], json={"token": made.json()["token"]}, headers=payer.headers)
+    assert (made.status_code, settled.status_code) == (200, 200)
+
+
+async def test_the_page_of_an_agent_shows_grade_components_and_record(registry: TestRegistry):
+    agent = await registry.agent()
+    text = await page_of(registry, agent.did)
+    for shown in (
+        "Unrated",
+        "0 of 1000",
+        "Volume received",
+        "0 won, 0 lost",
+        f"/api/v1/agents/{agent.did.replace(':', '%3A')}/track-record",
+    ):
+        assert shown in text, shown

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hansa.doors.console.badges import marks_of
-from hansa.doors.console.call_snippets import Interface, Snippet, interfaces_of, snippets_of
+from hansa.doors.console.call_snippets import Interface, Snippet, interfaces_of, payment_steps, snippets_of
 from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import format_amount
@@ -42,6 +42,7 @@ class AgentPage:
     skills_left_out: int
     interfaces: list[Interface]
     snippets: list[Snippet]
+    payment: list[Snippet]
     json_ld: dict[str, Any]
 
     @classmethod
@@ -78,6 +79,7 @@ class AgentPage:
                     base_url=settings.base_url,
                 )
             ),
+            payment=_payment(card, price, settings) if interfaces else [],
             json_ld=catalogue.agent_json_ld(card, settings.base_url + path),
         )
 
@@ -117,6 +119,16 @@ def _skill(skill: dict[str, Any]) -> Skill:
         tags=_texts(skill.get("tags")),
         examples=_texts(skill.get("examples")),
     )
+
+
+def _payment(card: catalogue.Card, price: Price, settings: Settings) -> list[Snippet]:
+    """How a call is paid, where the price is one amount of this registry's unit and the payee is an agent of this registry."""
+    is_payable = (
+        card.did is not None and card.source_registry is None and price.unit == settings.settlement_currency
+    )
+    if card.did is None or not is_payable or price.is_free or price.amount is None:
+        return []
+    return payment_steps(card.did, price.amount, settings.base_url)
 
 
 # A mirrored card was judged by another registry: its members may be of any kind.

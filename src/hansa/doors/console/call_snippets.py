@@ -84,6 +84,27 @@ def snippets_of(
         )
 
 
+def payment_steps(did: str, amount: str, base_url: str) -> list[Snippet]:
+    """How a call is paid: the whole of it with the client, or its steps before and after the call with curl."""
+    body = json.dumps({"target_agent_did": did, "amount": amount})
+    post = "curl -sS --fail-with-body -H \"Authorization: Bearer $AGENT_TOKEN\" -H 'Content-Type: application/json'"
+    authorize = (
+        f"{post} \\\n  {shlex.quote(base_url + '/api/v1/a2a-payment/authorize')} -d {shlex.quote(body)}"
+    )
+    read = "python3 -c 'import json, sys; print(json.load(sys.stdin)[\"token\"])'"
+    settle = f'{post} \\\n  {shlex.quote(base_url + "/api/v1/a2a-payment/settle")} -d "{{\\"token\\": \\"$PAYMENT_TOKEN\\"}}"'
+    return [
+        Snippet(
+            "With the client",
+            f"pip install hansa-client\nhansa-client pay {shlex.quote(did)} {TEXT} --max-amount {shlex.quote(amount)}",
+        ),
+        Snippet(
+            "Before the call: get a payment token", f"export PAYMENT_TOKEN=$({authorize} \\\n  | {read})"
+        ),
+        Snippet("After the answer: settle", settle),
+    ]
+
+
 def _curl(interface: Interface, *, is_paid: bool, base_url: str) -> str:
     assert interface.url is not None
     url = interface.url

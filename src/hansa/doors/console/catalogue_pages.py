@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.agent_list import ShownAgent
 from hansa.doors.console.agent_page import AgentPage
 from hansa.doors.console.rendering import page
+from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
 from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
@@ -55,13 +56,18 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
 async def show_agent(_: Public, request: Request, db: Db, settings: Config, card_key: str) -> HTMLResponse:
     """One agent: by its DID, or by the UUID or number of its card."""
     try:
-        card, is_exported = await db.read(lambda tx: _card_and_export(tx, card_key))
+        card, is_exported, panel = await db.read(lambda tx: _shown(tx, card_key))
     except catalogue.CardUnknown:
         return page(request, "agent-unknown.html", status=404, key=card_key)
-    return page(request, "agent.html", agent=AgentPage.of(card, settings, is_exported=is_exported))
+    return page(
+        request, "agent.html", agent=AgentPage.of(card, settings, is_exported=is_exported), reputation=panel
+    )
 
 
-async def _card_and_export(tx: Tx, card_key: str) -> tuple[catalogue.Card, bool]:
-    """The card, and whether this registry exports it signed. Raises: CardUnknown."""
+async def _shown(tx: Tx, card_key: str) -> tuple[catalogue.Card, bool, ReputationPanel | None]:
+    """The card, whether this registry exports it signed, and the reputation of an own agent. Raises: CardUnknown."""
     card = await catalogue.card_of(tx, card_key)
-    return card, card.did is not None and await catalogue.is_exported(tx, card.did)
+    if card.did is None:
+        return card, False, None
+    panel = await panel_of(tx, card.did) if card.source_registry is None else None
+    return card, await catalogue.is_exported(tx, card.did), panel

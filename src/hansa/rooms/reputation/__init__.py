@@ -1,5 +1,7 @@
 """Reputation: what the settled payments and the bonds of agents say about them."""
 
+from hansa.rooms.agents import AgentUnknown
+
 from .descriptor import ROOM
 from .scores import (
     GradeChange,
@@ -12,6 +14,7 @@ from .scores import (
 
 __all__ = [
     "ROOM",
+    "AgentUnknown",
     "GradeChange",
     "Reputation",
     "TrackRecord",

@@ -1,0 +1,48 @@
+"""What settled payments say of an agent of this registry, as its page shows it."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import reputation
+
+_COMPONENTS = {
+    "paid_work": "Payments received",
+    "payments_made": "Payments made",
+    "disputes_won": "Disputes won as defendant",
+    "disputes_lost": "Disputes lost (lowers the score)",
+}
+
+
+@dataclass(frozen=True)
+class ReputationPanel:
+    """Score, record and history; amounts are decimal strings in units."""
+
+    found: reputation.Reputation
+    record: reputation.TrackRecord
+    history: list[reputation.GradeChange]
+
+    @property
+    def volume(self) -> str:
+        """All payments received that count."""
+        return format_amount(self.record.volume)
+
+    @property
+    def components(self) -> list[tuple[str, str]]:
+        """The parts of the score that are not zero, by name."""
+        return [
+            (_COMPONENTS[name], format_amount(amount))
+            for name, amount in self.found.score.components.items()
+            if amount
+        ]
+
+
+async def panel_of(tx: Tx, did: str) -> ReputationPanel | None:
+    """The panel of an agent; None where this registry has no agent of that DID."""
+    try:
+        found = await reputation.reputation_of(tx, did)
+    except reputation.AgentUnknown:
+        return None
+    return ReputationPanel(
+        found, await reputation.track_record_of(tx, did), await reputation.grade_history_of(tx, did)
+    )
