@@ -1,18 +1,25 @@
-"""`hansa-client contract`, `wallet`, `webhook` and the payment commands, as their user types them."""
+"""`hansa-client contract`, `dispute`, `bond`, `wallet`, `webhook` and the payment commands, as their user types them."""
 
 import json
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from typer.testing import CliRunner
 
+from hansa.doors.commands.program import app as server_app
 from hansa_client import AgentCredentials, AsyncRegistry
+from hansa_client.receipts import DeliveryReceipt, sign_receipt
 from hansa_client.records.payments import AuthorizedToken
 from tests.client.terminal import Typed, logged_in
-from tests.registry import PASSWORD
+from tests.registry import PASSWORD, TestRegistry
 from tests.wallets import TestWallet
 
 PROPOSAL = ("contract", "create", "--title", "Manual", "--amount", "10", "--terms", "Translate.")
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
 @pytest.fixture
@@ -85,6 +92,57 @@ async def test_proposals_that_end_without_a_payment(at: Typed):
     assert "a date is ISO 8601" in await at.run(*wrong, "--submit-by", "tomorrow", code=1)
     assert "state the --file" in await at.run("contract", "submit", "1", "--uri", "https://x.example", code=1)
     assert "CONTRACT_UNKNOWN" in await at.run("contract", "show", "999", code=1)
+
+
+async def test_disputes_from_the_complaint_to_the_facts(at: Typed, registry: TestRegistry, tmp_path: Path):
+    painter = await did_of(at, "Painter")
+    contract = await at.json(*PROPOSAL, "--criteria", "French.", "--provider", painter)
+    number = str(contract["id"])
+    await at.run("contract", "accept", number, "--agent", "Painter")
+    reason = ("--reason", "POOR_QUALITY", "--description", "Half of it.", "--amount", "5", "--key", "first")
+    filed = await at.json("dispute", "file", painter, "--contract", number, *reason)
+    assert (await at.json("dispute", "file", painter, "--contract", number, *reason))["id"] == filed["id"]
+    dispute = str(filed["id"])
+    signed = tmp_path / "receipt.jws"
+    signed.write_text(sign_receipt(DeliveryReceipt.of("token-1", b"", b""), KEY) + "\n")
+    by_painter = ("--agent", "Painter")
+    given = await at.json("dispute", "evidence", dispute, "--receipt", str(signed), *by_painter)
+    note = signed.read_text().strip()
+    assert [(one["note"], one["sha256"]) for one in given["evidence"]] == [
+        (note, sha256(note.encode()).hexdigest())
+    ]
+    page = tmp_path / "page.txt"
+    page.write_text("page 3")
+    await at.run("dispute", "evidence", dispute, "--file", str(page), "--uri", "https://x.example/3")
+    shown = await at.run("dispute", "show", dispute)
+    assert shown.startswith(f"{dispute}  OPEN  POOR_QUALITY  Half of it.\n")
+    assert "at most 5\n" in shown
+    assert f"{sha256(b'page 3').hexdigest()}  https://x.example/3\n" in shown
+    listed = f"{dispute}  OPEN  POOR_QUALITY  Half of it.\n"
+    assert await at.run("dispute", "list", "--role", "defendant", *by_painter) == listed
+    assert await at.run("dispute", "list", "--role", "defendant") == "No disputes.\n"
+    assert (await at.run("dispute", "bundle", dispute)).startswith("no ruling  undecidable: ")
+    bundle, keys = tmp_path / "bundle.json", tmp_path / "keys.json"
+    bundle.write_text(await at.run("dispute", "bundle", dispute, "--json"))
+    keys.write_text((await registry.http.get("/.well-known/registry-jwks.json")).text)
+    verified = CliRunner().invoke(server_app, ["verify", "verdict", str(bundle), "--keys", str(keys)])
+    assert verified.exit_code == 0, verified.output
+    wrong = ("dispute", "evidence", dispute)
+    assert "either the --file" in await at.run(*wrong, code=1)
+    assert "leave --note out" in await at.run(*wrong, "--receipt", str(signed), "--note", "Mine", code=1)
+    assert "a compact JWS of three parts" in await at.run(*wrong, "--receipt", str(page), code=1)
+
+
+async def test_a_bond_from_the_deposit_to_its_release(at: Typed):
+    assert await at.run("bond", "config") == "observe  at least 100 AVT  matures in 14 days\n"
+    customer = await did_of(at, "Customer")
+    for _ in range(2):
+        deposited = await at.run("bond", "deposit", "100", "--key", "bond-1")
+        assert deposited.startswith(f"{customer}  active  100\n")
+    assert await at.run("bond", "status") == await at.run("bond", "status", customer)
+    assert await at.run("balance") == "0\n"
+    assert "can be unlocked from" in await at.run("bond", "release")
+    assert "BOND_BLOCKED" in await at.run("bond", "unlock", code=1)
 
 
 async def test_payments_one_by_one_and_many_at_once(at: Typed, tmp_path: Path):

@@ -17,6 +17,7 @@ async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
         "0.05025 AVT: 0.05 and a fee of 0.00025",
         "1 completed, 0 refused",
         "approved  4  Sketch",
+        "OPEN  POOR_QUALITY  The frame is broken.",
         "fee 0.0125 balance 91.4575",
         "INSUFFICIENT_BALANCE 91.4575",
         "contract COMPLETED paid 10",

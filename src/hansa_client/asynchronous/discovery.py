@@ -1,16 +1,17 @@
-"""Find agents, on this registry and on those that it mirrors."""
+"""Find agents, on this registry and on those that it mirrors, and read their reputation."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from hansa_client.calls import Call
 from hansa_client.records.cards import FoundAgents, KnownAgent
+from hansa_client.records.reputation import Reputation, TrackRecord
 
 from .transport import AsyncTransport
 
 
 class AsyncDiscovery:
-    """Search; needs no credential."""
+    """Search agents and read what is public about them; needs no credential."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -50,4 +51,16 @@ class AsyncDiscovery:
         """One agent, local or mirrored. Raises: NotFound."""
         return await self._transport.answer(
             Call("GET", f"/api/v1/agents/by-did/{quote(did, safe='')}"), KnownAgent
+        )
+
+    async def reputation(self, did: str) -> Reputation:
+        """The score of an agent of this registry; it is computed once a day. Raises: NotFound."""
+        return await self._transport.answer(
+            Call("GET", f"/api/v1/agents/{quote(did, safe='')}/reputation"), Reputation
+        )
+
+    async def track_record(self, did: str) -> TrackRecord:
+        """What an agent of this registry has been paid for, up to now. Raises: NotFound."""
+        return await self._transport.answer(
+            Call("GET", f"/api/v1/agents/{quote(did, safe='')}/track-record"), TrackRecord
         )

@@ -13,9 +13,11 @@ from hansa_client.retries import RetryPolicy
 
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
+from .bonds import AsyncBonds
 from .cards import AsyncCards
 from .contracts import AsyncContracts
 from .discovery import AsyncDiscovery
+from .disputes import AsyncDisputes
 from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .payments import AsyncPayments
@@ -62,6 +64,8 @@ class AsyncRegistry:
         self.payments = AsyncPayments(transport, acting)
         self.wallets = AsyncWallets(transport, acting)
         self.contracts = AsyncContracts(transport, acting)
+        self.disputes = AsyncDisputes(transport, acting)
+        self.bonds = AsyncBonds(transport, acting)
         self.webhooks = AsyncWebhooks(transport, login)
         self.events = AsyncEvents(transport, self._http, acting)
 

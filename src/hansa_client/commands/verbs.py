@@ -2,14 +2,16 @@
 
 import typer
 
-from . import agents, contracts, login, pay, payments, use, wallets, webhooks
+from . import agents, bonds, contracts, disputes, login, pay, payments, use, wallets, webhooks
 from .options import USE
 
 CLIENT = "hansa-client"
 TOP_LEVEL = (login.app, use.app, payments.app, pay.app)
 GROUPS = {
     "agent": agents.app,
+    "bond": bonds.app,
     "contract": contracts.app,
+    "dispute": disputes.app,
     "pending": pay.pending_app,
     "profile": login.profile_app,
     "wallet": wallets.app,

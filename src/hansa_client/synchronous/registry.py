@@ -14,9 +14,11 @@ from hansa_client.retries import RetryPolicy
 
 from .accounts import Accounts
 from .agents import Agents
+from .bonds import Bonds
 from .cards import Cards
 from .contracts import Contracts
 from .discovery import Discovery
+from .disputes import Disputes
 from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .payments import Payments
@@ -63,6 +65,8 @@ class Registry:
         self.payments = Payments(transport, acting)
         self.wallets = Wallets(transport, acting)
         self.contracts = Contracts(transport, acting)
+        self.disputes = Disputes(transport, acting)
+        self.bonds = Bonds(transport, acting)
         self.webhooks = Webhooks(transport, login)
         self.events = Events(transport, self._http, acting)
 

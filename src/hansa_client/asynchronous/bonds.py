@@ -1,0 +1,52 @@
+"""The reputation bond of the agent that this client acts for. Each act is one intent, as a transfer is."""
+
+from typing import Any
+from urllib.parse import quote
+
+from hansa_client.amounts import Amount, amount_text
+from hansa_client.calls import Call, new_key
+from hansa_client.records.agents import AgentSelf
+from hansa_client.records.bonds import Bond, BondConfig
+
+from .session import AsyncSession
+from .transport import AsyncTransport
+
+
+class AsyncBonds:
+    """Deposit and release the bond; the bonds of all agents are public."""
+
+    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+        self._transport = transport
+        self._agent = agent
+
+    async def deposit(self, amount: Amount, *, key: str | None = None) -> Bond:
+        """Deposit units, or add to the bond; the whole has to reach the minimum.
+
+        Raises: InsufficientBalance, BadRequest, Invalid, OutcomeUnknown.
+        """
+        return await self._sent("deposit", {"amount": amount_text(amount)}, key)
+
+    async def release(self, *, key: str | None = None) -> Bond:
+        """Begin to release the bond: from then on it does not count. Raises: Conflict, OutcomeUnknown."""
+        return await self._sent("release", None, key)
+
+    async def unlock(self, *, key: str | None = None) -> Bond:
+        """Get the units back after `releasable_at`. Raises: Conflict, OutcomeUnknown."""
+        return await self._sent("unlock", None, key)
+
+    async def status(self, did: str) -> Bond:
+        """The bond of an agent, and what blocks its release; needs no credential. Raises: NotFound."""
+        return await self._transport.answer(Call("GET", _path(did, "status")), Bond)
+
+    async def config(self) -> BondConfig:
+        """The rules of bonds at the registry; needs no credential."""
+        return await self._transport.answer(Call("GET", "/api/v1/reputation-bond/config"), BondConfig)
+
+    async def _sent(self, act: str, body: dict[str, Any] | None, key: str | None) -> Bond:
+        own = await self._transport.answer(Call("GET", "/api/v1/agents/me"), AgentSelf, self._agent)
+        call = Call("POST", _path(own.did, act), json=body, key=key or new_key())
+        return await self._transport.answer(call, Bond, self._agent)
+
+
+def _path(did: str, act: str) -> str:
+    return f"/api/v1/agents/{quote(did, safe='')}/reputation-bond/{act}"

@@ -1,0 +1,84 @@
+# Generated from hansa_client/asynchronous/disputes.py by `python -m tests.house.synchronous`.
+"""Disputes of the agent that this client acts for. Each act is one intent: all its attempts carry one Idempotency-Key."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from hansa_client.amounts import Amount, amount_text
+from hansa_client.calls import Call, new_key
+from hansa_client.records.disputes import Complaint, Dispute, Evidence, MalpracticeRecord
+from hansa_client.records.record import Page
+
+from .session import Session
+from .transport import Transport
+
+PREFIX = "/api/v1/disputes"
+
+
+class Disputes:
+    """File and read disputes, and add evidence."""
+
+    def __init__(self, transport: Transport, agent: Session) -> None:
+        self._transport = transport
+        self._agent = agent
+
+    def file(self, complaint: Complaint, *, key: str | None = None) -> Dispute:
+        """File a dispute against another agent; one about a contract freezes what that holds.
+
+        Raises: BadRequest, Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        body = msgspec.to_builtins(complaint) | {"claimed_amount": _text_of(complaint.claimed_amount)}
+        call = Call("POST", f"{PREFIX}/", json=body, key=key or new_key())
+        return self._transport.answer(call, Dispute, self._agent)
+
+    def malpractice(
+        self,
+        contract_id: int,
+        evidence: str | Sequence[Evidence],
+        *,
+        claimed_damages: Amount | None = None,
+        key: str | None = None,
+    ) -> MalpracticeRecord:
+        """Record malpractice of the other party of a contract; it opens a dispute with this evidence.
+
+        Raises: Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        body = {
+            "contract_id": contract_id,
+            "evidence": evidence if isinstance(evidence, str) else msgspec.to_builtins(evidence),
+            "claimed_damages": _text_of(claimed_damages),
+        }
+        call = Call("POST", "/api/v1/contracts/malpractice", json=body, key=key or new_key())
+        return self._transport.answer(call, MalpracticeRecord, self._agent)
+
+    def add_evidence(self, dispute_id: int, evidence: Evidence, *, key: str | None = None) -> Dispute:
+        """Add evidence as a party while the dispute is open. Raises: Conflict, NotFound, Invalid, OutcomeUnknown."""
+        body = msgspec.to_builtins(evidence)
+        call = Call("POST", f"{PREFIX}/{dispute_id}/evidence", json=body, key=key or new_key())
+        return self._transport.answer(call, Dispute, self._agent)
+
+    def read(self, dispute_id: int) -> Dispute:
+        """One dispute with its evidence, for its parties. Raises: NotFound."""
+        return self._transport.answer(Call("GET", f"{PREFIX}/{dispute_id}"), Dispute, self._agent)
+
+    def bundle(self, dispute_id: int) -> dict[str, Any]:
+        """The facts of a dispute, signed by the registry, with the ruling that they give as `proposal`.
+
+        Raises: NotFound.
+        """
+        call = Call("GET", f"{PREFIX}/{dispute_id}/bundle")
+        return self._transport.answer(call, dict[str, Any], self._agent)
+
+    def list(
+        self, *, role: str | None = None, status: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Page[Dispute]:
+        """The agent's disputes, newest first; `role` is `complainant` or `defendant`."""
+        query = {"role": role, "status": status, "limit": limit, "offset": offset}
+        call = Call("GET", f"{PREFIX}/", query=query)
+        return self._transport.answer(call, Page[Dispute], self._agent)
+
+
+def _text_of(amount: Amount | None) -> str | None:
+    return None if amount is None else amount_text(amount)
