@@ -44,7 +44,7 @@ async def test_mail_and_forgotten_passwords_that_waited_are_answered_after_the_u
             left = await registry.database.look(
                 lambda tx: tx.fetchval(
                     "SELECT (SELECT count(*) FROM plumbing_letter) + (SELECT count(*) FROM people_forgotten_password)"
-                    " + (SELECT count(*) FROM plumbing_job)"
+                    " + (SELECT count(*) FROM plumbing_job WHERE kind <> 'auditor: audit cycle')"
                 )
             )
     assert (mail["To"], text_of(mail).strip()) == ("ada@example.org", "Written by an older version.")
