@@ -161,10 +161,9 @@ def no_schema_says_it(
 def is_another_operation(code_sample: str, declared: list[tuple[str, re.Pattern[str]]]) -> bool:
     """Whether the path, which has no such method of its own, is with this method that of a declared operation."""
     method = re.search(r"-X ([A-Z]+)", code_sample)
-    address = re.search(r"https?://[^' ]+", code_sample)
     assert method, code_sample
-    assert address, code_sample
-    path = urlsplit(address[0]).path
+    # The body before it may hold addresses too.
+    path = urlsplit(re.findall(r"https?://[^' ]+", code_sample)[-1]).path
     return any(one == method[1] and form.fullmatch(path) for one, form in declared)
 
 
