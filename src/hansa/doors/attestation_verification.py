@@ -42,19 +42,19 @@ class ChainToVerify:
     export: Path | None
 
 
-def verify_chain(asked: ChainToVerify) -> ChainVerdict:
+def verify_chain(request: ChainToVerify) -> ChainVerdict:
     """The verdict on a chain, which is exported where asked for. Raises: CannotRead."""
-    is_registry = is_address(asked.source) and urlsplit(asked.source).path in {"", "/"}
+    is_registry = is_address(request.source) and urlsplit(request.source).path in {"", "/"}
     try:
-        records, own_keys = _of_registry(asked.source) if is_registry else _of_export(asked.source)
-        key_set = own_keys if asked.keys is None else read_json(read_source(asked.keys))
+        records, own_keys = _of_registry(request.source) if is_registry else _of_export(request.source)
+        key_set = own_keys if request.keys is None else read_json(read_source(request.keys))
         keys = read_auditor_keys(key_set)
     except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{asked.source} contains no usable attestations or keys: {trouble}.") from None
-    if asked.export is not None:
-        _write_export(asked.export, records, key_set)
-    verdict = verify_attestations(records, keys, exact=asked.exact, max_age=asked.max_age)
-    if is_registry or asked.keys is not None:
+        raise CannotRead(f"{request.source} contains no usable attestations or keys: {trouble}.") from None
+    if request.export is not None:
+        _write_export(request.export, records, key_set)
+    verdict = verify_attestations(records, keys, exact=request.exact, max_age=request.max_age)
+    if is_registry or request.keys is not None:
         return verdict
     return replace(verdict, warnings=(*verdict.warnings, KEYS_UNPROVED))
 

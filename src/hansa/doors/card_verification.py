@@ -53,20 +53,22 @@ class CardToVerify:
     at: datetime | None
 
 
-def verify_source(asked: CardToVerify) -> Verdict:
+def verify_source(request: CardToVerify) -> Verdict:
     """The verdict on an exported card. Raises: CannotRead."""
-    text = read_source(asked.card)
-    return verify_card(text, _keys_for(asked), at=asked.at)
+    text = read_source(request.card)
+    return verify_card(text, _keys_for(request), at=request.at)
 
 
-def verify_bundle_source(asked: CardToVerify) -> tuple[Verdict, Proposal | None]:
+def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | None]:
     """The verdict on the bundle of a dispute; and what its facts come to, where it is verified. Raises: CannotRead."""
-    text = read_source(asked.card)
-    verdict = verify_document(text, _keys_for(asked), typ=BUNDLE_TYPE, at=asked.at)
+    text = read_source(request.card)
+    verdict = verify_document(text, _keys_for(request), typ=BUNDLE_TYPE, at=request.at)
     if verdict.card is None:
         return verdict, None
     if (verdict.card.get("kind"), verdict.card.get("rules")) != (BUNDLE_KIND, RULES_VERSION):
-        raise CannotRead(f"{asked.card} is no bundle of a dispute with the rules of version {RULES_VERSION}.")
+        raise CannotRead(
+            f"{request.card} is no bundle of a dispute with the rules of version {RULES_VERSION}."
+        )
     return verdict, propose(verdict.card)
 
 
@@ -112,8 +114,8 @@ def cause_of(trouble: BaseException) -> str:
     return str(trouble) or type(trouble).__name__
 
 
-def _keys_for(asked: CardToVerify) -> tuple[RegistryKey, ...]:
-    place = asked.keys or _keys_beside(asked.card, asked.at)
+def _keys_for(request: CardToVerify) -> tuple[RegistryKey, ...]:
+    place = request.keys or _keys_beside(request.card, request.at)
     try:
         return read_keys(read_json(read_source(place)))
     except (NotCanonical, NotAKey) as trouble:

@@ -33,7 +33,7 @@ def demo_cards(run: str) -> list[dict[str, Any]]:
 
 def echo_card(run: str, address: str, price: str, currency: str) -> dict[str, Any]:
     """The card of a paid service that the demo serves at this address."""
-    card = _card(run, "Echo", "Repeats what it is told, for a price.", "echo", price)
+    card = _card(run, "Echo", "Returns each message unchanged, for a price.", "echo", price)
     interface = {"url": f"{address}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     return {
         **card,

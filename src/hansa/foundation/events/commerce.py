@@ -168,7 +168,7 @@ class DisputeVotingOpened(_PrivateDisputeEvent, frozen=True):
 
 
 class DisputeRuled(_DisputeEvent, frozen=True):
-    """A dispute was decided. Without `ruled_by` nobody ruled in time, and it was dismissed.
+    """A dispute was decided. `ruled_by` is null if it was dismissed because there was no ruling in time.
 
     `counts` states whether the parties had different owners at that moment; `fee` was paid in the payment in dispute.
     """

@@ -52,7 +52,7 @@ async def list_contracts(tx: Tx, filters: ContractFilter) -> tuple[list[Contract
 
 async def open_contracts_of(tx: Tx, did: str) -> int:
     """How many contracts an agent is a party to that are under way, or after their failure may still be disputed."""
-    return await store.count_under_way(tx, did)
+    return await store.count_open(tx, did)
 
 
 async def shown(tx: Tx, contract: Contract) -> ContractShown:

@@ -216,7 +216,7 @@ async def count_binding(tx: Tx, did: str) -> int:
     return count
 
 
-async def count_under_way(tx: Tx, did: str) -> int:
+async def count_open(tx: Tx, did: str) -> int:
     """How many contracts of an agent are under way, or hold units after their failure."""
     count: int = await tx.fetchval(_COUNT_UNDER_WAY, did)
     return count

@@ -15,7 +15,7 @@ async def add_evidence(tx: Tx, agent: Agent, dispute_id: int, piece: Piece) -> D
     """Add a piece of evidence. Raises: DisputeUnknown, EvidenceClosed, TooMuchEvidence."""
     dispute, _ = await take(tx, dispute_id)
     rules.require_seen(dispute, agent.did)
-    rules.require_evidence_wanted(dispute)
+    rules.require_evidence_open(dispute)
     given = (await with_evidence(tx, dispute)).evidence
     if sum(one.by == agent.did for one in given) >= rules.EVIDENCE_MAX:
         raise TooMuchEvidence

@@ -86,15 +86,15 @@ def require_seen(dispute: Dispute, did: str) -> None:
         raise DisputeUnknown
 
 
-def require_state(dispute: Dispute, wanted: DisputeStatus) -> None:
+def require_state(dispute: Dispute, required: DisputeStatus) -> None:
     """Raises: WrongState."""
-    if dispute.status != wanted:
+    if dispute.status != required:
         raise WrongState(
-            f"The dispute is {dispute.status}; this needs {wanted}.", context={"status": dispute.status}
+            f"The dispute is {dispute.status}; this needs {required}.", context={"status": dispute.status}
         )
 
 
-def require_evidence_wanted(dispute: Dispute) -> None:
+def require_evidence_open(dispute: Dispute) -> None:
     """Raises: EvidenceClosed."""
     if dispute.status != DisputeStatus.OPEN or is_due(dispute):
         raise EvidenceClosed

@@ -9,7 +9,6 @@ from hansa.rooms import agents, catalogue
 
 from . import store
 from .records import StoredSignal
-from .rules import counterparty_abroad, counterparty_here
 from .track_record import members_of
 
 RECORDING = "reputation: record signals"
@@ -33,7 +32,7 @@ class _Recording:
 
     async def _take_job(self, signal: StoredSignal) -> None:
         owner = await self._owner_of(signal.giver)
-        counterparty = counterparty_abroad(signal.giver) if owner is None else counterparty_here(owner)
+        counterparty = _counterparty_abroad(signal.giver) if owner is None else _counterparty_here(owner)
         is_verified = signal.fee >= self._mark_min_fee and await store.verify_job(
             self._tx, signal, counterparty
         )
@@ -68,3 +67,14 @@ async def _record(tx: Tx, runtime: Runtime, _: Job) -> None:
 
 
 RECORD_SIGNALS = TransactionalKind(RECORDING, _record)
+
+
+# Marks count one job of each counterparty and day.
+def _counterparty_here(owner: int) -> str:
+    """For an agent of this registry: its developer."""
+    return f"developer:{owner}"
+
+
+def _counterparty_abroad(did: str) -> str:
+    """For an agent of another registry: that registry, which is the DID without its last part."""
+    return did.rpartition(":")[0]
