@@ -85,7 +85,7 @@ def told(answer: httpx2.Response) -> Outcome:
 
 
 async def outcome_of(work: Awaitable[object]) -> Outcome:
-    """A use case without a route, as its route would tell it."""
+    """A use case without a route, as its route would render it."""
     try:
         return Outcome(200, text=str(await work))
     except Refused as refusal:
@@ -152,7 +152,7 @@ async def _batch(world: World) -> Asking:
 
 async def _through(group: ledger.GroupCommit, order: ledger.TransferOrder, key: str) -> Outcome:
     async def answered() -> str:
-        return (await group.transfer(order, request_of(order, key), tell)).answer
+        return (await group.transfer(order, request_of(order, key), render)).answer
 
     return await outcome_of(answered())
 
@@ -280,10 +280,10 @@ async def _burn(world: World) -> Asking:
 
 
 def ticket_of(world: World, order: ledger.TransferOrder, key: str) -> Ticket:
-    return Ticket.of_transfer(order, request_of(order, key), tell)
+    return Ticket.of_transfer(order, request_of(order, key), render)
 
 
-def tell(receipt: ledger.Receipt) -> str:
+def render(receipt: ledger.Receipt) -> str:
     return f"{receipt.tx_id} {receipt.payer_balance_after}"
 
 

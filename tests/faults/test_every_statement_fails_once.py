@@ -9,7 +9,7 @@ import pytest
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from tests.all_events import ALL_EVENTS
-from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, tell
+from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, render
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.faults.traffic import request_of
 from tests.properties.proof import prove_book
@@ -109,14 +109,14 @@ async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
     keys = [world.new_key() for _ in range(3)]
     before = await _extent(observer)
     first, refused, last = await asyncio.gather(
-        group.transfer(sound, request_of(sound, keys[0]), tell),
+        group.transfer(sound, request_of(sound, keys[0]), render),
         _crash_of(group, unwritable, keys[1]),
-        group.transfer(sound, request_of(sound, keys[2]), tell),
+        group.transfer(sound, request_of(sound, keys[2]), render),
     )
     assert isinstance(refused, asyncpg.CheckViolationError)
     assert first.answer != last.answer
     assert (await _grown(observer, before))["transactions"] == 2
-    again = await outcome_of(group.transfer(sound, request_of(sound, keys[0]), tell))
+    again = await outcome_of(group.transfer(sound, request_of(sound, keys[0]), render))
     assert again.status == 200
     assert (await _grown(observer, before))["transactions"] == 2
     await prove_book(observer)
@@ -157,20 +157,20 @@ async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
         f"CREATE TRIGGER refusing BEFORE {written} FOR EACH ROW EXECUTE FUNCTION refuse_batches()"
     )
     try:
-        told = await asyncio.gather(*(group.transfer(order, request_of(order, key), tell) for key in keys))
+        told = await asyncio.gather(*(group.transfer(order, request_of(order, key), render) for key in keys))
     finally:
         await observer.execute("DROP FUNCTION refuse_batches() CASCADE")
         await observer.execute("DROP SEQUENCE refusals")
     assert [one.replayed for one in told] == [False] * 3
     assert (await _grown(observer, before))["transactions"] == 3
-    again = await group.transfer(order, request_of(order, keys[0]), tell)
+    again = await group.transfer(order, request_of(order, keys[0]), render)
     assert (again.replayed, again.answer) == (True, told[0].answer)
     await prove_book(observer)
 
 
 async def _crash_of(group: ledger.GroupCommit, order: ledger.TransferOrder, key: str) -> Exception | None:
     try:
-        await group.transfer(order, request_of(order, key), tell)
+        await group.transfer(order, request_of(order, key), render)
     except asyncpg.PostgresError as trouble:
         return trouble
     return None

@@ -74,7 +74,7 @@ def _tell(receipt: ledger.Receipt) -> str:
     return f"{receipt.tx_id} {receipt.payer_balance_after}"
 
 
-def _read(answered: ledger.Told) -> Answer:
+def _read(answered: ledger.OrderAnswer) -> Answer:
     tx_id, balance = answered.answer.split()
     return int(tx_id), int(balance)
 

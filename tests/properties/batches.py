@@ -8,10 +8,12 @@ from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 
 
-async def tell_batch(tx: Tx, tickets: Sequence[Ticket], book: ledger.Book) -> list[ledger.Told | Refused]:
+async def tell_batch(
+    tx: Tx, tickets: Sequence[Ticket], book: ledger.Book
+) -> list[ledger.OrderAnswer | Refused]:
     """What each caller is told, or why it is refused."""
     rows = await post_batch(tx, tickets, book, ledger.FeePolicy())
-    outcomes: list[ledger.Told | Refused] = []
+    outcomes: list[ledger.OrderAnswer | Refused] = []
     for ticket, row in zip(tickets, rows, strict=True):
         try:
             outcomes.append(answer_of(ticket, row))

@@ -146,11 +146,11 @@ class BookUnderTest:
         order = body.order_by(payer)
         request = Repeatable(payer, ROUTE, key, body.model_dump()) if key else None
 
-        def tell(receipt: ledger.Receipt) -> str:
+        def render(receipt: ledger.Receipt) -> str:
             return TransferOut.of(receipt, order, self._book.currency).model_dump_json()
 
         async def ticket() -> Ticket:
-            return Ticket.of_transfer(order, request, tell)
+            return Ticket.of_transfer(order, request, render)
 
         return self.run(ticket())
 
@@ -201,8 +201,8 @@ class BookUnderTest:
         self.run(self._auditor.execute(statement, *values))
 
 
-def _answer_of(outcome: ledger.Told | Refused) -> Answer:
-    if isinstance(outcome, ledger.Told):
+def _answer_of(outcome: ledger.OrderAnswer | Refused) -> Answer:
+    if isinstance(outcome, ledger.OrderAnswer):
         told = json.loads(outcome.answer)
         return Answer(200, {name: told[name] for name in _MONEY}, outcome.replayed)
     return Answer(outcome.status, dict(outcome.context or {}) if outcome.status == 402 else {})

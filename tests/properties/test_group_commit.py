@@ -134,7 +134,7 @@ async def _one_by_one(registry: TestRegistry, asked: tuple[Any, ...]) -> list[An
         receipt, replayed = await registry.database.act(lambda tx: transfer_alone(tx, *asked, book))
     except Refused as refusal:
         return [_refusal(refusal)]
-    return [ledger.Told(_text(receipt), replayed)]
+    return [ledger.OrderAnswer(_text(receipt), replayed)]
 
 
 async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.Random) -> list[Any]:

@@ -47,7 +47,7 @@ class Scene:
     def keyed(self, payer: str, payee: str, amount: str) -> UseCase:
         ticket = self.ticket(payer, payee, amount, key="the key")
 
-        async def answered(tx: Tx) -> ledger.Told:
+        async def answered(tx: Tx) -> ledger.OrderAnswer:
             (outcome,) = await tell_batch(tx, [ticket], self.book)
             if isinstance(outcome, Refused):
                 raise outcome
@@ -106,7 +106,7 @@ NARROW: dict[str, Pair] = {
             s.batch((s.carol, s.bob, "20"), (s.bob, s.alice, "1")),
         ],
         lambda outcomes, held: (
-            all(kinds(batch) == {ledger.Told} for batch in outcomes)
+            all(kinds(batch) == {ledger.OrderAnswer} for batch in outcomes)
             and held == ("90.95", "123.97", "84.9", "0")
         ),
     ),
@@ -116,7 +116,7 @@ NARROW: dict[str, Pair] = {
             s.transfer(s.carol, s.alice, "20"),
         ],
         lambda outcomes, held: (
-            kinds(outcomes[0]) == {ledger.Told}
+            kinds(outcomes[0]) == {ledger.OrderAnswer}
             and isinstance(outcomes[1], ledger.Receipt)
             and held == ("104.925", "110", "84.9", "0")
         ),
@@ -143,14 +143,14 @@ WIDE: dict[str, Pair] = {
         lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "10")],
         lambda outcomes, held: (
             told_once(outcomes, "89.95")
-            and kinds(outcomes) <= {ledger.Told, KeyInProgress}
+            and kinds(outcomes) <= {ledger.OrderAnswer, KeyInProgress}
             and held == ("89.95", "110", "100", "0")
         ),
     ),
     "one key, two bodies: one effect": (
         lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "20")],
         lambda outcomes, held: (
-            kinds(outcomes) in [{ledger.Told, KeyInProgress}, {ledger.Told, KeyReused}]
+            kinds(outcomes) in [{ledger.OrderAnswer, KeyInProgress}, {ledger.OrderAnswer, KeyReused}]
             and held in {("89.95", "110", "100", "0"), ("79.9", "120", "100", "0")}
         ),
     ),
@@ -218,7 +218,7 @@ def receipts(outcomes: list[Any]) -> int:
 
 
 def told_once(outcomes: list[Any], answer: str) -> bool:
-    told = [outcome for outcome in outcomes if isinstance(outcome, ledger.Told)]
+    told = [outcome for outcome in outcomes if isinstance(outcome, ledger.OrderAnswer)]
     return {one.answer for one in told} == {answer} and sum(not one.replayed for one in told) == 1
 
 

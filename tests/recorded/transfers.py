@@ -141,15 +141,15 @@ async def _batch(record: Recorder, by: Parties) -> None:
         )
     ]
 
-    def tell(receipt: ledger.Receipt) -> str:
+    def render(receipt: ledger.Receipt) -> str:
         return f"{receipt.tx_id} {receipt.amount} {receipt.fee} {receipt.payer_balance_after} {currency}"
 
     outcomes = await asyncio.gather(
-        *(desk.transfer(order, None, tell) for order in orders), return_exceptions=True
+        *(desk.transfer(order, None, render) for order in orders), return_exceptions=True
     )
     for order, outcome in zip(orders, outcomes, strict=True):
         name = f"in a batch: {order.payer} pays {order.amount} to {order.payee}"
-        record.note(name, outcome.answer if isinstance(outcome, ledger.Told) else outcome)
+        record.note(name, outcome.answer if isinstance(outcome, ledger.OrderAnswer) else outcome)
 
 
 async def _supply(record: Recorder, by: Parties) -> None:

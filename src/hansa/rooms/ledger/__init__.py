@@ -10,7 +10,7 @@ from hansa.rooms.ledger.accounts import (
     newest_transaction,
     open_account,
 )
-from hansa.rooms.ledger.batch import GroupCommit, Told
+from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
@@ -97,7 +97,7 @@ __all__ = [
     "SupplyChange",
     "SupplyExhausted",
     "SystemAccountRefused",
-    "Told",
+    "OrderAnswer",
     "TransferOrder",
     "apply",
     "balance_of",

@@ -43,7 +43,7 @@ _POSTED = postings_total.labels("transfer")
 _groups = itertools.count(1)
 
 
-class Told(msgspec.Struct, frozen=True):
+class OrderAnswer(msgspec.Struct, frozen=True):
     """The answer to orders as it goes out, and whether it is a repetition."""
 
     answer: str
@@ -55,10 +55,10 @@ Row: TypeAlias = asyncpg.Record
 
 
 class Ticket(msgspec.Struct, frozen=True, eq=False):
-    """Orders that wait for their batch, all to be done or none; `tell` makes the answer of their receipts."""
+    """Orders that wait for their batch, all to be done or none; `render` makes the answer of their receipts."""
 
     orders: Sequence[Order]
-    tell: Callable[[Sequence[Receipt]], str]
+    render: Callable[[Sequence[Receipt]], str]
     refusal: Refused | None
     """Why they are refused whatever the accounts hold, unless their key says that they were answered before."""
     lines: Sequence[bytes]
@@ -70,7 +70,7 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
         cls,
         given: Sequence[Order],
         request: Repeatable | None,
-        tell: Callable[[Sequence[Receipt]], str],
+        render: Callable[[Sequence[Receipt]], str],
         refusal: Refused | None = None,
     ) -> "Ticket":
         """A ticket for the queue of the running event loop."""
@@ -84,15 +84,15 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
             first = replace(first, barred=True)
         given = [first, *others]
         lines = [msgspec.json.encode(order) for order in given]
-        return cls(given, tell, refusal, lines, asyncio.get_running_loop().create_future())
+        return cls(given, render, refusal, lines, asyncio.get_running_loop().create_future())
 
     @classmethod
     def of_transfer(
-        cls, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]
+        cls, order: TransferOrder, request: Repeatable | None, render: Callable[[Receipt], str]
     ) -> "Ticket":
         """A ticket for one transfer."""
         refusal = _refused_at_sight(order)
-        return cls.of([orders.transfer(order)], request, lambda made: tell(made[0]), refusal)
+        return cls.of([orders.transfer(order)], request, lambda made: render(made[0]), refusal)
 
     @property
     def is_extended(self) -> bool:
@@ -120,33 +120,37 @@ class GroupCommit:
         self._worker: asyncio.Task[None] | None = None
 
     async def transfer(
-        self, order: TransferOrder, request: Repeatable | None, tell: Callable[[Receipt], str]
-    ) -> Told:
+        self, order: TransferOrder, request: Repeatable | None, render: Callable[[Receipt], str]
+    ) -> OrderAnswer:
         """As `posting.transfer` with its answer remembered; durable when this returns.
 
         Raises: what `posting.transfer` raises, KeyReused, KeyInProgress, Unavailable.
         """
-        ticket = Ticket.of_transfer(order, request, tell)
+        ticket = Ticket.of_transfer(order, request, render)
         return answer_of(ticket, await self._decided(ticket))
 
     async def submit(
         self,
         given: Sequence[Order],
         request: Repeatable | None,
-        tell: Callable[[Sequence[Receipt]], str],
-        retell: Callable[[str], str] | None = None,
-    ) -> Told:
+        render: Callable[[Sequence[Receipt]], str],
+        render_again: Callable[[str], str] | None = None,
+    ) -> OrderAnswer:
         """Carry out orders of any kind, all or none; durable when this returns.
 
-        `retell` makes the answer of what another way of this act remembered under the same key.
+        `render_again` makes the answer of what another path of this act remembered under the same key.
 
         Raises: the refusal of the first order that cannot be carried out, which is ClaimRefused where its extension
         refused it, KeyReused, KeyInProgress, Unavailable.
         """
-        ticket = Ticket.of(given, request, tell)
+        ticket = Ticket.of(given, request, render)
         rows = await self._decided(ticket)
-        if retell is not None and rows[0]["outcome"] == "replayed" and not is_of_receipts(rows[0]["answer"]):
-            return Told(retell(rows[0]["answer"]), replayed=True)
+        if (
+            render_again is not None
+            and rows[0]["outcome"] == "replayed"
+            and not is_of_receipts(rows[0]["answer"])
+        ):
+            return OrderAnswer(render_again(rows[0]["answer"]), replayed=True)
         return answer_of(ticket, rows)
 
     async def carry_out(self, given: Sequence[Order]) -> list[Receipt]:
@@ -264,7 +268,7 @@ async def post_batch(
     return [list(itertools.islice(rows, len(ticket.lines))) for ticket in tickets]
 
 
-def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Told:
+def answer_of(ticket: Ticket, rows: Sequence[Row]) -> OrderAnswer:
     """The answer to a ticket on which the database decided.
 
     Raises: the refusal of its first order that cannot be carried out, ClaimRefused, KeyReused, KeyInProgress.
@@ -272,11 +276,11 @@ def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Told:
     match rows[0]["outcome"]:
         case "replayed":
             receipts = kept_receipts(rows[0]["answer"], Minor(ticket.orders[0].amount))
-            return Told(ticket.tell(receipts), replayed=True)
+            return OrderAnswer(ticket.render(receipts), replayed=True)
         case "barred":
             assert ticket.refusal is not None
             raise ticket.refusal
-    return Told(ticket.tell(receipts_of(ticket, rows)), replayed=False)
+    return OrderAnswer(ticket.render(receipts_of(ticket, rows)), replayed=False)
 
 
 def receipts_of(ticket: Ticket, rows: Sequence[Row]) -> list[Receipt]:

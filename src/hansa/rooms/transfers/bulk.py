@@ -34,15 +34,15 @@ class ApprovalRequired(Forbidden):
 
 @dataclass(frozen=True)
 class Line:
-    """One transfer of a bulk; `tell` makes its answer of a receipt."""
+    """One transfer of a bulk; `render` makes its answer of a receipt."""
 
     order: ledger.TransferOrder
     payment: agents.Payment
     request: Repeatable
-    tell: Callable[[ledger.Receipt], str]
+    render: Callable[[ledger.Receipt], str]
 
 
-Outcome: TypeAlias = ledger.Told | Refused
+Outcome: TypeAlias = ledger.OrderAnswer | Refused
 """What became of a line."""
 
 
@@ -67,15 +67,15 @@ async def transfer_each(
     outcomes: list[Outcome] = []
     for start in range(0, len(lines), LINES_AT_ONCE):
         part = [
-            transfers.transfer(line.order, line.request, line.tell)
+            transfers.transfer(line.order, line.request, line.render)
             for line in lines[start : start + LINES_AT_ONCE]
         ]
         outcomes += [_decided(one) for one in await asyncio.gather(*part, return_exceptions=True)]
     return outcomes
 
 
-def _decided(outcome: ledger.Told | BaseException) -> Outcome:
-    if isinstance(outcome, ledger.Told) or (
+def _decided(outcome: ledger.OrderAnswer | BaseException) -> Outcome:
+    if isinstance(outcome, ledger.OrderAnswer) or (
         isinstance(outcome, Refused) and not isinstance(outcome, Unavailable)
     ):
         return outcome
@@ -83,7 +83,7 @@ def _decided(outcome: ledger.Told | BaseException) -> Outcome:
 
 
 async def _outcome_of_governed(database: Database, payer: Payer, line: Line) -> Outcome:
-    governed = GovernedTransfer(line.order, line.payment, line.request, line.tell)
+    governed = GovernedTransfer(line.order, line.payment, line.request, line.render)
     try:
         answer = await database.act(lambda tx: transfer_governed(tx, payer.agent, governed, payer.settings))
     except Unavailable:
@@ -127,7 +127,7 @@ async def _transfer_all(tx: Tx, payer: Payer, lines: Sequence[Line]) -> list[Out
 class _Walk:
     """The lines as far as they are cleared: what is known of each, those to be made, and why the next one is refused."""
 
-    outcomes: list[ledger.Told | None] = field(default_factory=list)
+    outcomes: list[ledger.OrderAnswer | None] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
     refusal: "ledger.OrderRefused | _ApprovalMissing | None" = None
 
@@ -147,7 +147,7 @@ async def _made(tx: Tx, payer: Payer, lines: Sequence[Line], walk: _Walk) -> lis
             tx, [(lines[index].request, receipt.as_text()) for index, receipt in made.items()]
         )
     return [
-        known or ledger.Told(line.tell(made[index]), replayed=False)
+        known or ledger.OrderAnswer(line.render(made[index]), replayed=False)
         for index, (line, known) in enumerate(zip(lines, walk.outcomes, strict=True))
     ]
 
@@ -184,5 +184,5 @@ def _required(approval: agents.Approval) -> ApprovalRequired:
     return ApprovalRequired(context={"approval_id": str(approval.id)})
 
 
-def _replayed(line: Line, kept: str) -> ledger.Told:
-    return ledger.Told(line.tell(ledger.Receipt.of_text(kept, line.order.amount)), replayed=True)
+def _replayed(line: Line, kept: str) -> ledger.OrderAnswer:
+    return ledger.OrderAnswer(line.render(ledger.Receipt.of_text(kept, line.order.amount)), replayed=True)

@@ -22,7 +22,7 @@ def bulk_answer(body: TransfersIn, outcomes: Sequence[Outcome]) -> Response:
     ]
     refused = sum(isinstance(outcome, Refused) for outcome in outcomes)
     answer = {"items": items, "completed": len(items) - refused, "refused": refused}
-    is_replay = all(isinstance(outcome, ledger.Told) and outcome.replayed for outcome in outcomes)
+    is_replay = all(isinstance(outcome, ledger.OrderAnswer) and outcome.replayed for outcome in outcomes)
     return answer_once(msgspec.json.encode(answer).decode(), replayed=is_replay)
 
 

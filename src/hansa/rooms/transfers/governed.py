@@ -17,23 +17,25 @@ from hansa.rooms import agents, ledger
 
 @dataclass(frozen=True)
 class GovernedTransfer:
-    """A transfer to be judged; `tell` makes the answer of a receipt, the first time and every other."""
+    """A transfer to be judged; `render` makes the answer of a receipt, the first time and every other."""
 
     order: ledger.TransferOrder
     payment: agents.Payment
     request: Repeatable | None
-    tell: Callable[[ledger.Receipt], str]
+    render: Callable[[ledger.Receipt], str]
 
 
 async def transfer_governed(
     tx: Tx, agent: Agent, asked: GovernedTransfer, settings: Settings
-) -> ledger.Told | agents.Approval:
+) -> ledger.OrderAnswer | agents.Approval:
     """Make the transfer, or ask the agent's owner about it.
 
     Raises: what `ledger.transfer`, `agents.clear_payment`, `agents.ask_approval` and `idempotency.recall` raise.
     """
     if asked.request and (kept := await idempotency.recall(tx, asked.request)) is not None:
-        return ledger.Told(asked.tell(ledger.Receipt.of_text(kept, asked.order.amount)), replayed=True)
+        return ledger.OrderAnswer(
+            asked.render(ledger.Receipt.of_text(kept, asked.order.amount)), replayed=True
+        )
     clearance = await agents.clear_payment(tx, agent, asked.payment, settings)
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
@@ -41,6 +43,6 @@ async def transfer_governed(
         return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
     receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
     if asked.request:
-        # As the group commit keeps it: either may be asked to tell it again.
+        # As the group commit keeps it: either may be asked to render it again.
         await idempotency.remember(tx, asked.request, receipt.as_text())
-    return ledger.Told(asked.tell(receipt), replayed=False)
+    return ledger.OrderAnswer(asked.render(receipt), replayed=False)

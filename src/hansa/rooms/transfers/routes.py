@@ -143,16 +143,16 @@ async def transfer_units(
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
 
-    def tell(receipt: ledger.Receipt) -> str:
+    def render(receipt: ledger.Receipt) -> str:
         return TransferOut.of(receipt, order, currency).model_dump_json()
 
     if agents.pays_plainly(agent, capability):
-        return await _answer_to(db, order, transfers.transfer(order, request, tell), currency)
+        return await _answer_to(db, order, transfers.transfer(order, request, render), currency)
     shown = _one_approval(body.approval_id, approval)
     payment = _payment(
         order, currency, "teg.transfer", approval=shown, capability=capability, request=request
     )
-    governed = _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
+    governed = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
     return await _answer_to(db, order, governed, currency)
 
 
@@ -179,20 +179,20 @@ async def send_units(
     )
     is_plain = agents.pays_plainly(agent, capability)
 
-    def tell(receipt: ledger.Receipt) -> str:
+    def render(receipt: ledger.Receipt) -> str:
         return SendOut.done(receipt, order, book).model_dump_json()
 
-    async def planned() -> ledger.Told:
+    async def planned() -> ledger.OrderAnswer:
         needs_approval = not is_plain and await _would_need_approval(db, agent, payment, config)
         preview = await transfers.preview(order)
         plan = SendOut.planned(preview, order, book, needs_approval=needs_approval)
-        return ledger.Told(plan.model_dump_json(), replayed=False)
+        return ledger.OrderAnswer(plan.model_dump_json(), replayed=False)
 
     if body.dry_run:
         return await _answer_to(db, order, planned(), book.currency)
     if is_plain:
-        return await _answer_to(db, order, transfers.transfer(order, request, tell), book.currency)
-    governed = _governed(db, agent, GovernedTransfer(order, payment, request, tell), config)
+        return await _answer_to(db, order, transfers.transfer(order, request, render), book.currency)
+    governed = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
     return await _answer_to(db, order, governed, book.currency)
 
 
@@ -229,10 +229,10 @@ def _line(agent: Agent, line: TransferLine, capability: str | None, currency: st
     request = Repeatable(agent.did, "/teg/transfers", line.key, line.model_dump(exclude={"key"}))
     payment = _payment(order, currency, "teg.transfer", approval=None, capability=capability, request=request)
 
-    def tell(receipt: ledger.Receipt) -> str:
+    def render(receipt: ledger.Receipt) -> str:
         return TransferOut.of(receipt, order, currency).model_dump_json()
 
-    return Line(order, payment, request, tell)
+    return Line(order, payment, request, render)
 
 
 async def _named(db: Database, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -295,7 +295,7 @@ def _payment(
 async def _answer_to(
     db: Database,
     order: ledger.TransferOrder,
-    outcome: Awaitable[ledger.Told | agents.Approval],
+    outcome: Awaitable[ledger.OrderAnswer | agents.Approval],
     currency: str,
 ) -> Response:
     """The response to a transfer that was made, planned or put before the owner. Raises: AccountRevoked."""
@@ -315,7 +315,7 @@ async def _answer_to(
 
 async def _governed(
     db: Database, agent: Agent, asked: GovernedTransfer, settings: Settings
-) -> ledger.Told | agents.Approval:
+) -> ledger.OrderAnswer | agents.Approval:
     return await db.act(lambda tx: transfer_governed(tx, agent, asked, settings))
 
 

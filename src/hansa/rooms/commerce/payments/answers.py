@@ -29,7 +29,7 @@ async def authorize_once(
     *,
     capability_token: str | None,
     quote_token: str | None = None,
-) -> ledger.Told:
+) -> ledger.OrderAnswer:
     """The answer with the token, and whether it is a repetition.
 
     What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
@@ -40,9 +40,9 @@ async def authorize_once(
         return told
     order, request = answer.order, answer.request
 
-    async def act(tx: Tx) -> ledger.Told | agents.Approval:
+    async def act(tx: Tx) -> ledger.OrderAnswer | agents.Approval:
         if request and (kept := await idempotency.recall(tx, request)) is not None:
-            return ledger.Told(answer.repeated(kept), replayed=True)
+            return ledger.OrderAnswer(answer.repeated(kept), replayed=True)
         # After the recall: a repeated request gets its answer although the quote is used, or over by then.
         quoted = await read_quote(tx, agent.did, order, quote_token) if quote_token is not None else None
         presented = Presented(capability_token, request.scope if request else None, quoted)
@@ -52,7 +52,7 @@ async def authorize_once(
         shown = answer.shown(made.secret, made.token.id, made.token.expires_at)
         if request:
             await idempotency.remember(tx, request, answer.sealed(shown))
-        return ledger.Told(shown, replayed=False)
+        return ledger.OrderAnswer(shown, replayed=False)
 
     done = await db.act(act)
     if isinstance(done, agents.Approval):

@@ -36,7 +36,7 @@ class Gathered:
 
     async def authorize(
         self, agent: Agent, answer: AuthorizeAnswer, capability_token: str | None
-    ) -> ledger.Told | None:
+    ) -> ledger.OrderAnswer | None:
         """The answer with a new token, or a repetition of it; None where it has to be judged by itself.
 
         Raises: KeyReused, KeyInProgress, AnswerUnreadable, Unavailable.
@@ -46,7 +46,7 @@ class Gathered:
         secret = new_hex(TOKEN_PREFIX)
         wanted = _authorization(agent, answer, secret)
 
-        def tell(receipts: Sequence[ledger.Receipt]) -> str:
+        def render(receipts: Sequence[ledger.Receipt]) -> str:
             written = AUTHORIZE.outcome_of(receipts[0])
             if written.sealed == wanted.sealed:
                 return answer.shown(secret, wanted.id, written.expires_at)
@@ -54,7 +54,7 @@ class Gathered:
 
         group = ledger.GROUP_COMMIT.of(self._runtime)
         try:
-            return await group.submit([AUTHORIZE.alone(wanted)], answer.request, tell, answer.repeated)
+            return await group.submit([AUTHORIZE.alone(wanted)], answer.request, render, answer.repeated)
         except (KeyReused, KeyInProgress, AnswerUnreadable, Unavailable):
             raise
         except (Refused, ledger.ClaimRefused):
