@@ -51,7 +51,9 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
             callers = await prepare_callers(runtime, dids[:CALLERS], directory)
-            prepared = Prepared(callers, await _prepare_tokens(runtime, dids[:CALLERS], directory))
+            prepared = Prepared(
+                callers, await _prepare_tokens(runtime, dids[CALLERS : 2 * CALLERS], directory)
+            )
         async with served(directory, RATE_LIMIT_WRITES="off") as service, beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 from hansa.foundation.events import Event
@@ -31,6 +31,12 @@ class StoredEvent:
 React: TypeAlias = Callable[[Tx, StoredEvent], Awaitable[None]]
 
 
+class ReactTogether(Protocol):
+    """Reacts to several events in order, with fewer statements than one after the other."""
+
+    def __call__(self, tx: Tx, /, *events: StoredEvent) -> Awaitable[None]: ...
+
+
 @dataclass(frozen=True)
 class Reactor:
     """Calls `react` for each event of these types, in the order of the journal.
@@ -38,12 +44,14 @@ class Reactor:
     What `react` writes and the reactor's cursor in the journal are one commit. It may be called again for an event
     whose commit failed, appends nothing to the journal itself and calls no other host.
     A new reactor begins with what happens from now on, or with the first event ever if it is `from_the_start`.
+    `together`, where it is given, does for many events what `react` does for each; `react` is called when it fails.
     """
 
     name: str
     event_types: tuple[type[Event], ...]
     react: React
     from_the_start: bool = False
+    together: ReactTogether | None = None
 
     @property
     def type_names(self) -> tuple[str, ...]:

@@ -113,6 +113,11 @@ async def owner_of(tx: Tx, did: str) -> int | None:
     return found.developer_id if found else None
 
 
+async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
+    """The developers of those agents that are here, by DID."""
+    return await store.owners_of(tx, dids)
+
+
 async def _currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAgent]:
     """The agents under the names of their cards, which may have changed since they were created."""
     names = await catalogue.names_of_agents(tx, [agent.did for agent in agents])

@@ -255,6 +255,12 @@ async def find_owner_and_roles(tx: Tx, did: str) -> OwnerAndRoles | None:
     return OwnerAndRoles(row["developer_id"], tuple(row["roles"])) if row else None
 
 
+async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
+    """The developers of those agents that there are."""
+    rows = await tx.fetch("SELECT did, developer_id FROM agents_agent WHERE did = ANY($1)", list(dids))
+    return {row["did"]: row["developer_id"] for row in rows}
+
+
 async def replace_secret(tx: Tx, did: str, client_secret_sha256: bytes) -> str | None:
     """Give the agent another secret and return its client id; None when it is revoked."""
     client_id: str | None = await tx.fetchval(_REPLACE_CREDENTIAL, did, client_secret_sha256)

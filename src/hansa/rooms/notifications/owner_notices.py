@@ -37,7 +37,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
 from hansa.rooms import agents
 
-from .webhooks import WebhookEvent, enqueue_webhook
+from .webhooks import WebhookEvent, enqueue_webhook, having_webhooks
 
 
 def _as_recorded(data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,20 +104,29 @@ PARTIES = ("did", "caller", "payee", "contractor_did", "provider_did", "complain
 _BY_NAME = {kind.__name__: notice for kind, notice in NOTICES.items()}
 
 
-async def _notify_owners(tx: Tx, event: StoredEvent) -> None:
-    notice = _BY_NAME[event.event_type]
-    payload = notice.payload(event.data)
-    for owner in await _owners(tx, event):
-        await enqueue_webhook(tx, owner, notice.webhook, payload)
+async def _notify_owners(tx: Tx, /, *events: StoredEvent) -> None:
+    owners = await agents.owners_of(tx, sorted({did for event in events for did in _parties(event)}))
+    concerned = [_developers(event, owners) for event in events]
+    # Most owners have no webhooks.
+    notified = await having_webhooks(tx, set().union(*concerned))
+    for event, developers in zip(events, concerned, strict=True):
+        notice = _BY_NAME[event.event_type]
+        # By id: their webhooks are locked in that order.
+        for developer in sorted(developers & notified):
+            await enqueue_webhook(tx, developer, notice.webhook, notice.payload(event.data))
 
 
-async def _owners(tx: Tx, event: StoredEvent) -> list[int]:
-    """The developers to notify, each once, by id: their webhooks are locked in that order."""
+def _parties(event: StoredEvent) -> list[str]:
+    return [event.data[name] for name in PARTIES if event.data.get(name) is not None]
+
+
+def _developers(event: StoredEvent, owners: Mapping[str, int]) -> set[int]:
+    """The developers to notify, each once."""
     if (developer := event.data.get(DEVELOPER)) is not None:
-        return [developer]
-    dids = [event.data[name] for name in PARTIES if event.data.get(name) is not None]
-    owners = [await agents.owner_of(tx, did) for did in dids]
-    return sorted({owner for owner in owners if owner is not None})
+        return {developer}
+    return {owners[did] for did in _parties(event) if did in owners}
 
 
-OWNER_NOTICES = Reactor("notifications: owner notices", tuple(NOTICES), _notify_owners)
+OWNER_NOTICES = Reactor(
+    "notifications: owner notices", tuple(NOTICES), _notify_owners, together=_notify_owners
+)

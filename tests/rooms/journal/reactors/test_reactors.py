@@ -120,6 +120,42 @@ async def test_what_was_still_open_when_a_reactor_began_is_not_missed(
         assert await until_kept(database, 2) == ["open", "later"]
 
 
+async def test_a_reactor_of_many_events_reacts_to_them_together(registry: TestRegistry, database: Database):
+    calls: list[int] = []
+
+    async def together(tx: Tx, /, *events: journal.StoredEvent) -> None:
+        calls.append(len(events))
+        for event in events:
+            await keep(tx, event)
+
+    kinds = reactor(together).event_types
+    many = journal.Reactor(KEPT, kinds, together, together=together)
+    await database.act(lambda tx: journal.settle_reactors(tx, [many]))
+    refs = [str(number) for number in range(60)]
+    await append(registry, *refs)
+    async with reacting(database, many):
+        assert await until_kept(database, 60) == refs
+    assert calls == [60]
+
+
+async def test_where_many_events_cannot_be_reacted_to_together_only_the_one_that_fails_is_set_aside(
+    registry: TestRegistry, database: Database
+):
+    async def together(tx: Tx, /, *events: journal.StoredEvent) -> None:
+        for event in events:
+            await keep(tx, event)
+            if event.data["ref"] == "2":
+                raise ZeroDivisionError("the second")
+
+    kinds = reactor(together).event_types
+    many = journal.Reactor(KEPT, kinds, together, together=together)
+    await database.act(lambda tx: journal.settle_reactors(tx, [many]))
+    await append(registry, "1", "2", "3")
+    async with reacting(database, many):
+        assert await until_kept(database, 2) == ["1", "3"]
+    assert [row[-1] for row in await set_aside(database)] == ["2"]
+
+
 async def test_a_reactor_goes_on_from_where_it_stood(registry: TestRegistry, database: Database):
     async with reacting(database, reactor()):
         await append(registry, "1")

@@ -6,6 +6,14 @@
 -- after: ledger/cover.sql
 -- after: ledger/fees.sql
 
+-- The slots of a caller in which no authorized token is. Without settings of its own, so that it becomes part of the query.
+CREATE OR REPLACE FUNCTION commerce_free_slots(agent text) RETURNS TABLE (slots int[])
+LANGUAGE sql STABLE AS $$
+  SELECT ARRAY(SELECT n FROM generate_series(1, 20) n WHERE n <> ALL (ARRAY(
+    SELECT t.slot FROM commerce_payment_token t
+    WHERE t.caller = agent AND t.status = 'authorized' AND t.slot IS NOT NULL)))
+$$;
+
 -- Write an authorized token into a free slot of its caller, as `new` describes it. Slots of tokens whose time is over are
 -- free: such a token leaves its slot and is ended later. Refusals: SLOTS_TAKEN, QUOTE_USED.
 CREATE OR REPLACE FUNCTION commerce_new_token(new jsonb, OUT refusal text, OUT created_at timestamptz,
@@ -24,12 +32,7 @@ BEGIN
       (new ->> 'fixed_fee')::bigint, (new ->> 'quote_id')::uuid, (new ->> 'contract_id')::bigint, new ->> 'resource',
       new ->> 'request_digest', (new ->> 'is_counted')::boolean, (new ->> 'capability_id')::uuid,
       now() + make_interval(secs => (new ->> 'ttl_seconds')::float)
-    FROM (
-      SELECT n AS slot FROM generate_series(1, slots_max) n
-      WHERE NOT EXISTS (SELECT FROM commerce_payment_token o
-        WHERE o.caller = new ->> 'caller' AND o.slot = n AND o.status = 'authorized')
-      ORDER BY random() LIMIT 1
-    ) free
+    FROM (SELECT n AS slot FROM commerce_free_slots(new ->> 'caller') f, unnest(f.slots) n ORDER BY random() LIMIT 1) free
     ON CONFLICT DO NOTHING RETURNING t.created_at, t.expires_at INTO created_at, expires_at;
     IF FOUND THEN
       RETURN;
@@ -60,8 +63,9 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 DECLARE
   one record;
   made record;
+  first_slot CONSTANT int := floor(random() * 20);
 BEGIN
-  -- Nearly every token gets the first slot that it tries; the others search one.
+  -- Nearly every token gets the slot that was free a moment before; the others search one.
   FOR one IN
     WITH line AS (
       SELECT (l ->> 'place')::int AS place, l -> 'payload' AS payload, p.*
@@ -69,14 +73,19 @@ BEGIN
         AS p (id uuid, token_sha256 text, caller text, payee text, amount bigint, capture_by text, contract_id bigint,
           resource text, request_digest text, ttl_seconds float, required bigint)
     ), plain AS MATERIALIZED (
-      SELECT * FROM line l WHERE agents_status(l.payee) = 'active' AND ledger_covers(l.caller, l.payee, l.required)
+      SELECT l.*, row_number() OVER (PARTITION BY l.caller ORDER BY l.place) AS rank
+      FROM line l WHERE agents_status(l.payee) = 'active' AND ledger_covers(l.caller, l.payee, l.required)
+    ), placed AS (
+      -- From another slot on in each batch, so that two processes seldom try the same one.
+      SELECT n.*, free.slots[1 + (first_slot + n.rank) % nullif(cardinality(free.slots), 0)] AS slot
+      FROM plain n CROSS JOIN commerce_free_slots(n.caller) free
     ), written AS (
       -- By caller: no two batches wait for each other's slots in a ring.
       INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, contract_id,
         resource, request_digest, expires_at)
-      SELECT n.id, decode(n.token_sha256, 'base64'), n.caller, n.payee, n.amount, 1 + floor(random() * 20), n.capture_by,
+      SELECT n.id, decode(n.token_sha256, 'base64'), n.caller, n.payee, n.amount, n.slot, n.capture_by,
         n.contract_id, n.resource, n.request_digest, now() + make_interval(secs => n.ttl_seconds)
-      FROM plain n ORDER BY n.caller, n.place
+      FROM placed n WHERE n.slot IS NOT NULL ORDER BY n.caller, n.place
       ON CONFLICT DO NOTHING RETURNING t.id, t.expires_at
     )
     SELECT l.place, l.payload, l.caller, n.id IS NOT NULL AS is_plain, w.expires_at

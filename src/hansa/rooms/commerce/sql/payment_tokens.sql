@@ -7,29 +7,28 @@
 -- an agent of this registry. Known and unknown tokens take the same statements.
 CREATE OR REPLACE FUNCTION commerce_verify_2(hashes bytea[], targets text[], use_ids text[])
 RETURNS TABLE (token commerce_payment_token, is_first boolean, is_expired boolean, caller_status text)
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off AS $$
 DECLARE
-  seen commerce_payment_token;
-  tokens commerce_payment_token[] := array_fill(NULL::commerce_payment_token, ARRAY[cardinality(hashes)]);
-  firsts boolean[] := array_fill(false, ARRAY[cardinality(hashes)]);
-  i int;
+  firsts bigint[];
 BEGIN
-  -- By hash: no two batches wait for each other in a ring.
-  FOR i IN SELECT n FROM generate_series(1, cardinality(hashes)) n ORDER BY hashes[n], n LOOP
-    SELECT * INTO seen FROM commerce_payment_token t WHERE t.token_sha256 = hashes[i];
-    IF seen.status = 'authorized' AND (targets[i] IS NULL OR targets[i] = seen.payee) THEN
-      UPDATE commerce_payment_token t SET status = 'consumed', consumed_at = clock_timestamp(), use_id = use_ids[i]
-      WHERE t.id = seen.id AND t.status = 'authorized' AND clock_timestamp() <= t.expires_at
-      RETURNING * INTO seen;
-      IF FOUND THEN
-        firsts[i] := true;
-      ELSE
-        SELECT * INTO seen FROM commerce_payment_token t WHERE t.token_sha256 = hashes[i];
-      END IF;
-    END IF;
-    tokens[i] := seen;
-  END LOOP;
-  RETURN QUERY SELECT tokens[n], firsts[n], coalesce(clock_timestamp() > (tokens[n]).expires_at, false),
-    agents_status(coalesce((tokens[n]).caller, ''))
-  FROM generate_series(1, cardinality(hashes)) n;
+  -- One statement for all: each that writes reads the conditions of the table anew. By id, as settling locks them: no two
+  -- batches wait for each other in a ring.
+  WITH unused AS (
+    SELECT DISTINCT ON (t.id) t.id, n.use_id, n.place
+    FROM unnest(hashes, targets, use_ids) WITH ORDINALITY AS n (hash, target, use_id, place)
+    JOIN commerce_payment_token t ON t.token_sha256 = n.hash
+    WHERE t.status = 'authorized' AND (n.target IS NULL OR n.target = t.payee)
+    ORDER BY t.id, n.place
+  ), used AS (
+    UPDATE commerce_payment_token t SET status = 'consumed', consumed_at = clock_timestamp(), use_id = u.use_id
+    FROM unused u WHERE t.id = u.id AND t.status = 'authorized' AND clock_timestamp() <= t.expires_at
+    RETURNING u.place
+  )
+  SELECT array_agg(u.place) INTO firsts FROM used u;
+  -- A statement of its own after any wait: it sees what a rival committed.
+  RETURN QUERY SELECT t, coalesce(n.place = ANY (firsts), false), coalesce(clock_timestamp() > t.expires_at, false),
+    agents_status(coalesce(t.caller, ''))
+  FROM unnest(hashes) WITH ORDINALITY AS n (hash, place) LEFT JOIN commerce_payment_token t ON t.token_sha256 = n.hash
+  ORDER BY n.place;
 END $$;

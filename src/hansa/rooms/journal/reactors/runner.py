@@ -1,6 +1,6 @@
 """Run the reactors: each has a job of its own, so that it runs in one process at a time and is alone in its failures.
 
-A run reacts to a few events and commits them with its cursor. When one of them fails, those before it are committed
+A run reacts to some events and commits them with its cursor. When one of them fails, those before it are committed
 without it, so that the next run begins with it. It is retried after pauses, then set aside, and the reactor goes on
 behind it.
 """
@@ -24,7 +24,7 @@ from hansa.rooms.journal.listener import NOTIFICATIONS
 from . import store
 from .rules import error_text, job_name
 
-BATCH_MAX = 50
+BATCH_MAX, TOGETHER_MAX = 50, 500
 LOOK_AGAIN_SECONDS = 1.0
 RETRIES = Retries(attempts_max=8, pause_seconds=0.5, pause_max_seconds=60.0)
 
@@ -67,8 +67,10 @@ class _Run:
     async def react(self, tx: Tx, _: Runtime, job: Job) -> None:
         """React to the next events, and move behind them."""
         name = self.reactor.name
-        events = await self._next_events(tx, BATCH_MAX)
-        count = await self._react_until_one_fails(tx, events, job)
+        events = await self._next_events(tx, TOGETHER_MAX if self.reactor.together else BATCH_MAX)
+        count = await self._react_together(tx, events) or await self._react_until_one_fails(
+            tx, events[:BATCH_MAX], job
+        )
         if count:
             await store.advance(tx, name, events[count - 1])
             reactions_total.labels(name).inc(count)
@@ -91,6 +93,18 @@ class _Run:
     async def _next_events(self, tx: Tx, limit: int) -> list[StoredEvent]:
         place = await store.lock_place(tx, self.reactor.name)
         return await store.events_after(tx, place, self.reactor.type_names, limit)
+
+    async def _react_together(self, tx: Tx, events: Sequence[StoredEvent]) -> int:
+        """React to all at once; returns to how many, 0 where that is not possible or fails."""
+        if self.reactor.together is None or not events:
+            return 0
+        try:
+            async with tx.transaction():
+                await self.reactor.together(tx, *events)
+        except Exception:  # noqa: BLE001
+            # One after the other finds which of them fails, and says so.
+            return 0
+        return len(events)
 
     async def _react_until_one_fails(self, tx: Tx, events: Sequence[StoredEvent], job: Job) -> int:
         """React in order; returns to how many. Raises: what the first of them raises."""

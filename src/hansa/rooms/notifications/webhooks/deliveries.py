@@ -1,7 +1,7 @@
 """Deliveries, queued in the transaction of what they tell."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +29,11 @@ async def enqueue_webhook(
         await store.enqueue(tx, deliveries, event_type, _message(event_type, await store.now(tx), payload))
         await schedule(tx, webhook_ids)
     return len(webhook_ids)
+
+
+async def having_webhooks(tx: Tx, developer_ids: Collection[int]) -> set[int]:
+    """Those of these developers who have active webhooks."""
+    return await store.having_webhooks(tx, developer_ids)
 
 
 async def send_test(tx: Tx, developer_id: int, webhook_id: str) -> Delivery:

@@ -4,7 +4,7 @@ A webhook is locked before its deliveries and its job, and webhooks in the order
 an attempt locks the webhook in a statement of its own: only the next statement sees what others had committed by then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
@@ -172,6 +172,15 @@ async def delete_all(tx: Tx, developer_id: int) -> list[str]:
         "DELETE FROM notifications_webhook WHERE developer_id = $1 RETURNING id", developer_id
     )
     return [row["id"] for row in rows]
+
+
+async def having_webhooks(tx: Tx, developer_ids: Collection[int]) -> set[int]:
+    """Those of these developers who have active webhooks."""
+    rows = await tx.fetch(
+        "SELECT DISTINCT developer_id FROM notifications_webhook WHERE developer_id = ANY($1) AND is_active",
+        list(developer_ids),
+    )
+    return {row["developer_id"] for row in rows}
 
 
 async def subscribed(tx: Tx, developer_id: int, event_type: str) -> list[str]:

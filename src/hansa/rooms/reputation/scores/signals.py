@@ -4,25 +4,35 @@ from hansa.foundation.events import A2APaymentSettled, ContractCompleted, Disput
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
-from hansa.foundation.values.money import ZERO, parse_amount
-from hansa_verify import read_signal
+from hansa.foundation.values.money import ZERO, Minor, parse_amount
+from hansa_verify import Signal, read_signal
 
 from . import store
 from .recording import RECORDING
 
 
-async def _note(tx: Tx, event: StoredEvent) -> None:
-    signal = read_signal(
+async def _note(tx: Tx, /, *events: StoredEvent) -> None:
+    # A dispute that was dismissed says nothing of its parties.
+    noted = [(event, signal, _paid(event, signal)) for event in events if (signal := _signal_of(event))]
+    if noted:
+        await store.add_signals(tx, noted)
+        await enqueue(tx, RECORDING, "all")
+
+
+def _signal_of(event: StoredEvent) -> Signal | None:
+    return read_signal(
         {"event_type": event.event_type, "timestamp": event.timestamp.isoformat(), "data": event.data}
     )
-    if signal is None:
-        # A dispute that was dismissed says nothing of its parties.
-        return
-    amount = parse_amount(event.data["amount"]) if signal.kind == "payment" else ZERO
-    await store.add_signal(tx, event, signal, amount)
-    await enqueue(tx, RECORDING, "all")
+
+
+def _paid(event: StoredEvent, signal: Signal) -> Minor:
+    return parse_amount(event.data["amount"]) if signal.kind == "payment" else ZERO
 
 
 SIGNALS = Reactor(
-    "reputation: signals", (A2APaymentSettled, ContractCompleted, DisputeRuled), _note, from_the_start=True
+    "reputation: signals",
+    (A2APaymentSettled, ContractCompleted, DisputeRuled),
+    _note,
+    from_the_start=True,
+    together=_note,
 )

@@ -16,9 +16,11 @@ from .records import Epoch, GradeChange, StoredSignal, TrackRecord
 
 ROWS_AT_ONCE = 5000
 
-_ADD_SIGNAL = """
+_ADD_SIGNALS = """
 INSERT INTO reputation_signal (event_seq, event_type, at, kind, giver, receiver, amount, fee, counts)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (event_seq) DO NOTHING
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+  $8::bigint[], $9::boolean[])
+ON CONFLICT (event_seq) DO NOTHING
 """
 
 _SIGNALS = (
@@ -121,10 +123,23 @@ SELECT agent_did, score FROM reputation_score WHERE agent_did > $1 AND epoch = $
 """
 
 
-async def add_signal(tx: Tx, event: StoredEvent, signal: Signal, amount: Minor) -> None:
-    """Write a signal, once for each event."""
-    members = (signal.kind, signal.giver, signal.receiver, amount, signal.fee, signal.counts)
-    await tx.execute(_ADD_SIGNAL, event.sequence, event.event_type, event.timestamp, *members)
+async def add_signals(tx: Tx, noted: Sequence[tuple[StoredEvent, Signal, Minor]]) -> None:
+    """Write signals in this order with the units paid, once for each event."""
+    rows = [
+        (
+            event.sequence,
+            event.event_type,
+            event.timestamp,
+            s.kind,
+            s.giver,
+            s.receiver,
+            amount,
+            s.fee,
+            s.counts,
+        )
+        for event, s, amount in noted
+    ]
+    await tx.execute(_ADD_SIGNALS, *(list(column) for column in zip(*rows, strict=True)))
 
 
 async def unrecorded(tx: Tx, most: int) -> list[StoredSignal]:
