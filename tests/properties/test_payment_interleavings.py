@@ -27,17 +27,20 @@ from hansa.rooms.commerce.payments import (
     store,
 )
 from hansa.rooms.commerce.payments.extensions import RELEASE, SETTLE, Release, Settlement, payment_line
+from hansa.rooms.commerce.payments.purchase import end_purchase
 from hansa.rooms.commerce.payments.release import expire, release
+from hansa.rooms.commerce.payments.service_call import Outcome, ServiceAnswer
 from hansa.rooms.commerce.payments.settle import Settled, SettleOrder, settle
 from hansa.rooms.commerce.payments.settlements import settle_token
 from hansa.rooms.enforcement.reinstate import reinstate_agents
 from hansa.rooms.enforcement.suspend import suspend_agents
 from tests.faults.payment_acts import PaymentWorld
 from tests.payment_proof import prove_tokens
-from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
+from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.payment_stage import payment_stage
 from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, open_registry
+from tests.registry import DatabaseFarm
 
 SAMPLE = by_tier(2, 40, 400)
 SOON_SECONDS = 0.03
@@ -57,6 +60,12 @@ TRANSFERS = [("transfer", act) for act in (*ACTS, "transfer")]
 GATHERED = [
     *(("settle in the batch", act) for act in (*ACTS, "transfer", "settle in the batch")),
     *(("release in the batch", act) for act in ("verify", "settle", "expire", "release in the batch")),
+]
+# What ends the token of a purchase, by the service's answer or without one.
+PURCHASES = [
+    (end, act)
+    for end in ("end of a purchase", "end of a purchase without an answer")
+    for act in (*ACTS, "transfer", "settle in the batch", "release in the batch", end)
 ]
 KINDS: tuple[dict[str, Any], ...] = ({}, {"reserve": True}, {"capture_by": "payee"})
 
@@ -94,6 +103,8 @@ class Meeting:
             "verify": lambda tx: store.verify(tx, [fingerprint(self.secret)], [None], ["store.1"]),
             "settle": lambda tx: settle(tx, SettleOrder(self.secret, self.settler), self.book),
             "transfer": lambda tx: settle_token(self.runtime(tx), self.token_id),
+            "end of a purchase": lambda tx: self._purchase_ended(tx, Outcome.DELIVERED),
+            "end of a purchase without an answer": lambda tx: self._purchase_ended(tx, Outcome.UNKNOWN),
             "settle in the batch": self._settled_in_the_batch,
             "release in the batch": self._released_in_the_batch,
             "settle without success": lambda tx: settle(
@@ -107,6 +118,10 @@ class Meeting:
                 tx, self.owner, self.world.payments.caller.did, "new secret"
             ),
         }[name]
+
+    async def _purchase_ended(self, tx: Tx, outcome: Outcome) -> Token:
+        answer = ServiceAnswer(outcome)
+        return await end_purchase(tx, self.token_id, answer, settle_on_timeout=True, book=self.book)
 
     async def _settled_in_the_batch(self, tx: Tx) -> str:
         token = await self.token()
@@ -141,23 +156,8 @@ class Meeting:
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[PaymentWorld, Director, Developer]]:
-    dsn = await database_farm.fresh()
-    settings = {"genesis_supply": "1000000000", "genesis_grant_amount": "100000", "rate_limit_reads": "off"}
-    async with (
-        open_registry(dsn, tmp_path_factory.mktemp("met"), **settings) as registry,
-        directing(dsn, 2) as director,
-    ):
-        world = await PaymentWorld.of(registry)
-        card = (await registry.get(f"/agent-cards/{world.payments.caller.did}")).json()
-        owner = Developer(
-            id=card["developer_id"],
-            email="owner@example.org",
-            session="test",
-            is_verified=True,
-            areas=frozenset(),
-            is_admin=True,
-        )
-        yield world, director, owner
+    async with payment_stage(database_farm, tmp_path_factory.mktemp("met")) as opened:
+        yield opened
 
 
 async def meeting(
@@ -168,7 +168,8 @@ async def meeting(
     await world.registry.database.act(
         lambda tx: reinstate_agents(tx, parties, owner, reason=None, soft=False)
     )
-    kind = draw.choice(KINDS)
+    is_purchase = any("purchase" in act for act in acts)
+    kind = {} if is_purchase else draw.choice(KINDS)
     # The batch releases what was counted against no budget.
     made = await authorized(world, owner, kind, is_governed="release in the batch" not in acts)
     if draw.random() < 0.3:
@@ -200,7 +201,7 @@ async def authorized(
 
 
 @pytest.mark.parametrize(
-    "acts", [*combinations_with_replacement(ACTS, 2), *TRANSFERS, *GATHERED], ids=" and ".join
+    "acts", [*combinations_with_replacement(ACTS, 2), *TRANSFERS, *GATHERED, *PURCHASES], ids=" and ".join
 )
 async def test_however_two_acts_meet_a_token_ends_once(
     acts: tuple[str, str], stage: tuple[PaymentWorld, Director, Developer]
@@ -237,7 +238,10 @@ async def proven(stage: tuple[PaymentWorld, Director, Developer]) -> AsyncIterat
 
 
 def _has_begun(outcomes: list[Any]) -> bool:
-    return any(isinstance(one, Settled) and one.verdict == "settling" for one in outcomes)
+    return any(
+        one.status == "settling" if isinstance(one, Token) else getattr(one, "verdict", None) == "settling"
+        for one in outcomes
+    )
 
 
 async def _completed(met: Meeting) -> None:

@@ -1,0 +1,31 @@
+"""Where acts on payments meet: a registry with a caller and a service, a director of two sides, and the owner of the caller."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from hansa.foundation.plumbing.caller import Developer
+from tests.faults.payment_acts import PaymentWorld
+from tests.properties.interleaving import Director, directing
+from tests.registry import DatabaseFarm, open_registry
+
+
+@asynccontextmanager
+async def payment_stage(
+    database_farm: DatabaseFarm, directory: Path
+) -> AsyncIterator[tuple[PaymentWorld, Director, Developer]]:
+    """The agents, the director of their transactions, and their owner with every right."""
+    dsn = await database_farm.fresh()
+    settings = {"genesis_supply": "1000000000", "genesis_grant_amount": "100000", "rate_limit_reads": "off"}
+    async with open_registry(dsn, directory, **settings) as registry, directing(dsn, 2) as director:
+        world = await PaymentWorld.of(registry)
+        card = (await registry.get(f"/agent-cards/{world.payments.caller.did}")).json()
+        owner = Developer(
+            id=card["developer_id"],
+            email="owner@example.org",
+            session="test",
+            is_verified=True,
+            areas=frozenset(),
+            is_admin=True,
+        )
+        yield world, director, owner
