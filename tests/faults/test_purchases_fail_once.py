@@ -18,8 +18,8 @@ from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.settlements import resume_settlements
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.outside import Host, host
-from tests.payment_proof import open_tokens, prove_tokens
 from tests.paying import Payments
+from tests.payment_proof import open_tokens, prove_tokens
 from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, open_registry

@@ -1,6 +1,5 @@
 """A firm quote and the authorization of a wallet are each used once, whatever else happens at the same moment."""
 
-import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
