@@ -3,11 +3,15 @@
 - A receipt is a compact JSON Web Signature (RFC 7515) by the Ed25519 key of the agent that was paid. Its payload is
   {kind `pay.delivery.v1`, token_id, request_digest, answer_digest, at}, in the canonical form of RFC 8785.
 - The digests are `sha256:` and the SHA-256 of the bytes of the request's and the answer's body.
+- Of a call of a tool (MCP) the bytes are the JSON of its arguments, and of `content`, `structuredContent` and `isError` of its
+  result: members sorted, no spaces, ASCII.
+- At the end of a stream of events the receipt is a comment, which is not part of the answer.
 - Whose keys count, and when they were valid, is decided by the reader; a key inside the header is never used.
 """
 
 import hashlib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,6 +40,8 @@ KIND = "pay.delivery.v1"
 TYPE = "pay-delivery+jws"
 MAX_CHARACTERS = 4096
 PARTS = 3
+_COMMENT, _COMMENT_END = b": x-payment-receipt ", b"\n\n"
+_COMMENT_MAX = len(_COMMENT) + MAX_CHARACTERS + len(_COMMENT_END)
 
 
 class ReceiptInvalid(HansaError):
@@ -66,8 +72,12 @@ class DeliveryReceipt:
 
     def require_call(self, token_id: str, request: bytes, answer: bytes) -> None:
         """Raises: ReceiptInvalid where it is about another call than this one."""
+        self.require_digests(token_id, digest_of(request), digest_of(answer))
+
+    def require_digests(self, token_id: str, request_digest: str, answer_digest: str) -> None:
+        """As `require_call`, of a call whose digests are known. Raises: ReceiptInvalid."""
         stated = (self.token_id, self.request_digest, self.answer_digest)
-        if stated != (token_id, digest_of(request), digest_of(answer)):
+        if stated != (token_id, request_digest, answer_digest):
             raise ReceiptInvalid("The delivery receipt is about another token, request or answer.")
 
     def payload(self) -> dict[str, str]:
@@ -84,6 +94,66 @@ class DeliveryReceipt:
 def digest_of(body: bytes) -> str:
     """`sha256:` and the digest of a body in hexadecimal digits."""
     return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+def bytes_of_tool_call(arguments: Mapping[str, Any]) -> bytes:
+    """What the request digest of a tool's call is taken of: its arguments as the tool receives them."""
+    return _sorted_json(arguments)
+
+
+def bytes_of_tool_result(result: Mapping[str, Any]) -> bytes:
+    """What the answer digest of a tool's call is taken of: its result as it is sent, without `_meta`."""
+    stated = {name: result.get(name) for name in ("content", "structuredContent")}
+    return _sorted_json({**stated, "isError": bool(result.get("isError"))})
+
+
+def stream_comment(receipt: str) -> bytes:
+    """The comment that ends a stream of events; readers of events ignore it."""
+    return _COMMENT + receipt.encode() + _COMMENT_END
+
+
+class StreamDigest:
+    """Takes a stream of events as it comes, passes on all but the receipt at its end, and digests what it passes on."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._held, self._is_line_start = b"", True
+
+    def take(self, chunk: bytes) -> bytes:
+        """What is no receipt of these bytes and of those that were held back before."""
+        self._held += chunk
+        start = self._start_of_comment()
+        return self._passed(start)
+
+    def end(self) -> tuple[bytes, str | None, str]:
+        """The rest of the answer, its receipt if there is one, and the digest of the answer."""
+        text = self._held[len(_COMMENT) : -len(_COMMENT_END)]
+        is_receipt = (
+            self._is_line_start
+            and self._held == _COMMENT + text + _COMMENT_END
+            and text.isascii()
+            and b"\n" not in text
+        )
+        rest = b"" if is_receipt else self._passed(len(self._held))
+        return rest, text.decode() if is_receipt else None, "sha256:" + self._digest.hexdigest()
+
+    def _passed(self, end: int) -> bytes:
+        passed, self._held = self._held[:end], self._held[end:]
+        if passed:
+            self._is_line_start = passed.endswith(b"\n")
+        self._digest.update(passed)
+        return passed
+
+    def _start_of_comment(self) -> int:
+        """Where the comment of a receipt may have begun; the end of what is held if nowhere."""
+        start = self._held.find(_COMMENT)
+        while start >= 0 and len(self._held) - start > _COMMENT_MAX:
+            start = self._held.find(_COMMENT, start + 1)
+        if start >= 0:
+            return start
+        sizes = range(min(len(_COMMENT) - 1, len(self._held)), 0, -1)
+        size = next((size for size in sizes if self._held.endswith(_COMMENT[:size])), 0)
+        return len(self._held) - size
 
 
 def signing_key_of(pem: str) -> Ed25519PrivateKey:
@@ -129,6 +199,10 @@ def verify_receipt(text: str, keys: Iterable[HeldKey]) -> DeliveryReceipt:
         if is_of_its_time and _is_by(key.public_key_jwk, signed, signature):
             return receipt
     raise ReceiptInvalid("The delivery receipt is not signed by a key that the agent had at that time.")
+
+
+def _sorted_json(members: Mapping[str, Any]) -> bytes:
+    return json.dumps(members, sort_keys=True, separators=(",", ":"), default=str).encode()
 
 
 def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:

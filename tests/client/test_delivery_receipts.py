@@ -12,8 +12,11 @@ from hansa_client.receipts import (
     DeliveryReceipt,
     HeldKey,
     ReceiptInvalid,
+    StreamDigest,
+    digest_of,
     sign_receipt,
     signing_key_of,
+    stream_comment,
     verify_receipt,
 )
 from hansa_verify import encoded
@@ -86,6 +89,40 @@ def test_a_receipt_is_about_one_call():
     for other in (("token-2", b"one", b"answer"), ("token-1", b"two", b"answer"), ("token-1", b"one", b"")):
         with pytest.raises(ReceiptInvalid):
             made.require_call(*other)
+
+
+@pytest.mark.parametrize("size", [1, 7, 5000, 100_000])
+@pytest.mark.parametrize("answer", [b"", b"data: one\n\n", b"data: x\n\n" * 3000], ids=len)
+def test_a_stream_has_its_receipt_and_its_digest_in_whatever_pieces_it_comes(answer: bytes, size: int):
+    stream = answer + stream_comment(SIGNED)
+    taken = StreamDigest()
+    passed = [taken.take(stream[start : start + size]) for start in range(0, len(stream), size)]
+    rest, *known = taken.end()
+    assert (b"".join(passed) + rest, known) == (answer, [SIGNED, digest_of(answer)])
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        b"",
+        b": x-payment-receipt a.b.c",
+        b": x-payment-receipt \xff\n\n",
+        b"data: x: x-payment-receipt a.b.c\n\n",
+        b": x-payment-receipt a.b.c\n\ndata: two\n\n",
+        b": x-payment-receipt " + b"a" * 5000 + b"\n\n",
+    ],
+    ids=range(6),
+)
+@pytest.mark.parametrize("size", [1, 9, 10_000])
+def test_a_stream_without_a_receipt_is_passed_on_whole(last: bytes, size: int):
+    stream, taken = b"data: one\n\n" + last, StreamDigest()
+    passed = [taken.take(stream[start : start + size]) for start in range(0, len(stream), size)]
+    rest, *known = taken.end()
+    assert (b"".join(passed) + rest, known) == (stream, [None, digest_of(stream)])
+
+
+def test_an_event_of_a_stream_is_passed_on_at_once():
+    assert StreamDigest().take(b"data: one\n\n") == b"data: one\n\n"
 
 
 def test_a_key_that_is_not_that_of_an_agent_is_refused():

@@ -24,6 +24,7 @@ from mcp.server.mcpserver import MCPServer
 from starlette.applications import Starlette
 
 from hansa_client.pay.httpx_transport import PayingHttpxTransport
+from hansa_client.receipts import bytes_of_tool_call, bytes_of_tool_result, read_receipt
 from hansa_client.service import PaidService
 from hansa_client.service.fastapi_dependency import PaidCall
 from tests.client.paid import Shop, Works, shop_of
@@ -236,11 +237,22 @@ async def test_a_stock_mcp_client_pays_a_tool(mcp_shop: Shop) -> None:
     assert await mcp_shop.status_of(token) == "settled"
 
 
+async def test_the_result_of_a_paid_tool_has_a_delivery_receipt(mcp_shop: Shop) -> None:
+    token = await mcp_shop.token(capture_by="payee")
+    results = [await called(mcp_shop, {"city": "Oslo", "days": 3}, token) for _ in range(2)]
+    receipts = {result.meta["hansa/payment-receipt"] for result in results}
+    assert receipts == {await mcp_shop.service.receipt(token.token_id)}
+    sent = results[0].model_dump(mode="json", by_alias=True, exclude_none=True)
+    call = bytes_of_tool_call({"city": "Oslo", "days": 3})
+    read_receipt(receipts.pop()).require_call(token.token_id, call, bytes_of_tool_result(sent))
+
+
 async def test_a_tool_that_fails_is_not_paid(mcp_shop: Shop) -> None:
     token = await mcp_shop.token(capture_by="payee")
     result = await called(mcp_shop, {"city": "Atlantis"}, token)
     assert result.is_error
     assert result.meta["hansa/payment-outcome"] == "failed"
+    assert "hansa/payment-receipt" not in result.meta
     assert await mcp_shop.status_of(token) == "released"
 
 

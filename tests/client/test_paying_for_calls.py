@@ -85,6 +85,19 @@ async def test_the_answer_has_a_receipt_that_both_sides_keep_as_evidence(shop: S
         await receipts.evidence("5f0c4a1e9b7d4c3f8a6e2d1b0c9f8e7d")
 
 
+async def test_a_stream_ends_with_its_receipt_that_both_sides_keep_as_evidence(shop: Shop) -> None:
+    client = shop.client()
+    async with client.stream("POST", f"{shop.url}/stream", content=b"one") as response:
+        answer = await response.aread()
+    assert answer == b"data: 0\n\ndata: 1\n\ndata: 2\n\n"
+    (entry,) = await asyncio.wrap_future(client.journal.entries())
+    evidence = await AsyncDeliveryReceipts(shop.registry_of(shop.payer), client.journal).evidence(
+        entry.payment_id
+    )
+    assert await shop.service.receipt(entry.token_id) == evidence.receipt
+    assert evidence.answer_digest == f"sha256:{hashlib.sha256(answer).hexdigest()}"
+
+
 async def test_a_call_to_a_named_payee_is_paid_before_it_is_sent(shop: Shop) -> None:
     client = shop.client()
     response = await client.post(f"{shop.url}/work", content=b"one", extensions=paying(payee=shop.payee.did))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from hansa_client.errors import HansaError
-from hansa_client.receipts import RECEIPT_HEADER
+from hansa_client.receipts import RECEIPT_HEADER, stream_comment
 
 from . import refusals
 from .admission import Stored, Working
@@ -90,7 +90,10 @@ class CallPayment:
         elif isinstance(self._decision, Refused) or outcome is Outcome.FAILED:
             raise StreamCut("the stream of a paid call was not stored and collected")
         else:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            # A comment begins at the start of a line.
+            has_comment = receipt is not None and recorder.is_of_events and answer.body.endswith(b"\n")
+            last = stream_comment(receipt) if receipt and has_comment else b""
+            await self._send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def send_decision(self) -> None:
         """Send the stored answer, or the refusal."""

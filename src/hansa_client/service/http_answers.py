@@ -11,7 +11,8 @@ Message = MutableMapping[str, Any]
 Headers = list[tuple[bytes, bytes]]
 
 SUCCESS_MAX = 399
-STREAMED_TYPES = (b"text/event-stream", b"application/x-ndjson", b"application/stream+json")
+EVENT_STREAM = b"text/event-stream"
+STREAMED_TYPES = (EVENT_STREAM, b"application/x-ndjson", b"application/stream+json")
 # They describe one connection, or are computed anew for a stored answer.
 NOT_KEPT = frozenset(
     {b"connection", b"transfer-encoding", b"content-length", b"date", b"server", b"keep-alive"}
@@ -124,8 +125,16 @@ class Recorder:
             self.is_complete = not self.is_too_large
             self.ended.set()
 
+    @property
+    def is_of_events(self) -> bool:
+        """Whether it is a stream of events, in which comments may stand."""
+        return self._content_type().startswith(EVENT_STREAM)
+
     def _is_stream(self) -> bool:
+        return self._content_type().startswith(STREAMED_TYPES)
+
+    def _content_type(self) -> bytes:
         headers = {
             bytes(name).lower(): bytes(value) for name, value in (self._start or {}).get("headers", ())
         }
-        return headers.get(b"content-type", b"").startswith(STREAMED_TYPES)
+        return headers.get(b"content-type", b"")

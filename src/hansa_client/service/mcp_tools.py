@@ -1,7 +1,8 @@
 """Paid tools of an MCP server, by the MCP binding of x402.
 
 The challenge is an error result with the requirements as `structuredContent` and as text, the payment comes in
-`_meta["x402/payment"]`, the receipt goes in `_meta["x402/payment-response"]`. A payment token in the header
+`_meta["x402/payment"]`, the receipt goes in `_meta["x402/payment-response"]`. A service that signs its answers adds a delivery
+receipt in `_meta["hansa/payment-receipt"]`. A payment token in the header
 X-Payment-Token of the HTTP request is taken too.
 """
 
@@ -19,7 +20,7 @@ from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.types import CallToolResult, TextContent
 
 from hansa_client.errors import HansaError
-from hansa_client.receipts import digest_of
+from hansa_client.receipts import bytes_of_tool_call, bytes_of_tool_result, digest_of
 
 from . import refusals
 from .admission import Stored, Working
@@ -31,6 +32,7 @@ from .terms import Order, Presented, fingerprint_of
 PAYMENT_META = "x402/payment"
 RECEIPT_META = "x402/payment-response"
 OUTCOME_META = "hansa/payment-outcome"
+DELIVERY_META = "hansa/payment-receipt"
 PROBLEM_META = "hansa/problem"
 CONTEXT = "hansa_payment_context"
 
@@ -46,11 +48,13 @@ class _ToolCall:
     def resource(self) -> str:
         return f"mcp://tool/{self.name}"
 
+    def as_bytes(self) -> bytes:
+        return bytes_of_tool_call(self.arguments)
+
     def order(self) -> Order:
-        canonical = json.dumps(self.arguments, sort_keys=True, separators=(",", ":"), default=str).encode()
         return Order(
-            fingerprint_of(b"mcp", self.name.encode(), canonical),
-            digest_of(canonical),
+            fingerprint_of(b"mcp", self.name.encode(), self.as_bytes()),
+            digest_of(self.as_bytes()),
             frozenset({self.resource, self.name}),
         )
 
@@ -97,13 +101,15 @@ async def _call(
         return _refused(refusals.issuer_unavailable(), None)
     decision = await service.admit(presented, terms, call.order())
     if isinstance(decision, Working):
-        decision = await _worked(service, decision, work)
+        decision = await _worked(service, decision, call, work)
     if isinstance(decision, Refused):
         return _refused(decision, challenge)
     return _answered(decision, challenge)
 
 
-async def _worked(service: PaidCalls, working: Working, work: Callable[[], Any]) -> Stored | Refused:
+async def _worked(
+    service: PaidCalls, working: Working, call: "_ToolCall", work: Callable[[], Any]
+) -> Stored | Refused:
     try:
         result = await work()
     except Exception as trouble:  # noqa: BLE001
@@ -113,12 +119,22 @@ async def _worked(service: PaidCalls, working: Working, work: Callable[[], Any])
     except BaseException:
         working.abandon()
         raise
-    packed = result.model_dump_json(by_alias=True, exclude_none=True).encode()
+    packed = _packed(result)
     if len(packed) > service.answer_max_bytes:
         too_large = refusals.answer_too_large(service.answer_max_bytes)
         result = CallToolResult(content=[TextContent(type="text", text=too_large.detail)], is_error=True)
-        packed = result.model_dump_json(by_alias=True, exclude_none=True).encode()
-    return await working.finish(packed, Outcome.FAILED if result.is_error else Outcome.DELIVERED)
+        packed = _packed(result)
+    if result.is_error:
+        return await working.finish(packed, Outcome.FAILED)
+    answer = bytes_of_tool_result(json.loads(packed))
+    receipt = service.receipt_of(working.facts.token_id, call.as_bytes(), answer)
+    if receipt is not None:
+        packed = _packed(result.model_copy(update={"meta": {**(result.meta or {}), DELIVERY_META: receipt}}))
+    return await working.finish(packed, Outcome.DELIVERED, receipt)
+
+
+def _packed(result: CallToolResult) -> bytes:
+    return result.model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
 def _presented(context: "Context[Any, Any]") -> Presented | None:

@@ -64,7 +64,7 @@ class PaidCalls:
     ) -> None:
         """`registry_names` are further addresses of the own registry.
 
-        With `signing_key_pem`, the private key of the agent, answers over HTTP carry a signed delivery receipt.
+        With `signing_key_pem`, the private key of the agent, answers carry a signed delivery receipt.
 
         Raises: ValueError, TypeError.
         """

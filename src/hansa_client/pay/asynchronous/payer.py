@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -22,7 +23,7 @@ from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import AsyncSend, AsyncStream, async_result
 from hansa_client.primitives import async_sleep
-from hansa_client.receipts import RECEIPT_HEADER, ReceiptInvalid, read_receipt
+from hansa_client.receipts import RECEIPT_HEADER, ReceiptInvalid, StreamDigest, digest_of, read_receipt
 from hansa_client.records.payments import AuthorizedToken
 
 from .cards import AsyncSignedCards
@@ -32,6 +33,15 @@ log = logging.getLogger(__name__)
 
 STREAM = "text/event-stream"
 PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class PaidCall:
+    """A call that is sent with a token."""
+
+    entry: Entry
+    token: AuthorizedToken
+    request_digest: str
 
 
 class AsyncPayer:
@@ -167,7 +177,7 @@ class AsyncPayer:
                     response.headers.get("content-type", "").startswith(STREAM)
                     and response.status_code < PAYMENT_REQUIRED
                 ):
-                    return self._streamed(response, entry, token)
+                    return self._streamed(request, response, entry, token)
                 await response.aread()
             except httpx2.TransportError as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
@@ -175,7 +185,9 @@ class AsyncPayer:
                 reading = read_outcome(response.status_code, response.headers)
                 if reading is not Reading.UNKNOWN:
                     if reading is Reading.DELIVERED:
-                        await self._keep_receipt(request, response, entry, token)
+                        call = PaidCall(entry, token, digest_of(request.content))
+                        receipt = response.headers.get(RECEIPT_HEADER)
+                        await _keep_receipt(self._journal, call, receipt, digest_of(response.content))
                     return await self._concluded(reading, response, entry, token)
                 reason = f"The service answered with status {response.status_code}."
                 pause = pause_before_repeat(response.headers, attempt)
@@ -197,48 +209,52 @@ class AsyncPayer:
             raise PaymentRefused(detail, response.status_code, problem)
         return response
 
-    async def _keep_receipt(
+    def _streamed(
         self, request: httpx2.Request, response: httpx2.Response, entry: Entry, token: AuthorizedToken
-    ) -> None:
-        """Keep the receipt of this answer; one that is about another call is worth nothing, and the answer is paid all the same."""
-        text = response.headers.get(RECEIPT_HEADER)
-        if text is None:
-            return
-        try:
-            read_receipt(text).require_call(token.token_id, request.content, response.content)
-        except ReceiptInvalid as trouble:
-            log.warning("the delivery receipt of payment %s is not kept: %s", entry.payment_id, trouble)
-            return
-        await async_result(self._journal.keep_receipt(entry.payment_id, text))
-
-    def _streamed(self, response: httpx2.Response, entry: Entry, token: AuthorizedToken) -> httpx2.Response:
+    ) -> httpx2.Response:
         stream = response.stream
         assert isinstance(stream, AsyncStream)
-        response.stream = AsyncPaidStream(stream, self._journal, self._ending, entry, token.token)
+        call = PaidCall(entry, token, digest_of(request.content))
+        response.stream = AsyncPaidStream(stream, self._journal, self._ending, call)
         return response
 
 
 class AsyncPaidStream(AsyncStream):
     """The stream of a paid call: settled when it has ended whole, left open when it has not."""
 
-    def __init__(
-        self, stream: AsyncStream, journal: Journal, ending: AsyncEnding, entry: Entry, token: str
-    ) -> None:
-        self._stream, self._journal, self._ending, self._entry = stream, journal, ending, entry
-        self._token = token
+    def __init__(self, stream: AsyncStream, journal: Journal, ending: AsyncEnding, call: PaidCall) -> None:
+        self._stream, self._journal, self._ending, self._call = stream, journal, ending, call
         self._is_whole = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        digest = StreamDigest()
         async for chunk in self._stream:
-            yield chunk
+            if passed := digest.take(chunk):
+                yield passed
+        rest, receipt, answer_digest = digest.end()
+        if rest:
+            yield rest
         self._is_whole = True
-        await self._ending.settle(self._entry, self._token)
+        await _keep_receipt(self._journal, self._call, receipt, answer_digest)
+        await self._ending.settle(self._call.entry, self._call.token.token)
 
     async def aclose(self) -> None:
         """Close the connection; make the same call again to continue a stream that was cut."""
         await self._stream.aclose()
         if not self._is_whole:
-            await async_result(self._journal.interrupt(self._entry.payment_id, "The stream was cut."))
+            await async_result(self._journal.interrupt(self._call.entry.payment_id, "The stream was cut."))
+
+
+async def _keep_receipt(journal: Journal, call: PaidCall, text: str | None, answer_digest: str) -> None:
+    """Keep the receipt of this answer; one that is about another call is worth nothing, and the answer is paid all the same."""
+    if text is None:
+        return
+    try:
+        read_receipt(text).require_digests(call.token.token_id, call.request_digest, answer_digest)
+    except ReceiptInvalid as trouble:
+        log.warning("the delivery receipt of payment %s is not kept: %s", call.entry.payment_id, trouble)
+        return
+    await async_result(journal.keep_receipt(call.entry.payment_id, text))
 
 
 def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issuer: str) -> httpx2.Request:
