@@ -268,7 +268,7 @@ VALUES: dict[str, Any] = {
     "last_pull_status": "ok",
     "mark": "Proven",
     "grade": "good",
-    "formula": "hansa-reputation/1",
+    "formula": "hansa-reputation/2",
     "volume": "250",
     "Reputation.score": 430,
     "ReputationOut.score": 430,
