@@ -49,6 +49,7 @@ _DECAY = (
     2301615985, 2283957863, 2266435216, 2249047003, 2231792193, 2214669764, 2197678698, 2180817989, 2164086636,
 )  # fmt: skip
 _DECAY_BITS = 32
+_AMOUNT = re.compile(r"(\d+)(?:\.(\d{1,8}))?", re.ASCII)
 _TIMESTAMP = re.compile(
     r"[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII
 )
@@ -172,11 +173,11 @@ _RULINGS: dict[str, Kind | None] = {
 
 
 def _minor(text: str) -> int:
-    whole, _, fraction = text.partition(".")
-    digits = whole + fraction.ljust(8, "0")
-    if not (whole and digits.isascii() and digits.isdigit() and len(fraction) <= 8) or text.endswith("."):  # noqa: PLR2004
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
         raise ValueError(f"{text!r} is no amount")
-    return int(digits)
+    whole, fraction = found.groups("")
+    return int(whole + fraction.ljust(8, "0"))
 
 
 @dataclass(frozen=True)
