@@ -132,8 +132,7 @@ async def serve_here(
 
         _on_stop_signal(lambda: _log_stop(stop))
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
-        # What stands at the start stays.
-        gc.collect()
+        # What exists at the start stays; the few thousand unreachable objects among it do not pay for collecting them.
         gc.freeze()
         sys.setswitchinterval(SWITCH_SECONDS)
         if parent is not None:
