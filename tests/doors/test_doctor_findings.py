@@ -28,6 +28,7 @@ def sound(tmp_path: Path) -> Facts:
         answers=Answers(ready=True, trouble=None, audit=audit),
         database=DatabaseFacts("embedded", version="18.6", version_number=180006, schema="0001"),
         newest_schema="0001",
+        known_schemas=frozenset({"0000", "0001", "0003"}),
     )
 
 
@@ -79,6 +80,8 @@ def test_a_registry_that_is_not_ready_is_a_problem(sound: Facts):
         ({"version": None, "trouble": "refused"}, "database", "problem"),
         ({"version": "14.1", "version_number": 140001}, "database", "problem"),
         ({"schema": "0000"}, "schema", "warning"),
+        # It was applied before the newest one, though its number is higher.
+        ({"schema": "0003"}, "schema", "warning"),
         ({"schema": "0002"}, "schema", "problem"),
         ({"schema": None}, "schema", "problem"),
         ({"clock_difference_seconds": 30.0}, "clock", "warning"),

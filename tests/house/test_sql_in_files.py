@@ -22,6 +22,12 @@ CREATED_BY_MIGRATION = re.compile(
 # A body in dollar quotes, a text, a comment: what a semicolon inside does not end.
 INSIDE = re.compile(r"\$(\w*)\$.*?\$\1\$|'[^']*'|--[^\n]*", re.DOTALL)
 
+# PostgreSQL 15 requires an alias of each; later versions do not.
+SUBQUERY = re.compile(r"\b(?:FROM|JOIN|LATERAL)\s*\((?=[\s(]*(?:SELECT|VALUES|WITH|DELETE|UPDATE|INSERT)\b)")
+NO_ALIAS = re.compile(
+    r"\s*(?:$|[^\sA-Za-z_]|(?:WHERE|ORDER|GROUP|HAVING|LIMIT|OFFSET|UNION|FOR|RETURNING|ON|USING|CROSS|JOIN|LEFT|LOOP)\b)"
+)
+
 
 def objections(file: SqlFile) -> list[str]:
     """What is wrong with the form of a file."""
@@ -41,6 +47,22 @@ def objections(file: SqlFile) -> list[str]:
         if bare.count(";") != 1 or not bare.endswith(";"):
             found.append(f"line {line}: another statement follows in the same text")
     return found
+
+
+def subqueries_without_alias(text: str) -> list[str]:
+    """The beginning of what follows each subquery that has no alias."""
+    ends = (closing_parenthesis(text, found.end()) for found in SUBQUERY.finditer(text))
+    return [text[end : end + 40] for end in ends if NO_ALIAS.match(text, end)]
+
+
+def closing_parenthesis(text: str, start: int) -> int:
+    """The place behind the parenthesis that closes the one before `start`."""
+    depth = 1
+    for place in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    return len(text)
 
 
 def later_migrations() -> list[Path]:
@@ -70,6 +92,26 @@ def test_a_file_states_its_purpose_and_only_creates_or_replaces(file: SqlFile):
 def test_a_file_of_another_form_is_seen(content: str, objection: str):
     [found] = objections(SqlFile("ledger/a.sql", content))
     assert found.startswith(objection)
+
+
+def test_every_subquery_has_an_alias_which_the_lowest_postgresql_requires():
+    files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.sql")]
+    found = {str(file.relative_to(ROOT)): subqueries_without_alias(file.read_text()) for file in files}
+    assert {name: without for name, without in found.items() if without} == {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "count"),
+    [
+        ("SELECT 1 FROM (SELECT (2)) x WHERE true", 0),
+        ("SELECT 1 FROM (SELECT (2)) AS x", 0),
+        ("SELECT 1 FROM (SELECT (2)) WHERE true", 1),
+        ("SELECT 1 FROM ((SELECT 1) UNION (SELECT 2))", 1),
+        ("SELECT 1 FROM a, LATERAL (VALUES (1), (2)) ORDER BY 1", 1),
+    ],
+)
+def test_a_subquery_without_an_alias_is_seen(statement: str, count: int):
+    assert len(subqueries_without_alias(statement)) == count
 
 
 def test_every_sql_file_of_the_package_is_applied():

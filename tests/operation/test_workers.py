@@ -65,6 +65,32 @@ async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves
     assert await health(registry.url) == 200
 
 
+async def test_workers_end_when_their_parent_is_killed_and_their_database_does_not_reply(registry: RegistryProcess):
+    orphans = workers_of(registry)
+    database = [pid for pid in children_of(registry.pid) if pid not in orphans]
+    for pid in database:
+        os.kill(pid, signal.SIGSTOP)
+    await registry.kill()
+    try:
+        await until(lambda: not any(is_alive(pid) for pid in orphans), 60)
+    finally:
+        for pid in database:
+            os.kill(pid, signal.SIGCONT)
+    await registry.start()
+    assert await health(registry.url) == 200
+
+
+async def test_workers_end_when_their_parent_and_their_database_are_killed(registry: RegistryProcess):
+    orphans = workers_of(registry)
+    database = [pid for pid in children_of(registry.pid) if pid not in orphans]
+    for pid in [registry.pid, *database]:
+        os.kill(pid, signal.SIGKILL)
+    await registry.kill()
+    await until(lambda: not any(is_alive(pid) for pid in orphans), 60)
+    await registry.start()
+    assert await health(registry.url) == 200
+
+
 async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryProcess):
     path = "/api/v1/public/registry-config"
     # A connection of its own for each request: the workers take turns.

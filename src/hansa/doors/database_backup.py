@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Read
 from hansa.foundation.plumbing.database import Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.mail_queue import delete_all_mails
-from hansa.foundation.plumbing.migrate import knows_schema, migrate, present_schema
+from hansa.foundation.plumbing.migrate import known_schemas, migrate, present_schema
 from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import journal, notifications, people
@@ -99,7 +99,7 @@ async def _manifest(
 def read_backup(file: Path) -> Reader:
     """A backup that this version can restore, verified whole. Raises: BadBackup, OSError."""
     reader = Reader(file)
-    if not knows_schema(reader.manifest.schema_revision):
+    if reader.manifest.schema_revision not in known_schemas():
         raise BadBackup(
             f"{file} was written by Hansa {reader.manifest.version}, and this is {__version__}:"
             " restore it with that version or a newer one"

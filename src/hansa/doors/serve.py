@@ -9,8 +9,10 @@ import signal
 import socket
 import ssl
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import structlog
 import uvicorn
@@ -132,12 +134,11 @@ async def serve_here(
 
         _on_stop_signal(lambda: _log_stop(stop))
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
-        # What stands at the start stays.
-        gc.collect()
+        # What exists at the start stays; the few thousand unreachable objects among it do not pay for collecting them.
         gc.freeze()
         sys.setswitchinterval(SWITCH_SECONDS)
         if parent is not None:
-            _when_closed(parent, stop)
+            _when_closed(parent, partial(_stop_as_orphan, stop))
         for background in ASSEMBLY.background:
             await meanwhile.enter_async_context(background(runtime))
         async with asyncio.TaskGroup() as group:
@@ -251,6 +252,23 @@ def _cancel_on_stop_signal() -> None:
         starting.cancel()
 
     _on_stop_signal(cancel)
+
+
+def _stop_as_orphan(stop: Callable[[], object]) -> None:
+    """Stop, within the time that a parent would have waited before it kills.
+
+    The database may have died with the parent, or not reply any more, and whatever waits for it would wait on.
+    """
+    stop()
+    # A thread, because waiting also happens where the event loop has ended: for threads of a library, say.
+    deadline = threading.Timer(WORKER_STOP_SECONDS, _end_orphan)
+    deadline.daemon = True
+    deadline.start()
+
+
+def _end_orphan() -> None:
+    _log.warning("the worker did not stop in time after its parent died; ending it", pid=os.getpid())
+    os._exit(1)
 
 
 def _when_closed(pipe: int, act: Callable[[], object]) -> None:

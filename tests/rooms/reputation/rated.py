@@ -17,7 +17,7 @@ from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
 from tests.running_jobs import run_due
 
 _NEW_EVENTS = f"""
-SELECT {COLUMNS} FROM {ALL_EVENTS} WHERE event_type = ANY($1)
+SELECT {COLUMNS} FROM {ALL_EVENTS} e WHERE event_type = ANY($1)
   AND seq > coalesce((SELECT max(event_seq) FROM reputation_signal), 0) ORDER BY seq
 """
 

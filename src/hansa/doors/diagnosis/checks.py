@@ -120,22 +120,23 @@ def _schema(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "problem", "schema", "the database contains no registry", "run hansa serve to create one"
         )
-    elif present < newest:
+    elif present == newest:
+        yield Finding("ok", "schema", f"the schema is {present}, as required by this version")
+    # The number of a schema says nothing about its age: migrations may follow each other in another order.
+    elif present in facts.known_schemas:
         yield Finding(
             "warning",
             "schema",
             f"the schema is {present}, this version needs {newest}",
             "start the registry; it migrates the schema",
         )
-    elif present > newest:
+    else:
         yield Finding(
             "problem",
             "schema",
-            f"the schema is {present}, newer than {newest}, which this version needs",
+            f"the schema is {present}, which this version does not know; it needs {newest}",
             "install the version of hansa that wrote it",
         )
-    else:
-        yield Finding("ok", "schema", f"the schema is {present}, as required by this version")
 
 
 def _queues(facts: Facts) -> Iterator[Finding]:

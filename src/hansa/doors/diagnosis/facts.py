@@ -13,7 +13,7 @@ from hansa.foundation.plumbing import mail_queue
 from hansa.foundation.plumbing.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.keys import BadKey, Keyring
-from hansa.foundation.plumbing.migrate import newest_schema, present_schema
+from hansa.foundation.plumbing.migrate import known_schemas, newest_schema, present_schema
 from hansa.foundation.plumbing.process_files import ServingProcess, serving_processes
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
@@ -60,7 +60,7 @@ class DatabaseFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that was found out. `newest_schema` is that of the installed version."""
+    """Everything that was found out. `newest_schema` and `known_schemas` are those of the installed version."""
 
     settings: Settings
     data_dir: Path
@@ -68,13 +68,15 @@ class Facts:
     answers: Answers | None
     database: DatabaseFacts
     newest_schema: str
+    known_schemas: frozenset[str]
 
 
 async def gather_facts(settings: Settings, data_dir: Path) -> Facts:
     """Look at the registry of this data directory."""
     processes = serving_processes(data_dir)
     answers = await _ask(processes[0].url) if processes else None
-    return Facts(settings, data_dir, processes, answers, await _look_at_database(settings), newest_schema())
+    database = await _look_at_database(settings)
+    return Facts(settings, data_dir, processes, answers, database, newest_schema(), known_schemas())
 
 
 async def _ask(url: str) -> Answers:

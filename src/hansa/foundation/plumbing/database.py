@@ -8,7 +8,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 LOWEST_POSTGRESQL = 15
 TRIES = 12
 ACQUIRE_SECONDS = 5.0
+RELEASE_SECONDS = 5.0
 SERVER_SETTINGS = {
     "application_name": "hansa",
     "timezone": "UTC",
@@ -151,7 +152,18 @@ class Database:
             self._interrupted.add(process)
             raise
         finally:
-            await self._pool.release(connection)
+            if process in self._interrupted:
+                await self._release_interrupted(connection, self._pool)
+                self._interrupted.discard(process)
+            else:
+                await self._pool.release(connection)
+
+    @staticmethod
+    async def _release_interrupted(connection: Tx, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+        # The server is asked to cancel the statement, and may never reply: it is stopped, or its machine is gone. The
+        # connection is then closed, and what interrupted the statement goes on.
+        with suppress(*OUT_OF_REACH):
+            await pool.release(connection, timeout=RELEASE_SECONDS)
 
     async def _reset(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         """Make a connection good for its next user.
@@ -160,9 +172,7 @@ class Database:
         A statement that is broken off while it is being prepared leaves the server in an implicit transaction that the
         client does not know of; the next one could not begin a transaction of its own.
         """
-        process = connection.get_server_pid()
-        if process in self._interrupted:
-            self._interrupted.discard(process)
+        if connection.get_server_pid() in self._interrupted:
             await connection.execute("ROLLBACK")
 
 

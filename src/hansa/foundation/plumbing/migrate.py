@@ -92,9 +92,9 @@ def newest_schema() -> str:
     return newest
 
 
-def knows_schema(number: str) -> bool:
-    """Whether this version has the migration of that number."""
-    return any(path.name.partition("_")[0] == number for path in migrations_directory().glob("[0-9]*.py"))
+def known_schemas() -> frozenset[str]:
+    """The number of each migration that this version has."""
+    return frozenset(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
 
 
 async def present_schema(dsn: str) -> str | None:

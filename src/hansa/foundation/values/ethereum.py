@@ -7,7 +7,6 @@
 import re
 from typing import TypeAlias
 
-from Crypto.Hash import keccak
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
@@ -45,6 +44,9 @@ def bytes_of_hex(text: object, size: int) -> bytes | None:
 
 def keccak256(message: bytes) -> bytes:
     """Keccak-256 as Ethereum uses it, which is not SHA3-256."""
+    # It loads a parser of C declarations, and most processes check no wallet.
+    from Crypto.Hash import keccak
+
     return keccak.new(digest_bits=256, data=message).digest()
 
 
