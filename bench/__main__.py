@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from functools import partial
 
 import uvloop
 
@@ -68,11 +69,22 @@ BENCHES = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--full", action="store_true", help="the large sizes")
+    parser.add_argument(
+        "--kinds",
+        metavar="N,N…",
+        help="http/attack: positions of the kinds of connection, from 0; all by default",
+    )
+    parser.add_argument("--seconds", type=int, help="http/attack: the length of each measurement")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHES)
     if unknown:
         parser.error(f"unknown bench: {', '.join(sorted(unknown))}")
+    if arguments.kinds or arguments.seconds:
+        if arguments.names != ["http/attack"]:
+            parser.error("--kinds and --seconds are of http/attack")
+        kinds = [int(number) for number in arguments.kinds.split(",")] if arguments.kinds else None
+        BENCHES["http/attack"] = partial(http_attack.run, kinds=kinds, seconds=arguments.seconds)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )

@@ -5,7 +5,6 @@ of others then waits until the system no longer keeps it, and its first request 
 """
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from collections.abc import Callable
 import structlog
 
 from hansa.doors.http.per_address import AddressCounts, Place
+from hansa.doors.http.refused_sockets import RefusedSockets
 from hansa.foundation.plumbing.metrics import connections_cut_off_total
 
 # So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
@@ -20,9 +20,7 @@ ACCEPTED_AT_ONCE_MAX = 256
 # Where no more files may be opened, others must be closed first.
 PAUSE_SECONDS = 0.1
 HANDSHAKE_SECONDS = 10
-TOO_MANY = (
-    b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n"
-)
+LOGGED_EVERY_SECONDS = 1.0
 
 REASONS = {
     "too_many_of_an_address": "an address has too many connections",
@@ -53,6 +51,10 @@ class ConnectionAcceptor:
         self._protocol = protocol
         self._context = context
         self._addresses = addresses
+        self._refused = RefusedSockets()
+        self._refusals: dict[str, tuple[int, str]] = {}
+        """How many since the last line about them, and the address of the last one, by reason."""
+        self._logging: asyncio.TimerHandle | None = None
         self._arriving: set[asyncio.Task[None]] = set()
         self._is_open = True
         # More at each turn while somebody waits: processes that share the socket share a small crowd, too.
@@ -66,6 +68,10 @@ class ConnectionAcceptor:
         self._loop.remove_reader(self._listener)
         for arriving in self._arriving:
             arriving.cancel()
+        self._refused.close()
+        if self._logging is not None:
+            self._logging.cancel()
+            self._log_refusals()
 
     async def wait_closed(self) -> None:
         """Until nobody is on the way in."""
@@ -85,6 +91,7 @@ class ConnectionAcceptor:
             except OSError as trouble:
                 _log.warning("connections cannot be accepted at the moment", why=trouble.strerror)
                 self._loop.remove_reader(self._listener)
+                self._refused.close()
                 self._loop.call_later(PAUSE_SECONDS, self._resume_accepting)
                 return
             connection.setblocking(False)
@@ -101,11 +108,18 @@ class ConnectionAcceptor:
         self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, ACCEPTED_AT_ONCE_MAX)
 
     def _refuse(self, connection: socket.socket, address: str, reason: str) -> None:
-        connections_cut_off_total.labels(reason).inc()
-        _log.warning(REASONS[reason], address=address)
-        with contextlib.suppress(OSError), connection:
-            if self._context is None:
-                connection.send(TOO_MANY)
+        self._refused.refuse(connection, is_plain=self._context is None)
+        self._refusals[reason] = self._refusals.get(reason, (0, ""))[0] + 1, address
+        if self._logging is None:
+            # Counted and logged together: under attack either would cost as much as the refusal itself.
+            self._logging = self._loop.call_later(LOGGED_EVERY_SECONDS, self._log_refusals)
+
+    def _log_refusals(self) -> None:
+        self._logging = None
+        refusals, self._refusals = self._refusals, {}
+        for reason, (count, address) in refusals.items():
+            connections_cut_off_total.labels(reason).inc(count)
+            _log.warning(REASONS[reason], connections=count, address=address)
 
     async def _open(self, connection: socket.socket, place: Place) -> None:
         def placed() -> asyncio.Protocol:

@@ -4,6 +4,7 @@
 - The framing of a body (chunk sizes, extensions, trailers) is bounded; trailers are not read.
 - A head, a body, a next request and the reading of an answer each have a deadline.
 - While the client does not read its answers, nothing more is read from it.
+- Of an address that is blocked, connections without an answer yet end with the next thing they send.
 - A connection that is refused gets a problem document and time to read it; nothing more is read from it.
 """
 
@@ -15,7 +16,7 @@ from typing import cast
 import httptools
 import structlog
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hansa.doors.http.deadlines import NEVER, Deadlines
 from hansa.doors.http.guard import METHODS, answers_of
@@ -49,7 +50,8 @@ DROPPED_MAX_BYTES = 4 << 20
 # A chunk has a size of a few digits and two line ends. Many clients send chunks of some hundred bytes.
 CHUNK_OVERHEAD_BYTES = 16
 SPARE_OVERHEAD_BYTES = 16 << 10
-SPARE_CHUNKS = 4096
+SPARE_CHUNKS = 1024
+FED_AT_ONCE_BYTES = 16 << 10
 CHUNK_BYTES_MEAN = 64
 
 _log = structlog.get_logger()
@@ -106,6 +108,9 @@ class BoundedProtocol(HttpToolsProtocol):
     """Among the connections of its address."""
 
     _phase = Phase.HEAD
+    _under_way: RequestResponseCycle
+    """The request that was begun last, or waits for its place."""
+    _has_answered = False
     _in_head = True
     _head_bytes = 0
     _in_body = False
@@ -137,19 +142,27 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_over:
             self._drop(data)
             return
-        while len(data) > HEAD_MAX_BYTES - self._head_bytes:
-            room = HEAD_MAX_BYTES - self._head_bytes
-            if room <= 0:
+        if self._may_be_cut_off():
+            connections_cut_off_total.labels("blocked_address").inc()
+            self.transport.abort()
+            return
+        fed = 0
+        while fed < len(data):
+            # Small portions: what is refused in one of them ends the work on all that came with it.
+            portion = min(FED_AT_ONCE_BYTES, HEAD_MAX_BYTES - self._head_bytes)
+            if portion <= 0:
                 self._refuse(head_is_too_large())
                 return
-            self._feed(data[:room])
-            data = data[room:]
+            self._feed(data[fed : fed + portion])
+            fed += portion
             if self._is_over:
-                self._drop(data)
+                self._drop(data[fed:])
                 return
-        self._feed(data)
-        if not self._is_over:
-            self._wait_for_what_is_next()
+        self._wait_for_what_is_next()
+
+    def _may_be_cut_off(self) -> bool:
+        """The address is blocked, and nothing was answered on this connection yet."""
+        return not self._has_answered and self.place is not None and self.place.is_blocked
 
     def _feed(self, data: bytes) -> None:
         was_in_head, was_in_body, cycle = self._in_head, self._in_body, self.cycle
@@ -186,6 +199,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= PIPELINED_MAX:
+            # None of these has begun. Answering them would be work for a client that cannot be waiting for it.
+            self.pipeline.clear()
             raise malformed("Too many pipelined requests.")
         super().on_message_begin()
 
@@ -240,6 +255,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # What goes out.
 
     def on_response_complete(self) -> None:
+        self._has_answered = True
         self.server_state.total_requests += 1
         if not self.transport.is_closing():
             self.flow.resume_reading()
@@ -265,8 +281,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def cut_off(self) -> None:
         """End at once; what is unsent is dropped."""
         self._log_end("slow_reader")
-        if self.place is not None:
-            self.place.note_refusal()
+        self._note_refusal()
         self.transport.abort()
 
     # Deadlines.
@@ -305,8 +320,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def overdue(self) -> None:
         """The client took too long."""
-        if self._phase is Phase.END:
+        if self._phase is Phase.END and not self.unsent_bytes():
             self.transport.abort()
+        elif self._phase is Phase.END:
+            self.cut_off()
         elif self._phase is Phase.READER:
             self._look_at(self._progress - self.unsent_bytes(), self.unsent_bytes())
         elif self._phase is Phase.BODY:
@@ -345,6 +362,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if cycle is not None and not cycle.response_complete:
             # The request under way may be the refused one: then its body is what is wrong.
             if self.pipeline or not self._in_body:
+                self._note_refusal()
                 self._end_after_the_answers()
                 return
             if cycle.response_started:
@@ -354,15 +372,19 @@ class BoundedProtocol(HttpToolsProtocol):
             cycle.message_event.set()
         elif cycle is not None and self._in_body:
             # It is answered already, and what is wrong is the rest of its body.
+            self._note_refusal()
             self._linger()
             return
         method, path = self._method_and_path()
-        if self.place is not None:
-            self.place.note_refusal()
+        self._note_refusal()
         answers_of(method, "unmatched", refused.status).inc()
         _log.info("connection refused", status=refused.status, code=refused.code, reason=refused.detail)
         self.transport.write(closing_answer(self.app, method, path, refused))
         self._linger()
+
+    def _note_refusal(self) -> None:
+        if self.place is not None:
+            self.place.note_refusal()
 
     def _method_and_path(self) -> tuple[str, str]:
         """Method and path, as far as they are known."""
@@ -374,7 +396,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _end_after_the_answers(self) -> None:
         self._is_over = True
-        last = self.pipeline[0][0] if self.pipeline else self.cycle
+        self.flow.pause_reading()
+        last = self.pipeline[0][0] if self.pipeline else self._under_way
         if last.response_complete:
             self._close()
         else:

@@ -67,6 +67,7 @@ class ConnectionProtocol(BoundedProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._under_way = cycle
         scope = cycle.scope
         admission = self._budgets.admission_for(scope["method"], scope["path"])
         if admission is None or cycle.waiting_for_100_continue:

@@ -50,7 +50,11 @@ class AddressCounts:
 
     def is_blocked(self, host: str) -> bool:
         """Whether connections of this address were refused too often of late."""
-        refusals = self._refusals.get(network_of(host)) if self._refusals else None
+        return bool(self._refusals) and self.blocks(network_of(host))
+
+    def blocks(self, address: str) -> bool:
+        """The same of an address as places name it."""
+        refusals = self._refusals.get(address)
         return refusals is not None and refusals.count >= REFUSALS_MAX and self._now() < refusals.ends_at
 
     def note_refusal(self, address: str) -> None:
@@ -85,6 +89,11 @@ class Place:
 
     counts: AddressCounts
     address: str | None
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether connections of the address were refused too often of late."""
+        return self.address is not None and self.counts.blocks(self.address)
 
     def note_refusal(self) -> None:
         """The connection was refused or cut off."""

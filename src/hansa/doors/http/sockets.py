@@ -1,7 +1,10 @@
 """WebSocket connections: uvicorn's protocol, with a line to write to, and an end that no peer can put off.
 
-A peer that does not read gets no answers to its pings, and a message comes in a bounded number of pieces: neither what
-a peer sends nor what it leaves unread fills the memory.
+- A peer that does not read gets no answers to its pings, and a message comes in a bounded number of pieces: neither what
+  a peer sends nor what it leaves unread fills the memory.
+- Frames are parsed in small portions, and none after the end: thousands of empty frames in one packet take no longer
+  than those that are still taken.
+- A peer that sends too many frames, or frames that are refused, or does not read, counts against its address.
 """
 
 import socket
@@ -13,11 +16,18 @@ from websockets.protocol import State
 
 from hansa.doors.http.per_address import Place
 from hansa.foundation.plumbing.lines import LINE
+from hansa.foundation.plumbing.metrics import connections_cut_off_total
 
 GOING_AWAY = 1001
+POLICY_VIOLATION = 1008
 TOO_BIG = 1009
 LINGER_SECONDS = 2.0
 FRAGMENTS_MAX = 64
+PARSED_AT_ONCE_BYTES = 256
+# A client asks for all its channels in one go.
+FRAMES_SPARE = 256
+FRAMES_SPARE_BLOCKED = 16
+FRAMES_PER_SECOND = 20
 UNSENT_BYTES = 16 * 1024
 # Left to itself the system keeps megabytes for a peer that does not read.
 SEND_BUFFER_BYTES = 128 * 1024
@@ -32,6 +42,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     place: Place | None = None
     """Among the connections of its address."""
 
+    _frames = 0.0
+    """Frames received, less those that the time since has made room for."""
+    _counted_at = 0.0
+
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(transport)
         connection = transport.get_extra_info("socket")
@@ -43,17 +57,54 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.place.free()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PARSED_AT_ONCE_BYTES):
+            if self.transport.is_closing():
+                return
+            super().data_received(data[start : start + PARSED_AT_ONCE_BYTES])
+
+    def handle_events(self) -> None:
+        now = self.loop.time()
+        self._frames = max(0.0, self._frames - (now - self._counted_at) * FRAMES_PER_SECOND)
+        self._frames += len(self.conn.events)
+        self._counted_at = now
+        is_blocked = self.place is not None and self.place.is_blocked
+        if self._frames > (FRAMES_SPARE_BLOCKED if is_blocked else FRAMES_SPARE):
+            self._fail(POLICY_VIOLATION, f"at most {FRAMES_PER_SECOND} frames a second are taken")
+            return
+        super().handle_events()
+        # What is left are the answers to pings.
+        pongs = b"".join(self.conn.data_to_send())
+        if pongs and self.writable.is_set() and not self.transport.is_closing():
+            self.transport.write(pongs)
+
     def handle_cont(self, event: Frame) -> None:
+        if self.transport.is_closing():
+            return
         if len(self.frames) >= FRAGMENTS_MAX:
-            self.conn.fail(TOO_BIG, f"a message has at most {FRAGMENTS_MAX} fragments")
-            self.handle_parser_exception()
+            self._fail(TOO_BIG, f"a message has at most {FRAGMENTS_MAX} fragments")
         else:
             super().handle_cont(event)
 
+    def _fail(self, code: int, reason: str) -> None:
+        self.conn.fail(code, reason)
+        self.handle_parser_exception()
+
+    def handle_parser_exception(self) -> None:
+        self._note_refusal("socket_refused")
+        if self.conn.close_sent is None:
+            # The handshake is not answered yet: there is nothing to close in the words of the protocol.
+            self.transport.abort()
+        else:
+            super().handle_parser_exception()
+
+    def _note_refusal(self, reason: str) -> None:
+        connections_cut_off_total.labels(reason).inc()
+        if self.place is not None:
+            self.place.note_refusal()
+
     def handle_ping(self) -> None:
-        pong = b"".join(self.conn.data_to_send())
-        if self.writable.is_set():
-            self.transport.write(pong)
+        """The answer waits for the others of its portion: a write for each would cost more than the parsing."""
 
     def write(self, frames: bytes) -> bool:
         """Send whole frames at once; False, and nothing is sent, while the peer is behind or when it is gone."""
@@ -72,6 +123,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         self.scope["extensions"][LINE] = self  # type: ignore[assignment]
         await super().run_asgi()
+        if not self.writable.is_set():
+            self._note_refusal("slow_reader")
         self._cut_off_soon()
 
     def keepalive_timeout(self) -> None:
