@@ -1,7 +1,7 @@
 """Two acts on one payment token that meet, in many orders of their statements."""
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any
@@ -34,7 +34,14 @@ from hansa.rooms.enforcement.reinstate import reinstate_agents
 from hansa.rooms.enforcement.suspend import suspend_agents
 from tests.faults.payment_acts import PaymentWorld
 from tests.payment_proof import prove_tokens
-from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
+from tests.properties.interleaving import (
+    Choose,
+    Director,
+    UseCase,
+    WithinOneTransaction,
+    directing,
+    in_some_orders,
+)
 from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, open_registry
@@ -59,17 +66,6 @@ GATHERED = [
     *(("release in the batch", act) for act in ("verify", "settle", "expire", "release in the batch")),
 ]
 KINDS: tuple[dict[str, Any], ...] = ({}, {"reserve": True}, {"capture_by": "payee"})
-
-
-class WithinOneTransaction:
-    """A database whose every act belongs to one transaction of somebody else; one that is refused is undone alone."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
-    async def act(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
-        async with self._tx.transaction():
-            return await use_case(self._tx)
 
 
 @dataclass(frozen=True)
