@@ -30,6 +30,7 @@ from bench import (
     ledger_posting,
     ledger_staking,
     people_login,
+    reputation_epoch,
     restore,
     start,
 )
@@ -54,6 +55,7 @@ BENCHES = {
     "journal/feed": journal_feed.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
+    "reputation/epoch": reputation_epoch.run,
     "catalogue/million": catalogue_million.run,
     "catalogue/mirror": catalogue_mirror.run,
     "catalogue/reads": catalogue_reads.run,

@@ -14,6 +14,16 @@ from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_ca
 from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
+from .licence import (
+    BadLicence,
+    Certificate,
+    IssuedList,
+    key_thumbprint,
+    licence_hash,
+    read_certificate,
+    read_issued_list,
+)
+from .licence_chain import LicenceVerdict, verify_licence
 from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 
 __all__ = [
@@ -22,9 +32,13 @@ __all__ = [
     "RULES_VERSION",
     "AuditorKey",
     "BadEntry",
+    "BadLicence",
+    "Certificate",
     "ChainVerdict",
     "DetachedSignature",
+    "IssuedList",
     "Kind",
+    "LicenceVerdict",
     "NotAKey",
     "NotASignal",
     "NotBase64url",
@@ -40,11 +54,15 @@ __all__ = [
     "decoded",
     "encoded",
     "grade_of",
+    "key_thumbprint",
+    "licence_hash",
     "propose",
     "public_key_of",
     "read_auditor_keys",
+    "read_certificate",
     "read_entry",
     "read_export",
+    "read_issued_list",
     "read_json",
     "read_keys",
     "read_signal",
@@ -52,4 +70,5 @@ __all__ = [
     "verify_attestations",
     "verify_card",
     "verify_document",
+    "verify_licence",
 ]

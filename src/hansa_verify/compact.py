@@ -25,9 +25,11 @@ class CompactSignature:
         return self.entry.is_by(public_key, self.raw)
 
 
-def read_compact(text: object, typ: str) -> CompactSignature | None:
+def read_compact(
+    text: object, typ: str, max_characters: int = COMPACT_MAX_CHARACTERS
+) -> CompactSignature | None:
     """The signature in a text, if it is one of this type with an object as its payload."""
-    parts = text.split(".") if isinstance(text, str) and len(text) <= COMPACT_MAX_CHARACTERS else []
+    parts = text.split(".") if isinstance(text, str) and len(text) <= max_characters else []
     if len(parts) != PARTS:
         return None
     try:

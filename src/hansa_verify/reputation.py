@@ -1,25 +1,26 @@
 """The reputation of agents, computed from the events of a registry; all arithmetic is in whole numbers.
 
-Formula `hansa-reputation/1`, for the epoch of one UTC day:
+Formula `hansa-reputation/2`, for the epoch of one UTC day:
 - A signal is a settled payment, a completed contract or a ruling. Those of earlier days count; `fee` is in minor units.
 - Fees are added up for each pair of agents and each day, then halved every 90 days by the table below.
 - A payment is evidence for both agents: 5/8 of its fee for the payee, 1/8 for the payer, each times the weight of the other
   agent. A ruling in favor of the defendant is evidence of 1/8 of the fee in question, times the weight of the complainant.
   A signal with `counts` false is no evidence.
 - A ruling against the defendant is a penalty of three times the fee in question, or of 1.5 units if that is more.
-- The weight of an agent grows from 1/8 at a score of 0 to 1 at a score of 1000. Scores begin at 0; eight rounds
+- The weight of an agent grows from 1/4 at a score of 0 to 1 at a score of 1000. Scores begin at 0; eight rounds
   compute evidence from weights, and weights from evidence.
 - score = 1000 × (evidence - penalty) / (evidence + penalty + 5 units), rounded down, at least 0.
 
 All evidence from one payment is at most its fee, so agents that pay each other gain no more than the fees they pay.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
-FORMULA = "hansa-reputation/1"
+FORMULA = "hansa-reputation/2"
 ROUNDS = 8
 HALF_LIFE_DAYS = 90
 UNIT = 10**8
@@ -28,7 +29,7 @@ PENALTY_FACTOR = 3
 PENALTY_FEE_MIN = UNIT // 2
 SCORE_MAX = 1000
 FULL_WEIGHT = 1 << 16
-LEAST_WEIGHT = FULL_WEIGHT // 8
+LEAST_WEIGHT = FULL_WEIGHT // 4
 # Eighths of a fee that are evidence.
 FOR_PAYEE, FOR_PAYER, FOR_DEFENDANT, PARTS = 5, 1, 1, 8
 
@@ -48,6 +49,10 @@ _DECAY = (
     2301615985, 2283957863, 2266435216, 2249047003, 2231792193, 2214669764, 2197678698, 2180817989, 2164086636,
 )  # fmt: skip
 _DECAY_BITS = 32
+_AMOUNT = re.compile(r"(\d+)(?:\.(\d{1,8}))?", re.ASCII)
+_TIMESTAMP = re.compile(
+    r"[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII
+)
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 
 Kind: TypeAlias = Literal["payment", "ruling_for_defendant", "ruling_for_complainant"]
@@ -126,10 +131,15 @@ def read_signal(event: Mapping[str, Any]) -> Signal | None:
         kind = event["event_type"]
         if kind not in _READERS:
             return None
-        moment = datetime.fromisoformat(event["timestamp"]).astimezone(UTC)
-        return _READERS[kind](day_of(moment), event["data"])
+        return _READERS[kind](_day(event["timestamp"]), event["data"])
     except (KeyError, TypeError, ValueError) as trouble:
         raise NotASignal(f"an event is not readable: {type(trouble).__name__} {trouble}") from None
+
+
+def _day(timestamp: str) -> int:
+    if not _TIMESTAMP.fullmatch(timestamp):
+        raise ValueError(f"{timestamp!r} is no timestamp with an offset")
+    return day_of(datetime.fromisoformat(timestamp).astimezone(UTC))
 
 
 def _payment(day: int, data: Mapping[str, Any]) -> Signal:
@@ -163,11 +173,11 @@ _RULINGS: dict[str, Kind | None] = {
 
 
 def _minor(text: str) -> int:
-    whole, _, fraction = text.partition(".")
-    digits = whole + fraction.ljust(8, "0")
-    if not (whole and digits.isascii() and digits.isdigit() and len(fraction) <= 8) or text.endswith("."):  # noqa: PLR2004
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
         raise ValueError(f"{text!r} is no amount")
-    return int(digits)
+    whole, fraction = found.groups("")
+    return int(whole + fraction.ljust(8, "0"))
 
 
 @dataclass(frozen=True)

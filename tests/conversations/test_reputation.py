@@ -28,7 +28,7 @@ async def pair(rated: Rated):
 async def test_an_agent_without_a_job_is_unrated(rated: Rated):
     agent = await rated.registry.agent()
     found = await rated.reputation(agent.did)
-    assert (found["score"], found["grade"], found["formula"]) == (0, "unrated", "hansa-reputation/1")
+    assert (found["score"], found["grade"], found["formula"]) == (0, "unrated", "hansa-reputation/2")
     assert await rated.track_record(agent.did) == {
         "agent_did": agent.did,
         "jobs_verified": 0,
@@ -63,7 +63,7 @@ async def test_counts_and_marks_move_with_the_payment_and_the_score_with_the_epo
     assert found["grade"] == "initial"
     amounts = {part["name"]: part["amount"] for part in found["components"]}
     assert amounts.keys() == {"paid_work", "payments_made", "disputes_won", "disputes_lost"}
-    assert 0.25 * 5 / 8 / 8 * 0.98 < float(amounts["paid_work"]) < 0.25 * 5 / 8 / 7
+    assert 0.25 * 5 / 8 / 4 * 0.98 < float(amounts["paid_work"]) < 0.25 * 5 / 8 / 3.9
     assert (await rated.track_record(buyer.did))["jobs_verified"] == 0
 
 

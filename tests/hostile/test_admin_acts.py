@@ -4,13 +4,13 @@ import pytest
 
 from hansa.doors.reference_map import entrances
 from hansa.foundation.values.areas import ADMIN_AREAS
-from tests.hostile.well_formed import Stage, set_stage, well_formed
+from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
 from tests.registry import StartRegistry, TestDeveloper
 
 
 @pytest.fixture
 async def stage(start_registry: StartRegistry) -> Stage:
-    return await set_stage(await start_registry(enable_projection_snapshots=True))
+    return await set_stage(await start_registry(**EVERYTHING_ON))
 
 
 def acts_of_administrators(stage: Stage) -> list[str]:

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from tests.hostile.credentials import Credentials, every_credential
-from tests.hostile.well_formed import Stage, set_stage, well_formed
+from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
 from tests.registry import StartRegistry
 
@@ -18,9 +18,7 @@ END_TOKENS = ("/logout", "/change-password", "/request-deletion")
 @pytest.fixture
 async def stage(start_registry: StartRegistry) -> Stage:
     """Whatever can be switched on is on."""
-    return await set_stage(
-        await start_registry(staking_rewards_enabled=True, enable_projection_snapshots=True)
-    )
+    return await set_stage(await start_registry(**EVERYTHING_ON))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import httpx2
 import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.jwk import jwk_of
@@ -19,10 +20,18 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
+from tests.licences import TestGenesis
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 from tests.wallets import TestWallet
 
 BACKUP_CODE = "00000000000000000000"
+# With these settings every operation can be carried out.
+EVERYTHING_ON: dict[str, Any] = {
+    "staking_rewards_enabled": True,
+    "enable_projection_snapshots": True,
+    "is_central_registry": True,
+    "sovereign_mainframes": ["hansa.local"],
+}
 
 _numbers = itertools.count(1)
 
@@ -100,6 +109,8 @@ def with_some_id(path: str) -> str:
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
     """A fresh request for the operation, as `METHOD /path` of the map; it can be sent once."""
     method, path = operation.split(" ")
+    if path.startswith("/.well-known/federation-licence"):
+        await _genesis(stage)
     for template, make in _MADE_ANEW.items():
         if template in path:
             path = path.replace(template, template.partition("{")[0] + await make(stage))
@@ -190,6 +201,67 @@ async def _suspended_registry(stage: Stage) -> str:
     suspended = "UPDATE federation_licence_key SET status = 'suspended' WHERE id = $1"
     await stage.registry.database.act(lambda tx: tx.execute(suspended, made))
     return f"{made}/reinstate"
+
+
+async def _forget_licences(stage: Stage) -> None:
+    """Let the registry hold and have issued no certificates, as before its first."""
+
+    async def forget(tx: Tx) -> None:
+        await tx.execute("DELETE FROM federation_certificate")
+        await tx.execute("DELETE FROM federation_network_certificate")
+
+    await stage.registry.database.act(forget)
+
+
+async def _genesis(stage: Stage) -> str:
+    """The hash of the certificate that the registry issued to itself."""
+    await _forget_licences(stage)
+    made = await stage.registry.post(
+        "/admin/federation/licences/genesis", json={}, headers=stage.administrator.headers
+    )
+    assert made.status_code == 201, made.text
+    return str(made.json()["hash"])
+
+
+async def _before_genesis(stage: Stage) -> WellFormed:
+    await _forget_licences(stage)
+    return _json()
+
+
+def _operator() -> dict[str, Any]:
+    return {"sub": {"trust_domain": "hansa.local", "name": "north"}, "plan": "operator-free"}
+
+
+async def _operator_licence(stage: Stage) -> WellFormed:
+    await _forget_licences(stage)
+    return _json(**_operator())
+
+
+def _licence(act: str) -> Callable[[Stage], Awaitable[str]]:
+    async def make(stage: Stage) -> str:
+        """The id of a new certificate, which the act can change."""
+        await _forget_licences(stage)
+        root = "/admin/federation/licences"
+        made = await stage.registry.post(root, json=_operator(), headers=stage.administrator.headers)
+        assert made.status_code == 201, made.text
+        lid = made.json()["lid"]
+        if act == "reinstate":
+            reason = {"reason": "For a test."}
+            await stage.registry.post(
+                f"{root}/{lid}/suspend", json=reason, headers=stage.administrator.headers
+            )
+        return f"{lid}/{act}"
+
+    return make
+
+
+async def _installation(stage: Stage) -> WellFormed:
+    """A frame certificate for this registry by a genesis that nobody here knows."""
+    await _forget_licences(stage)
+    own = await stage.registry.get("/admin/federation/licences/key", headers=stage.administrator.headers)
+    genesis = TestGenesis("genesis.example")
+    frame = genesis.frame("hansa.local", {name: own.json()[name] for name in ("kty", "crv", "x")})
+    return _json(certificate=frame, chain=[genesis.certificate])
 
 
 async def _webhook(stage: Stage) -> str:
@@ -349,6 +421,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
+    "{lid}/suspend": _licence("suspend"),
+    "{lid}/reinstate": _licence("reinstate"),
+    "{lid}/revoke": _licence("revoke"),
+    "{cert_hash}": _genesis,
     "{licence_id:uuid}/reinstate": _suspended_registry,
     "{licence_id:uuid}": _admitted_registry,
     "{webhook_id}": _webhook,
@@ -786,6 +862,12 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/suspend": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/reinstate": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/revoke": _reason,
+    "POST /api/v1/admin/federation/licences": _operator_licence,
+    "POST /api/v1/admin/federation/licences/genesis": _before_genesis,
+    "POST /api/v1/admin/federation/licences/install": _installation,
+    "POST /api/v1/admin/federation/licences/{lid}/suspend": _reason,
+    "POST /api/v1/admin/federation/licences/{lid}/reinstate": _reason,
+    "POST /api/v1/admin/federation/licences/{lid}/revoke": _reason,
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,

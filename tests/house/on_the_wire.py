@@ -98,8 +98,10 @@ _.card_id
 _.card_signatures
 _.cards
 _.caveats
+_.certificate
 _.certificate_expires_at
 _.certificate_issued_at
+_.chain
 _.challenge
 _.changed
 _.changed_at
@@ -154,6 +156,7 @@ _.current_page
 _.current_password
 _.data
 _.date
+_.days
 _.dead_at
 _.decided_at
 _.decimals
@@ -216,6 +219,7 @@ _.events_by_type
 _.events_waiting
 _.evidence
 _.evidence_until
+_.exp
 _.expires
 _.expires_at
 _.expires_days
@@ -260,6 +264,7 @@ _.grants_admin
 _.ground
 _.has_keys
 _.has_tee
+_.hash
 _.hashes
 _.head_id
 _.head_ts
@@ -270,6 +275,7 @@ _.holder_agent_did
 _.holder_did
 _.host
 _.human_readable_id
+_.iat
 _.id
 _.idempotency_key
 _.identifier
@@ -337,8 +343,10 @@ _.lease_until
 _.left
 _.licence_id
 _.licence_key
+_.lid
 _.limit
 _.liquid_balance
+_.list
 _.listing
 _.liveness
 _.liveness_interval_seconds
@@ -426,6 +434,7 @@ _.permission
 _.permissions
 _.place
 _.plain_api_key
+_.plan
 _.position
 _.position_id
 _.positions
@@ -558,6 +567,7 @@ _.source_service
 _.spec_version
 _.spend_policy
 _.spent_today
+_.spiffe
 _.spiffe_id
 _.staked_at
 _.staked_balance
@@ -571,6 +581,9 @@ _.state
 _.status
 _.stopped_at
 _.stopped_by
+_.sub
+_.sub_name
+_.sub_trust_domain
 _.subject
 _.submit_by
 _.submitted_at

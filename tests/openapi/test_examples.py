@@ -14,7 +14,7 @@ from hansa.doors.http.api_example_bodies import DID, PAYEE
 from hansa.doors.http.api_example_values import VALUES
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.test_rights_matrix import still_logged_in
-from tests.hostile.well_formed import BACKUP_CODE, Stage, set_stage, well_formed
+from tests.hostile.well_formed import BACKUP_CODE, EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
 from tests.registry import StartRegistry
 
@@ -26,9 +26,7 @@ REFUSED_BY_STATE = {401, 402, 403, 404, 409}
 @pytest.fixture
 async def stage(start_registry: StartRegistry) -> Stage:
     """A registry with everything switched on that can be."""
-    return await set_stage(
-        await start_registry(staking_rewards_enabled=True, enable_projection_snapshots=True)
-    )
+    return await set_stage(await start_registry(**EVERYTHING_ON))
 
 
 @pytest.fixture
@@ -63,7 +61,7 @@ async def test_the_example_of_a_request_is_accepted(
         for media_type, body in bodies(described, row):
             async with still_logged_in(stage, row):
                 request = await well_formed(row.operation, stage)
-                example = staged(stage, body["example"])
+                example = with_certificates_of(request, staged(stage, body["example"]))
                 sent = {"json": None, "form": None, "form" if "form" in media_type else "json": example}
                 headers = await who_may(row, stage, credentials)
                 answer = await replace(request, **sent).send(stage.registry, headers)
@@ -111,6 +109,13 @@ def differences(described: Mapping[str, Any], row: Rights, answer: httpx2.Respon
     schema = {**body["schema"], "components": described["components"]}
     judge = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
     return [f"{fault.instance_path}: {fault.message[:200]}" for fault in judge.iter_errors(answer.json())]
+
+
+def with_certificates_of(request: WellFormed, example: Any) -> Any:
+    """The example with certificates that are for this registry."""
+    if not isinstance(example, dict) or "chain" not in example:
+        return example
+    return example | {name: request.json[name] for name in ("certificate", "chain")}
 
 
 def staged(stage: Stage, example: Any) -> Any:

@@ -73,8 +73,7 @@ async def rotate_key(
 
     Raises: Refused, BadKey, and what joining the ground raises.
     """
-    require_data_directory(settings)
-    seal = Seal(Keyring(settings.data_dir))
+    seal = _seal(settings)
 
     async def rotate(tx: Tx) -> federation.RegistryKey:
         key = await federation.rotate_key(tx, settings, seal, brought)
@@ -90,8 +89,7 @@ async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.
 
     Raises: Refused, BadKey, and what joining the database raises.
     """
-    require_data_directory(settings)
-    seal = Seal(Keyring(settings.data_dir))
+    seal = _seal(settings)
 
     async def rotate(tx: Tx) -> auditor.AuditorKey:
         key = await auditor.rotate_auditor_key(tx, settings.trust_domain, seal)
@@ -116,6 +114,8 @@ async def adopt_database(settings: Settings) -> list[str]:
             seal = Seal(Keyring(settings.data_dir))
             await federation.initialize_keys(tx, settings, seal)
             await federation.replace_sealed_key(tx, settings, seal)
+            await federation.initialize_licensing_key(tx, seal)
+            await federation.replace_sealed_licensing_key(tx, seal)
             await auditor.initialize_auditor(tx, settings.trust_domain, seal)
             await auditor.replace_sealed_auditor_key(tx, settings.trust_domain, seal)
         return changed
@@ -128,6 +128,54 @@ async def adopt_database(settings: Settings) -> list[str]:
             await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
             make_missing_keys(settings)
             return await database.act(adopt)
+
+
+async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:
+    """Issue the genesis certificate to this registry. Raises: Refused, BadKey, and what opening the database raises."""
+    seal = _seal(settings)
+    async with _database(settings) as database:
+        return await database.act(lambda tx: federation.issue_genesis(tx, None, settings, seal))
+
+
+async def issue_certificate(
+    settings: Settings, request: federation.CertificateRequest
+) -> federation.IssuedCertificate:
+    """Issue a licence certificate. Raises: Refused, BadKey, and what opening the database raises."""
+    seal = _seal(settings)
+    async with _database(settings) as database:
+        return await database.act(lambda tx: federation.issue_certificate(tx, None, settings, seal, request))
+
+
+async def install_certificate(
+    settings: Settings, certificate: str, chain: Sequence[str]
+) -> federation.OwnLicence:
+    """Install the certificate that the genesis issued. Raises: Refused, and what opening the database raises."""
+    async with _database(settings) as database:
+        return await database.act(
+            lambda tx: federation.install_certificate(tx, None, settings, certificate, chain)
+        )
+
+
+async def change_certificate(
+    settings: Settings, change: federation.CertificateAct
+) -> tuple[federation.IssuedCertificate, list[str]]:
+    """Suspend, reinstate or revoke the subject of a certificate. Raises: Refused, and what opening the database raises."""
+    async with _database(settings) as database:
+        return await database.act(lambda tx: federation.change_certificate(tx, None, settings, change))
+
+
+async def list_certificates(
+    settings: Settings, criteria: federation.CertificateFilter
+) -> tuple[list[federation.IssuedCertificate], int]:
+    """A page of issued certificates, and how many there are. Raises: what opening the database raises."""
+    async with _database(settings) as database:
+        return await database.read(lambda tx: federation.list_licence_certificates(tx, criteria))
+
+
+async def licensing_key(settings: Settings) -> bytes:
+    """The public licence-signing key. Raises: Refused, and what opening the database raises."""
+    async with _database(settings) as database:
+        return await database.look(federation.licensing_public_key)
 
 
 def trust_bundle(settings: Settings) -> str:
@@ -191,6 +239,11 @@ async def list_services(settings: Settings) -> list[federation.ServiceCertificat
     """Every certificate that a service ever got. Raises: what joining the ground raises."""
     async with _database(settings) as database:
         return await database.look(federation.list_certificates)
+
+
+def _seal(settings: Settings) -> Seal:
+    require_data_directory(settings)
+    return Seal(Keyring(settings.data_dir))
 
 
 def _authority(settings: Settings) -> IdentityAuthority:

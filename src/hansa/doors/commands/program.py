@@ -13,6 +13,7 @@ from hansa.doors.commands import (
     demonstration,
     development,
     inspection,
+    licences,
     registry_keys,
     service_certificates,
     serving,
@@ -62,5 +63,6 @@ app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
 app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
 app.add_typer(background_jobs.app, name="jobs", rich_help_panel=ADMINISTER)
 app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
+app.add_typer(licences.app, name="licence", rich_help_panel=ADMINISTER)
 app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
 app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

@@ -168,6 +168,41 @@ def verify_log(
 
 
 @app.command(
+    "licence",
+    epilog=examples(
+        "hansa verify licence https://registry.example.org --root HASH",
+        "hansa verify licence licence.json --list genesis-list.json --root HASH",
+    ),
+)
+def verify_licence(
+    source: Annotated[
+        str, typer.Argument(help="Registry (its address), or the document of its licence (URL or file).")
+    ],
+    root: Annotated[
+        str | None,
+        typer.Option(help="Hash of the trusted genesis certificate; by default FEDERATION_ROOT_HASH."),
+    ] = None,
+    lists: Annotated[
+        list[str] | None, typer.Option("--list", help="List of an issuer: URL or file; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a licence, its chain and the lists of its issuers. Exit 0: verified; 1: not; 2: it cannot be read."""
+    from hansa.doors import licence_verification
+    from hansa.doors.card_verification import CannotRead
+
+    request = licence_verification.LicenceToVerify(source, root, tuple(lists or ()))
+    try:
+        verdict = licence_verification.verify_licence_source(request)
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    lines.append(f"{verdict.code}: {verdict.reason}")
+    print_outcome("\n".join(lines), licence_verification.licence_verdict_json(verdict), as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+@app.command(
     "reputation",
     epilog=examples("hansa verify reputation https://registry.example.org/api/v1/reputation/export"),
 )

@@ -1,17 +1,21 @@
 """Facts of federation. They are public: none says why, and none names a person."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event
 
+LicenceKind = Literal["admission_key", "certificate"]
+"""What a licence is: the key of an admitted registry, or a certificate that this registry issued."""
+
 
 class FederationLicenseIssued(Event, frozen=True):
-    """A registry was admitted: it got a licence key. The key is no part of the event."""
+    """A registry was admitted and got a licence key, or a licence certificate was issued. The key is no part of the event."""
 
     aggregate_type: ClassVar[str] = "system_account"
 
     licence_id: str
     trust_domain: str
+    kind: LicenceKind = "admission_key"
 
     @property
     def aggregate_id(self) -> str:
@@ -19,12 +23,13 @@ class FederationLicenseIssued(Event, frozen=True):
 
 
 class FederationLicenseSuspended(Event, frozen=True):
-    """A licence key opens nothing until it is reinstated."""
+    """A licence key or certificate is invalid until it is reinstated."""
 
     aggregate_type: ClassVar[str] = "system_account"
 
     licence_id: str
     trust_domain: str
+    kind: LicenceKind = "admission_key"
 
     @property
     def aggregate_id(self) -> str:
@@ -32,12 +37,13 @@ class FederationLicenseSuspended(Event, frozen=True):
 
 
 class FederationLicenseReinstated(Event, frozen=True):
-    """A suspended licence key opens again what it opened."""
+    """A suspended licence key or certificate is valid again."""
 
     aggregate_type: ClassVar[str] = "system_account"
 
     licence_id: str
     trust_domain: str
+    kind: LicenceKind = "admission_key"
 
     @property
     def aggregate_id(self) -> str:
@@ -45,12 +51,13 @@ class FederationLicenseReinstated(Event, frozen=True):
 
 
 class FederationLicenseRevoked(Event, frozen=True):
-    """A licence key opens nothing any more."""
+    """A licence key or certificate is invalid for good."""
 
     aggregate_type: ClassVar[str] = "system_account"
 
     licence_id: str
     trust_domain: str
+    kind: LicenceKind = "admission_key"
 
     @property
     def aggregate_id(self) -> str:

@@ -65,6 +65,16 @@ async def record_operator_act(tx: Tx, *, act: str, subject: str, reason: str | N
     await tx.execute(_RECORD, None, "command line", act, subject, reason or None)
 
 
+async def record_act(
+    tx: Tx, administrator: Developer | None, *, act: str, subject: str, reason: str | None = None
+) -> None:
+    """Record an act of an administrator, or without one of the operator at the command line."""
+    if administrator is None:
+        await record_operator_act(tx, act=act, subject=subject, reason=reason)
+    else:
+        await record_admin_act(tx, administrator, act=act, subject=subject, reason=reason)
+
+
 async def list_admin_acts(tx: Tx, criteria: AdminActFilter) -> tuple[list[AdminAct], int]:
     """A page of acts, newest first, and how many there are of these in all."""
     asked = (criteria.developer_id, criteria.act, criteria.subject)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from hansa.foundation.plumbing.admin_acts import record_admin_act, record_operator_act
+from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Conflict, NotFound
@@ -97,7 +97,7 @@ async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason
     kind, _ = await _lock(tx, job_id)
     await tx.execute(_RETRY, job_id)
     await notify(tx)
-    await _record(tx, administrator, "job.retry", f"job:{job_id} {kind}", reason)
+    await record_act(tx, administrator, act="job.retry", subject=f"job:{job_id} {kind}", reason=reason)
 
 
 async def drop_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
@@ -109,7 +109,7 @@ async def drop_job(tx: Tx, job_id: int, administrator: Developer | None, reason:
     if key == SCHEDULE:
         raise JobScheduled
     await tx.execute("DELETE FROM plumbing_job WHERE id = $1", job_id)
-    await _record(tx, administrator, "job.drop", f"job:{job_id} {kind}", reason)
+    await record_act(tx, administrator, act="job.drop", subject=f"job:{job_id} {kind}", reason=reason)
 
 
 async def _lock(tx: Tx, job_id: int) -> tuple[str, str]:
@@ -120,12 +120,3 @@ async def _lock(tx: Tx, job_id: int) -> tuple[str, str]:
     if row is None or row["state"] == "running":
         raise JobRunning
     return row["kind"], row["key"]
-
-
-async def _record(
-    tx: Tx, administrator: Developer | None, act: str, subject: str, reason: str | None
-) -> None:
-    if administrator is None:
-        await record_operator_act(tx, act=act, subject=subject, reason=reason)
-    else:
-        await record_admin_act(tx, administrator, act=act, subject=subject, reason=reason)

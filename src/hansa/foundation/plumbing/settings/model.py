@@ -22,10 +22,12 @@ from .values import (
     addresses,
     bracketed,
     directory,
+    domains,
     mail_sender,
     places,
     roles,
     secret,
+    sha256,
     supply,
     text_file,
 )
@@ -70,6 +72,11 @@ class Settings(UnbuiltSettings, BaseSettings):
     did_namespace: str | None = None
     extension_base: Url = "https://hansa.dev"
     settlement_currency: str = Field(default="AVT", pattern=r"^[A-Z]{2,8}$")
+
+    is_central_registry: bool = False
+    sovereign_mainframes: Annotated[Words, AfterValidator(domains)] = []
+    federation_root_hash: Annotated[str, AfterValidator(sha256)] | None = None
+    operator_term_days: int | None = Field(default=None, ge=1, le=3650)
 
     genesis_supply: Annotated[str, AfterValidator(supply)] = "1000000"
     genesis_grant_enabled: bool = True

@@ -1,0 +1,84 @@
+"""Install the certificate that the genesis issued to this registry, and read what this registry holds of its own."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.admin_acts import record_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.settings import Settings
+from hansa_verify import BadLicence, LicenceVerdict, licence_hash, read_certificate, verify_licence
+
+from . import store
+from .errors import CertificateUnknown, GenesisHeld, InstallRefused
+from .keys import licensing_public_key
+from .records import NetworkCertificate, OwnLicence
+
+
+async def install_certificate(
+    tx: Tx, administrator: Developer | None, settings: Settings, text: str, chain: Sequence[str]
+) -> OwnLicence:
+    """Keep a frame certificate of this trust domain and of the present licence-signing key, instead of an earlier one.
+
+    Without FEDERATION_ROOT_HASH no root is trusted, and the state is `unverified`: a delivered chain never introduces one.
+
+    Raises: InstallRefused, GenesisHeld, LicensingKeySealed.
+    """
+    now = await store.lock(tx)
+    if await store.genesis(tx) is not None:
+        raise GenesisHeld
+    await _require_own(tx, settings, text)
+    verdict = verify_licence(text, chain, root_hash=settings.federation_root_hash, at=now)
+    state = state_of(verdict)
+    if state not in {"active", "unverified"} or not _is_chain_complete(verdict):
+        raise InstallRefused(f"The certificate is {verdict.code}: {verdict.reason}.", field="certificate")
+    network = NetworkCertificate(text.strip(), licence_hash(text), tuple(one.strip() for one in chain))
+    await store.install(tx, network)
+    await record_act(tx, administrator, act="licence_certificate.install", subject=network.hash)
+    await record_leaf(tx, "licence", network.hash, bytes.fromhex(network.hash))
+    return OwnLicence(network, state)
+
+
+async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
+    """The genesis or network certificate of this registry with its chain. Raises: CertificateUnknown."""
+    genesis = await store.genesis(tx)
+    if genesis is not None:
+        return OwnLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
+    network = await store.installed(tx)
+    if network is None:
+        raise CertificateUnknown("This registry holds no licence certificate.")
+    verdict = verify_licence(
+        network.certificate,
+        network.chain,
+        root_hash=settings.federation_root_hash,
+        at=await store.moment(tx),
+    )
+    return OwnLicence(network, state_of(verdict))
+
+
+def state_of(verdict: LicenceVerdict) -> str:
+    """The state of the own certificate: without lists, which are judged when registries meet."""
+    is_root_trusted = any(step.name == "root" and step.holds for step in verdict.steps)
+    return "active" if verdict.code == "unverified" and is_root_trusted else verdict.code
+
+
+def _is_chain_complete(verdict: LicenceVerdict) -> bool:
+    return any(step.name == "chain" and step.holds for step in verdict.steps)
+
+
+async def _require_own(tx: Tx, settings: Settings, text: str) -> None:
+    try:
+        certificate = read_certificate(text)
+    except BadLicence as trouble:
+        raise InstallRefused(f"The certificate is malformed: {trouble}.", field="certificate") from None
+    subject = certificate.payload["sub"]["trust_domain"]
+    if certificate.kind != "frame":
+        raise InstallRefused(
+            f"The certificate is of type {certificate.kind}, not frame.", field="certificate"
+        )
+    if subject != settings.trust_domain:
+        raise InstallRefused(f"The certificate is for {subject}, not for this registry.", field="certificate")
+    if certificate.public_key != await licensing_public_key(tx):
+        raise InstallRefused(
+            "The certificate is for another key than the present licence-signing key.", field="certificate"
+        )

@@ -1,0 +1,61 @@
+"""The licence-signing key: begun with the registry, another one than that of its card, sealed like it."""
+
+from hashlib import sha256
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.values.jwk import thumbprint
+
+from . import store
+from .errors import LicensingKeySealed
+from .records import LicensingKey
+
+SEALED_FOR = "federation licence-signing key"
+
+
+async def initialize_licensing_key(tx: Tx, seal: Seal) -> None:
+    """Begin the first key, where there is none."""
+    await store.lock_keys(tx)
+    if await store.sealed_key(tx) is None:
+        await _begin_key(tx, seal)
+
+
+async def replace_sealed_licensing_key(tx: Tx, seal: Seal) -> None:
+    """Begin another key where the present one was sealed under a sealing key that is lost."""
+    await store.lock_keys(tx)
+    try:
+        await present_key(tx, seal)
+    except LicensingKeySealed:
+        await _begin_key(tx, seal)
+
+
+async def present_key(tx: Tx, seal: Seal) -> LicensingKey:
+    """The key to sign with now. Raises: LicensingKeySealed."""
+    found = await store.sealed_key(tx)
+    if found is None:
+        raise LicensingKeySealed
+    kid, public_key, sealed = found
+    try:
+        private = Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR))
+    except BadSeal:
+        raise LicensingKeySealed from None
+    return LicensingKey(kid, public_key, private)
+
+
+async def licensing_public_key(tx: Tx) -> bytes:
+    """The public half of the present key. Raises: LicensingKeySealed."""
+    found = await store.sealed_key(tx)
+    if found is None:
+        raise LicensingKeySealed
+    return found[1]
+
+
+async def _begin_key(tx: Tx, seal: Seal) -> None:
+    private = Ed25519PrivateKey.generate()
+    public = private.public_key().public_bytes_raw()
+    kid = thumbprint(public)
+    await store.succeed_key(tx, kid, public, seal.close(private.private_bytes_raw(), SEALED_FOR))
+    await record_leaf(tx, "licensing_key", kid, sha256(public).digest())

@@ -1,0 +1,131 @@
+"""Licence certificates as they are kept."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+Type = Literal["genesis", "frame", "operator"]
+State = Literal["active", "suspended", "revoked", "superseded", "expired"]
+
+
+def epoch(moment: datetime) -> int:
+    """Whole seconds since the epoch."""
+    return int(moment.timestamp())
+
+
+@dataclass(frozen=True)
+class IssuedCertificate:
+    """A certificate that this registry issued. `expired`: active, but past its end."""
+
+    lid: str
+    hash: str
+    certificate: str
+    type: Type
+    sub_trust_domain: str
+    sub_name: str
+    plan: str
+    issued_at: datetime
+    expires_at: datetime | None
+    state: State
+    updated_at: datetime
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """Its entry in the issued list; times are in seconds since the epoch."""
+        return {
+            "hash": self.hash,
+            "lid": self.lid,
+            "type": self.type,
+            "sub_trust_domain": self.sub_trust_domain,
+            "sub_name": self.sub_name,
+            "plan": self.plan,
+            "iat": epoch(self.issued_at),
+            "exp": None if self.expires_at is None else epoch(self.expires_at),
+            "state": self.state,
+            "updated_at": epoch(self.updated_at),
+        }
+
+
+@dataclass(frozen=True)
+class CertificateFilter:
+    """Which certificates, newest first; what is None is not asked for. `sub` is a trust domain or a name."""
+
+    state: State | None = None
+    type: Type | None = None
+    sub: str | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class NetworkCertificate:
+    """The certificate by which this registry belongs to a network, and those of its issuers up to the genesis."""
+
+    certificate: str
+    hash: str
+    chain: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OwnLicence:
+    """What this registry shows of itself; `state` is that of an issued certificate, or `unverified`, `untrusted_root`."""
+
+    network: NetworkCertificate
+    state: str
+
+
+@dataclass(frozen=True)
+class LicensingKey:
+    """The licence-signing key, ready to sign."""
+
+    kid: str
+    public_key: bytes
+    private: Ed25519PrivateKey = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """For whom a certificate is asked."""
+
+    trust_domain: str
+    name: str
+    url: str | None = None
+    spiffe: str | None = None
+
+    @property
+    def members(self) -> dict[str, str]:
+        """The member `sub`; absent optionals are omitted."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class CertificateRequest:
+    """A certificate that an administrator asks for; without a stated term the plan's default holds."""
+
+    subject: Subject
+    plan: str
+    public_key: bytes | None
+    days: int | None
+    states_term: bool
+
+
+@dataclass(frozen=True)
+class CertificateAct:
+    """An act on the subject of the certificate `lid`, and why."""
+
+    lid: str
+    act: Literal["suspend", "reinstate", "revoke"]
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class ListState:
+    """The list as it was signed last; `now` is the database's time in seconds since the epoch."""
+
+    list: str | None
+    generated_at: int
+    is_due: bool
+    has_certificates: bool
+    now: int

@@ -1,0 +1,221 @@
+"""Shapes of licence certificates."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+
+from hansa.foundation.values.jwk import NotAKey, jwk_of, public_key_of
+from hansa.foundation.values.paging import Page, Pagination
+
+from .errors import CertificateRefused
+from .records import (
+    CertificateFilter,
+    CertificateRequest,
+    IssuedCertificate,
+    OwnLicence,
+    State,
+    Subject,
+    Type,
+)
+
+REASON_MAX_CHARACTERS = 2000
+CERTIFICATE_MAX_CHARACTERS = 16_384
+TERM_MAX_DAYS = 3650
+
+TrustDomain = Annotated[
+    str,
+    Field(
+        min_length=3,
+        max_length=253,
+        pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$",
+    ),
+]
+
+
+class GenesisIn(BaseModel):
+    """Nothing: the genesis certificate follows from the registry's settings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SubjectIn(BaseModel):
+    """For whom the certificate is."""
+
+    trust_domain: TrustDomain
+    name: Annotated[str, Field(min_length=1, max_length=255)]
+    url: Annotated[str, Field(min_length=1, max_length=500, pattern=r"^https?://\S+$")] | None = None
+    spiffe: Annotated[str, Field(min_length=1, max_length=255, pattern=r"^spiffe://\S+$")] | None = None
+
+
+class LicenceKeyIn(BaseModel):
+    """The licence-signing key of a frame: an Ed25519 JWK."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kty: Literal["OKP"]
+    crv: Literal["Ed25519"]
+    x: Annotated[str, Field(min_length=43, max_length=43)]
+
+
+class CertificateIn(BaseModel):
+    """A certificate to issue. The type follows from the issuer: the genesis issues frames, a frame operators."""
+
+    sub: SubjectIn
+    plan: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    key: LicenceKeyIn | None = Field(
+        default=None, description="Required for a frame, absent for an operator."
+    )
+    days: Annotated[StrictInt, Field(ge=1, le=TERM_MAX_DAYS)] | None = Field(
+        default=None, description="Absent: the plan's default. Null: perpetual, where the plan allows it."
+    )
+
+    def request(self) -> CertificateRequest:
+        """What is asked for. Raises: CertificateRefused, where the key is unusable."""
+        return CertificateRequest(
+            subject=Subject(self.sub.trust_domain, self.sub.name, self.sub.url, self.sub.spiffe),
+            plan=self.plan,
+            public_key=None if self.key is None else _public_key(self.key),
+            days=self.days,
+            states_term="days" in self.model_fields_set,
+        )
+
+
+class CertificateChange(BaseModel):
+    """Why certificates are suspended, reinstated or revoked; kept in the audit log."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)]
+
+
+class InstallIn(BaseModel):
+    """The certificate that the genesis issued to this registry, and its issuers up to the genesis."""
+
+    certificate: Annotated[str, Field(min_length=1, max_length=CERTIFICATE_MAX_CHARACTERS)]
+    chain: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=CERTIFICATE_MAX_CHARACTERS)]],
+        Field(min_length=1, max_length=3),
+    ]
+
+
+class CertificateOut(BaseModel):
+    """A certificate that was issued."""
+
+    certificate: str = Field(description="Compact JWS of type licence+jws.")
+    hash: str = Field(description="Licence hash: SHA-256 of the certificate in hexadecimal.")
+    lid: str
+    state: State
+
+    @classmethod
+    def of(cls, one: IssuedCertificate) -> "CertificateOut":
+        return cls(certificate=one.certificate, hash=one.hash, lid=one.lid, state=one.state)
+
+
+class ListedLicenceOut(CertificateOut):
+    """A certificate with its row of the issued list; times are in seconds since the epoch."""
+
+    type: Type
+    sub_trust_domain: str
+    sub_name: str
+    plan: str
+    iat: int
+    exp: int | None = Field(description="Null: perpetual.")
+    updated_at: int = Field(description="Time of the last change of state.")
+
+    @classmethod
+    def of(cls, one: IssuedCertificate) -> "ListedLicenceOut":
+        return cls(**one.listed, certificate=one.certificate)
+
+
+class ChangedOut(ListedLicenceOut):
+    """The certificate after the act."""
+
+    changed: list[str] = Field(
+        description="The lid of every certificate of the subject that the act changed."
+    )
+
+    @classmethod
+    def changed_to(cls, one: IssuedCertificate, changed: list[str]) -> "ChangedOut":
+        return cls(**one.listed, certificate=one.certificate, changed=changed)
+
+
+class CertificatesQuery(BaseModel):
+    """A page of certificates."""
+
+    state: State | None = None
+    type: Type | None = None
+    sub: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
+        default=None, description="Trust domain or name of the subject."
+    )
+    limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+
+    def criteria(self) -> CertificateFilter:
+        """What is asked for."""
+        return CertificateFilter(self.state, self.type, self.sub, self.limit, self.offset)
+
+
+class CertificatesPage(Page[ListedLicenceOut]):
+    """Certificates, newest first."""
+
+    @classmethod
+    def of(cls, found: list[IssuedCertificate], total: int, query: CertificatesQuery) -> "CertificatesPage":
+        return cls(
+            items=[ListedLicenceOut.of(one) for one in found],
+            pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
+        )
+
+
+class OwnLicenceOut(BaseModel):
+    """The certificate that this registry holds."""
+
+    certificate: str
+    chain: list[str] = Field(description="The certificates of its issuers, the genesis last.")
+    hash: str
+    state: Literal[
+        "active", "suspended", "revoked", "superseded", "expired", "unverified", "untrusted_root", "malformed"
+    ] = Field(description="`unverified`: this registry trusts no root (FEDERATION_ROOT_HASH).")
+
+    @classmethod
+    def of(cls, own: OwnLicence) -> "OwnLicenceOut":
+        network = own.network
+        return cls(
+            certificate=network.certificate, chain=list(network.chain), hash=network.hash, state=own.state
+        )
+
+
+class IssuedListOut(BaseModel):
+    """The signed list of all certificates that this registry issued."""
+
+    list: str = Field(description="Compact JWS of type licence-list+jws.")
+
+
+class LicensingJwk(BaseModel):
+    """The public licence-signing key of this registry."""
+
+    kty: Literal["OKP"] = "OKP"
+    crv: Literal["Ed25519"] = "Ed25519"
+    x: str
+    kid: str = Field(description="Thumbprint of the key (RFC 7638).")
+    use: Literal["sig"] = "sig"
+    alg: Literal["EdDSA"] = "EdDSA"
+
+    @classmethod
+    def of(cls, kid: str, public_key: bytes) -> "LicensingJwk":
+        return cls(x=jwk_of(public_key)["x"], kid=kid)
+
+
+def certificate_request(members: Mapping[str, object]) -> CertificateRequest:
+    """A request given as the members of the HTTP body. Raises: CertificateRefused."""
+    try:
+        return CertificateIn.model_validate(members).request()
+    except ValidationError as trouble:
+        first = trouble.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise CertificateRefused(f"{name}: {first['msg']}.", field=name) from None
+
+
+def _public_key(jwk: LicenceKeyIn) -> bytes:
+    try:
+        return public_key_of(jwk.model_dump())
+    except NotAKey as trouble:
+        raise CertificateRefused(f"key is no usable Ed25519 key: {trouble}.", field="key") from None
