@@ -3,7 +3,6 @@
 import asyncio
 import email
 import itertools
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import default as mail_policy
 from pathlib import Path
+from secrets import randbelow
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 from uuid import uuid4
@@ -200,9 +200,8 @@ class TestRegistry:
 
     def elsewhere(self) -> dict[str, str]:
         """A header that makes the request come from an address of its own, past the limits per address."""
-        return {
-            "X-Forwarded-For": f"203.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(256)}"
-        }
+        # Hypothesis seeds the generator of `random` anew for each history.
+        return {"X-Forwarded-For": f"203.{randbelow(256)}.{randbelow(256)}.{randbelow(256)}"}
 
     async def transactions_ended(self) -> None:
         """Wait for the end of all transactions now open on the server, which hold back readings by change.

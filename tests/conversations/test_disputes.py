@@ -204,9 +204,25 @@ async def test_the_time_for_a_dispute_ends_with_its_window(
 ) -> None:
     done = await disputes.agreements.submitted(alice, bob)
     await disputes.agreements.act(alice, done, "approve-completion")
-    await disputes.agreements.purses.execute(
-        "UPDATE commerce_contract SET ended_at = ended_at - interval '72 hours' WHERE id = $1", done["id"]
-    )
+    await disputes.agreements.move_clock(done, 72 * HOUR)
+    assert refused(await disputes.try_file(alice, bob, contract_id=done["id"])) == (409, "DISPUTE_TOO_LATE")
+
+
+async def test_the_time_for_a_dispute_ends_where_a_reinstatement_was_followed_after_the_approval(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    done = await funded(disputes, alice, bob)
+    act = {"agent_dids": [bob.did], "reason": "For a test."}
+    for verb in ("suspend", "reinstate"):
+        answer = await disputes.registry.post(
+            f"/admin/agents/bulk/{verb}", json=act, headers=disputes.administrator.headers
+        )
+        assert answer.status_code == 200, answer.text
+        if verb == "suspend":
+            await disputes.agreements.follow(bob)
+    await disputes.agreements.act(alice, done, "approve-completion")
+    await disputes.agreements.follow(bob)
+    await disputes.agreements.move_clock(done, 72 * HOUR)
     assert refused(await disputes.try_file(alice, bob, contract_id=done["id"])) == (409, "DISPUTE_TOO_LATE")
 
 

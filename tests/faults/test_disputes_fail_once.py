@@ -1,4 +1,4 @@
-"""Each statement of each act on a dispute fails once: nothing has changed, and the act can be done afterwards."""
+"""Each statement of each act on a dispute or a bond fails once: nothing has changed, and the act can be done afterwards."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,6 +21,7 @@ from tests.rooms.commerce.disputing import (
     Disputing,
     open_disputing,
 )
+from tests.rooms.reputation.bonded import DAY, Bonded
 
 POOL_SIZE = 2
 HANG_SECONDS = 30
@@ -32,7 +33,9 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT count(*) FROM commerce_contract_history) AS history,
   (SELECT md5(string_agg(concat(liquid, escrow), ',' ORDER BY id)) FROM ledger_account) AS balances,
   (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
-  (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%') AS events
+  (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
+  (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
+  (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%') AS events
 """
 
 Asking = Callable[[], Awaitable[int]]
@@ -52,6 +55,18 @@ class World:
             self.alice, self.bob, amount="1", funded=True, **dates
         )
         return made["id"]
+
+    @property
+    def bonds(self) -> Bonded:
+        return Bonded(self.disputing.agreements)
+
+    async def bonded(self, *acts: str) -> TestAgent:
+        """Another agent with a bond of 100 units, after these acts."""
+        agent = await self.disputing.agreements.contractor()
+        await self.bonds.act(agent, "deposit", amount="100")
+        for act in acts:
+            await self.bonds.act(agent, act)
+        return agent
 
     async def transaction(self) -> str:
         return (await self.alice.transfer(self.bob, "1")).json()["transaction_id"]
@@ -89,6 +104,36 @@ async def _dismiss(world: World) -> Asking:
     return _status(lambda: world.disputing.try_rule(filed, "DISMISSED"))
 
 
+async def _rule_on_bond(world: World) -> Asking:
+    """A slash that takes the whole bond and a part of the liquid balance."""
+    bonded = await world.bonded()
+    paid = (await world.alice.transfer(bonded, "120")).json()["transaction_id"]
+    filed = await world.disputing.in_voting(world.alice, bonded, transaction_id=paid)
+    amounts = {"compensation_amount": "50", "slash_amount": "120"}
+    return _status(lambda: world.disputing.try_rule(filed, FOR_COMPLAINANT, **amounts))
+
+
+async def _deposit(world: World) -> Asking:
+    agent = await world.disputing.agreements.contractor()
+    return _status(lambda: world.bonds.post(agent, "deposit", key="deposit", amount="100"))
+
+
+async def _deposit_more(world: World) -> Asking:
+    agent = await world.bonded()
+    return _status(lambda: world.bonds.post(agent, "deposit", key="deposit-more", amount="10"))
+
+
+async def _release(world: World) -> Asking:
+    agent = await world.bonded()
+    return _status(lambda: world.bonds.post(agent, "release"))
+
+
+async def _unlock(world: World) -> Asking:
+    agent = await world.bonded("release")
+    await world.bonds.elapse(agent, 15 * DAY)
+    return _status(lambda: world.bonds.post(agent, "unlock"))
+
+
 async def _unruled(world: World) -> Asking:
     filed = await world.disputing.in_voting(world.alice, world.bob, contract_id=await world.contract())
     await world.disputing.move_clock(filed, 31 * 86_400)
@@ -120,6 +165,11 @@ ACTS: dict[str, tuple[Callable[[World], Awaitable[Asking]], set[int]]] = {
     "give the hold": (_give_hold, {200}),
     "dismiss": (_dismiss, {200}),
     "leave unruled": (_unruled, {200}),
+    "rule on a bond": (_rule_on_bond, {200}),
+    "deposit": (_deposit, {200}),
+    "deposit more": (_deposit_more, {200}),
+    "begin a release": (_release, {409}),
+    "unlock": (_unlock, {409}),
 }
 
 
@@ -133,7 +183,7 @@ async def stage(
         database_farm, directory, database_pool_size=POOL_SIZE, rate_limit_writes="off"
     ) as disputing:
         agreements = disputing.agreements
-        world = World(disputing, await agreements.contractor("1000"), await agreements.provider())
+        world = World(disputing, await agreements.contractor("10000"), await agreements.provider())
         observer = await asyncpg.connect(disputing.registry.runtime.database.dsn)
         plan = Plan(observer)
         await put_under_plan(disputing.registry.database, plan)
@@ -168,7 +218,7 @@ async def test_whichever_statement_fails_nothing_has_changed_and_the_act_can_be_
     if 201 not in repeated:
         assert await observer.fetchrow(_WRITTEN) == done
     await prove_book(observer)
-    await world.disputing.agreements.prove()
+    await world.bonds.prove()
 
 
 async def _undisturbed(asked: Asking, plan: Plan) -> list[str]:

@@ -65,7 +65,9 @@ async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves
     assert await health(registry.url) == 200
 
 
-async def test_workers_end_when_their_parent_is_killed_and_their_database_does_not_reply(registry: RegistryProcess):
+async def test_workers_end_when_their_parent_is_killed_and_their_database_does_not_reply(
+    registry: RegistryProcess,
+):
     orphans = workers_of(registry)
     database = [pid for pid in children_of(registry.pid) if pid not in orphans]
     for pid in database:

@@ -97,6 +97,17 @@ class Savepoint:
         await (self.commit() if kind is None else self.rollback())
 
 
+class WithinOneTransaction:
+    """A database whose every act belongs to one transaction of somebody else; one that is refused is undone alone."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
+        async with self._tx.transaction():
+            return await use_case(self._tx)
+
+
 class Director:
     """Lets the sides go on in the order that `choose` says."""
 

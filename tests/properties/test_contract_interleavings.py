@@ -1,29 +1,19 @@
 """Two acts on one contract that meet, in many orders of their statements."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import agents
-from hansa.rooms.commerce.contracts.accept import accept
-from hansa.rooms.commerce.contracts.approve import Approval, approve
 from hansa.rooms.commerce.contracts.contract import Contract, Status
-from hansa.rooms.commerce.contracts.deadlines import meet_deadline
-from hansa.rooms.commerce.contracts.ending import cancel, mark_failed
-from hansa.rooms.commerce.contracts.paying import Consent
 from hansa.rooms.commerce.contracts.store import find
-from hansa.rooms.commerce.contracts.suspension import end_of_revoked, stop
-from hansa.rooms.commerce.contracts.work import Submission, request_changes, submit
-from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
+from tests.properties.contract_scene import Scene, administrator_of, caller_of
+from tests.properties.interleaving import Choose, Director, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import Agreements, in_days, open_agreements
+from tests.registry import DatabaseFarm
+from tests.rooms.commerce.agreements import Agreements, in_days
+from tests.rooms.commerce.disputing import open_disputing
 
 SAMPLE = by_tier(6, 100, 1_000)
 
@@ -36,50 +26,6 @@ ENDS = {
     "proposal_expired",
     "party_revoked",
 }
-
-
-@dataclass(frozen=True)
-class Scene:
-    """One contract of Alice and Bob, and what either may do to it."""
-
-    contracts: Agreements
-    contract_id: int
-    alice: Agent
-    bob: Agent
-
-    @property
-    def settings(self) -> Any:
-        return self.contracts.registry.settings
-
-    def act(self, name: str) -> UseCase:
-        return getattr(self, f"_{name}")
-
-    async def _accept(self, tx: Tx) -> Any:
-        return await accept(tx, self.bob, self.contract_id, self.settings, _admits)
-
-    async def _cancel(self, tx: Tx) -> Any:
-        return await cancel(tx, self.alice, self.contract_id, None)
-
-    async def _submit(self, tx: Tx) -> Any:
-        return await submit(tx, self.bob, self.contract_id, Submission(None, None))
-
-    async def _return(self, tx: Tx) -> Any:
-        return await request_changes(tx, self.alice, self.contract_id, None)
-
-    async def _approve(self, tx: Tx) -> Any:
-        return await approve(tx, self.alice, self.contract_id, Approval(None, Consent()), self.settings)
-
-    async def _fail(self, tx: Tx) -> Any:
-        return await mark_failed(tx, self.alice, self.contract_id, None, self.settings)
-
-    async def _deadline(self, tx: Tx) -> Any:
-        return await meet_deadline(tx, self.contract_id, self.settings)
-
-    async def _revoke(self, tx: Tx) -> Any:
-        return await end_of_revoked(tx, self.contract_id, self.bob.did, self.settings)
-
-    async def _suspend(self, tx: Tx) -> Any:
-        return await stop(tx, self.contract_id, self.bob.did, datetime.now(UTC))
 
 
 # In which state they meet, whether a deadline has just come, the two acts, and the states that may be left.
@@ -113,11 +59,6 @@ MEETINGS: dict[str, tuple[str, bool, tuple[str, str], set[Status]]] = {
 }
 
 
-# What left a deadline that was already past was changed by an act that comes before it in no order.
-async def _admits(_: Tx, __: str, ___: Any) -> bool:
-    return True
-
-
 Make: TypeAlias = Callable[[str, bool], Awaitable[Scene]]
 
 
@@ -125,7 +66,9 @@ Make: TypeAlias = Callable[[str, bool], Awaitable[Scene]]
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[Agreements, Director, Make]]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("met")) as contracts:
+    async with open_disputing(database_farm, tmp_path_factory.mktemp("met")) as disputing:
+        contracts = disputing.agreements
+        administrator = await administrator_of(disputing)
         alice, bob = await contracts.contractor("1000000"), await contracts.provider()
 
         async def make(state: str, is_due: bool) -> Scene:
@@ -135,16 +78,11 @@ async def stage(
                 await contracts.act(bob, made, act)
             if is_due:
                 await contracts.move_clock(made, {"SUBMITTED": 4 * 86_400 + 1}.get(state, 2 * 86_400 + 1))
-            return Scene(contracts, made["id"], await caller(contracts, alice), await caller(contracts, bob))
+            callers = [await caller_of(disputing.registry, agent) for agent in (alice, bob)]
+            return Scene(disputing, made["id"], 0, *callers, administrator)
 
         async with directing(contracts.registry.runtime.database.dsn, 2) as director:
             yield contracts, director, make
-
-
-async def caller(contracts: Agreements, agent: TestAgent) -> Agent:
-    owner = await contracts.registry.database.read(lambda tx: agents.owner_of(tx, agent.did))
-    assert owner is not None
-    return Agent(agent.did, owner, ("client",), frozenset({"payment.pay"}), is_governed=False)
 
 
 @pytest.mark.parametrize("name", MEETINGS)

@@ -1,7 +1,7 @@
 """Two acts on one payment token that meet, in many orders of their statements."""
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any
@@ -36,7 +36,13 @@ from hansa.rooms.enforcement.reinstate import reinstate_agents
 from hansa.rooms.enforcement.suspend import suspend_agents
 from tests.faults.payment_acts import PaymentWorld
 from tests.payment_proof import prove_tokens
-from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders
+from tests.properties.interleaving import (
+    Choose,
+    Director,
+    UseCase,
+    WithinOneTransaction,
+    in_some_orders,
+)
 from tests.properties.payment_stage import payment_stage
 from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import by_tier, printed_seed
@@ -68,17 +74,6 @@ PURCHASES = [
     for act in (*ACTS, "transfer", "settle in the batch", "release in the batch", end)
 ]
 KINDS: tuple[dict[str, Any], ...] = ({}, {"reserve": True}, {"capture_by": "payee"})
-
-
-class WithinOneTransaction:
-    """A database whose every act belongs to one transaction of somebody else; one that is refused is undone alone."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
-    async def act(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
-        async with self._tx.transaction():
-            return await use_case(self._tx)
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ from tests.running_jobs import run_due, time_passes
 DAY = 24 * 3600.0
 HOUR = 3600.0
 
-_EARLIER = """
+CONTRACTS_EARLIER = """
 UPDATE commerce_contract SET submit_by = submit_by - $2::interval, review_by = review_by - $2::interval,
   expires_at = expires_at - $2::interval, turn_at = turn_at - $2::interval, due_at = due_at - $2::interval,
-  hold_release_at = hold_release_at - $2::interval, stopped_at = stopped_at - $2::interval WHERE id = $1
+  hold_release_at = hold_release_at - $2::interval, stopped_at = stopped_at - $2::interval,
+  ended_at = ended_at - $2::interval WHERE id = ANY($1)
 """
 
 # A hold is open while its contract binds somebody, and it holds what is unpaid with its part of the fee. A disputed
@@ -97,11 +98,11 @@ class Agreements:
 
     async def move_clock(self, contract: Any, seconds: float) -> None:
         """So much time passes for this contract and for all jobs; none of them is run."""
-        moved = (contract["id"], timedelta(seconds=seconds))
-        await self.purses.execute(_EARLIER, *moved)
+        moved = ([contract["id"]], timedelta(seconds=seconds))
+        await self.purses.execute(CONTRACTS_EARLIER, *moved)
         await self.purses.execute(
             "UPDATE commerce_contract_milestone SET due = due - $2::interval, submitted_at = submitted_at - $2::interval"
-            " WHERE contract_id = $1",
+            " WHERE contract_id = ANY($1)",
             *moved,
         )
         await time_passes(self.registry.runtime, seconds)

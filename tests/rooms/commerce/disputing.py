@@ -23,9 +23,9 @@ SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 EVIDENCE = {"uri": "https://work.example.org/1", "sha256": SHA256, "note": "What was delivered."}
 FOR_COMPLAINANT, FOR_DEFENDANT = "IN_FAVOR_OF_COMPLAINANT", "IN_FAVOR_OF_DEFENDANT"
 
-_EARLIER = """
+DISPUTES_EARLIER = """
 UPDATE commerce_dispute SET opened_at = opened_at - $2::interval, evidence_until = evidence_until - $2::interval,
-  rule_by = rule_by - $2::interval, voting_at = voting_at - $2::interval WHERE id = $1
+  rule_by = rule_by - $2::interval, voting_at = voting_at - $2::interval WHERE id = ANY($1)
 """
 
 
@@ -77,7 +77,7 @@ class Disputing:
 
     async def move_clock(self, dispute: Any, seconds: float) -> None:
         """So much time passes for this dispute and for all jobs; none of them is run."""
-        await self.agreements.purses.execute(_EARLIER, dispute["id"], timedelta(seconds=seconds))
+        await self.agreements.purses.execute(DISPUTES_EARLIER, [dispute["id"]], timedelta(seconds=seconds))
         await time_passes(self.registry.runtime, seconds)
 
     async def elapse(self, dispute: Any, seconds: float) -> None:

@@ -17,6 +17,21 @@ async def show_bond(tx: Tx, did: str, bond: Bond) -> None:
     await store.set_bond(tx, did, bond)
 
 
+def is_stated_bonded(card_data: dict[str, Any]) -> bool:
+    """Whether a card that another registry signed states an active bond of its agent."""
+    written = card_data.get("extensions")
+    extensions = written if isinstance(written, list) else []
+    return any(_is_active_bond(extension) for extension in extensions)
+
+
+def _is_active_bond(extension: Any) -> bool:
+    if not isinstance(extension, dict):
+        return False
+    uri, params = extension.get("uri"), extension.get("params")
+    is_bond = isinstance(uri, str) and uri.endswith(REPUTATION_BOND)
+    return is_bond and isinstance(params, dict) and params.get("bonded") is True
+
+
 def with_bond(card: Card, extension_base: str) -> Card:
     """The card with its document stating the agent's bond, if there is one."""
     if card.card_data is None or card.bond_state is None or card.bond_amount is None:

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue import human_readable_id
+from hansa.rooms.catalogue.bonds import is_stated_bonded
 from hansa.rooms.catalogue.form import check_peer_card, peers_part
 from hansa.rooms.catalogue.rules import findable
 
@@ -122,7 +123,8 @@ def _peer_card(item: PeerItem, document: dict[str, Any], home: Home) -> PeerCard
     )
     synced = {"source_registry": home.source_registry, "first_synced_from": home.source_registry}
     content = findable({**document, "humanReadableId": name, "federation_metadata": synced})
-    return PeerCard(item.did, item.version, name, item.is_active, item.unlisted, content)
+    listed = (item.is_active, item.unlisted, is_stated_bonded(document))
+    return PeerCard(item.did, item.version, name, *listed, content)
 
 
 def _batches(items: Iterable[PeerItem]) -> Iterator[list[PeerItem]]:

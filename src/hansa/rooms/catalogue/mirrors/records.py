@@ -58,6 +58,7 @@ class PeerCard:
     human_readable_id: str
     is_active: bool
     unlisted: bool
+    is_bonded: bool
     content: Findable
 
 

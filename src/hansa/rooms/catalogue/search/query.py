@@ -17,7 +17,7 @@ class SearchQuery:
     """A search. `q` is plain text, never a language; without it every card that may be shown is wanted.
 
     `origins` are names of registries, `local` for this one; `tag` is a tag as it is written on the card,
-    and of `any_tags` one is enough.
+    and of `any_tags` one is enough. `includes_unbonded` counts where agents without a bond are hidden.
     """
 
     q: str = ""
@@ -31,6 +31,7 @@ class SearchQuery:
     foreign_only: bool = False
     answerable_only: bool = False
     bonded_only: bool = False
+    includes_unbonded: bool = False
     agents_only: bool = False
     sort: Sort = "relevance"
     limit: int = LIMIT_DEFAULT

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, Public, maybe_developer_holding
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -19,6 +19,7 @@ from .searcher import SEARCHER, Searcher
 router = APIRouter(tags=["discovery"], route_class=DirectRoute, dependencies=[Depends(within_read_limit)])
 
 
+MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
 Search = Annotated[Searcher, Depends(SEARCHER.given)]
 SearchAnswers = Annotated[Answers, Depends(SEARCH_ANSWERS.given)]
 
@@ -31,12 +32,18 @@ async def discover_agents(
     return _json(await answers.answer(query.search_query(), _plain))
 
 
-@router.get("/agent-cards/discover", response_model=DiscoveredPage, responses=problems(SearchNotReady))
+@router.get(
+    "/agent-cards/discover",
+    response_model=DiscoveredPage,
+    openapi_extra=CREDENTIAL_OPTIONAL,
+    responses=problems(SearchNotReady),
+)
 async def discover_cards(
-    _: Public, answers: SearchAnswers, query: Annotated[DiscoverQuery, Query()]
+    reader: MaybeReader, answers: SearchAnswers, query: Annotated[DiscoverQuery, Query()]
 ) -> Response:
     """Search the catalogue, with counts per origin, pricing and tag over all results."""
-    return _json(await answers.answer(query.search_query(), _faceted))
+    by_administrator = reader is not None and bool(reader.areas_in_reach)
+    return _json(await answers.answer(query.search_query(by_administrator=by_administrator), _faceted))
 
 
 def _plain(found: Discovery, search_query: SearchQuery) -> bytes:

@@ -68,13 +68,14 @@ class DiscoverQuery(BaseModel):
     )
     bonded_only: bool = False
     include_unbonded: bool = Field(
-        default=False, description="Accepted without effect; use `bonded_only` to exclude unbonded agents."
+        default=False,
+        description="For administrators of a registry that hides agents without a bond: show them. Ignored otherwise.",
     )
     sort: Sort = "relevance"
     limit: int = Field(default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
 
-    def search_query(self) -> SearchQuery:
+    def search_query(self, *, by_administrator: bool) -> SearchQuery:
         """What is looked for."""
         return SearchQuery(
             q=self.q.strip(),
@@ -87,6 +88,7 @@ class DiscoverQuery(BaseModel):
             foreign_only=self.foreign_only,
             answerable_only=self.answerable_only,
             bonded_only=self.bonded_only,
+            includes_unbonded=self.include_unbonded and by_administrator,
             sort=self.sort,
             limit=self.limit,
             offset=self.offset,

@@ -119,8 +119,9 @@ class Searcher:
         """What the index finds. Raises: SearchNotReady."""
         if self._index is None or not self._is_complete:
             raise SearchNotReady(retry_after=1)
-        if self._hides_unbonded:
-            search_query = replace(search_query, bonded_only=True)
+        is_hidden = self._hides_unbonded and not search_query.includes_unbonded
+        bonded_only = search_query.bonded_only or is_hidden
+        search_query = replace(search_query, bonded_only=bonded_only, includes_unbonded=False)
         key = (search_query, self._alive_since() if search_query.active_24h else 0)
         found = self._remembered.get(key)
         if found is None:

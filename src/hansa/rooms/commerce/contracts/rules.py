@@ -187,6 +187,9 @@ def approved(contract: Contract, payment: Payment) -> Contract:
             ended_because=Ending.APPROVED,
             completed_at=contract.now,
             ended_at=contract.now,
+            # The end of a suspension is not followed here any more, and the time for a dispute runs from now on.
+            stops=(),
+            stopped_at=None,
         )
     )
 
