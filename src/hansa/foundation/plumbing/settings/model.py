@@ -21,7 +21,9 @@ from .values import (
     Words,
     addresses,
     bracketed,
+    contact,
     directory,
+    domains,
     mail_sender,
     places,
     roles,
@@ -70,6 +72,13 @@ class Settings(UnbuiltSettings, BaseSettings):
     did_namespace: str | None = None
     extension_base: Url = "https://hansa.dev"
     settlement_currency: str = Field(default="AVT", pattern=r"^[A-Z]{2,8}$")
+
+    registry_tier: Literal["standalone", "sandbox"] = "standalone"
+    is_central_registry: bool = False
+    sovereign_mainframes: Annotated[Words, AfterValidator(domains)] = []
+    oauth_authorization_server_url: Url | None = None
+    security_contact: Annotated[str, AfterValidator(contact)] | None = None
+    security_policy_url: Url | None = None
 
     genesis_supply: Annotated[str, AfterValidator(supply)] = "1000000"
     genesis_grant_enabled: bool = True

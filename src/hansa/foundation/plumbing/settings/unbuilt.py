@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .jurisdiction import profile_file
-from .values import Url, Words, contact, domains, fraction, plan, sha256, share
+from .values import fraction, plan, sha256, share
 
 
 class UnbuiltSettings(BaseSettings):
@@ -25,8 +25,6 @@ class UnbuiltSettings(BaseSettings):
     fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
 
-    is_central_registry: bool = False
-    sovereign_mainframes: Annotated[Words, AfterValidator(domains)] = []
     federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     federation_licences: Literal["auto", "required", "off"] = "auto"
     federation_root_hash: Annotated[str, AfterValidator(sha256)] | None = None
@@ -34,7 +32,6 @@ class UnbuiltSettings(BaseSettings):
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
     operator_term_days: int | None = Field(default=None, ge=1, le=36_500)
     licence_list_max_age: int = Field(default=7, ge=2, le=365)
-    registry_tier: Literal["standalone", "sandbox"] = "standalone"
     jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None
 
     peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"
@@ -43,10 +40,6 @@ class UnbuiltSettings(BaseSettings):
     peer_trust_restrict_below: Annotated[str, AfterValidator(fraction)] = "0.6"
     peer_trust_suspend_below: Annotated[str, AfterValidator(fraction)] = "0.4"
     peer_trust_recover_margin: Annotated[str, AfterValidator(fraction)] = "0.05"
-
-    oauth_authorization_server_url: Url | None = None
-    security_contact: Annotated[str, AfterValidator(contact)] | None = None
-    security_policy_url: Url | None = None
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:
