@@ -1,7 +1,9 @@
 """The registry card 0.6: what it says, who signs it, who may write what of it."""
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 import asyncpg
 import jsonschema
@@ -32,20 +34,16 @@ async def verdict_of(registry, **asked):
 
 
 async def edit(registry, administrator, **blocks):
-    return await registry.put(EDIT, json=blocks, headers=administrator.headers)
+    return await registry.http.put(f"/api/v1{EDIT}", json=blocks, headers=administrator.headers)
 
 
 async def publish(registry):
     runtime = registry.runtime
-    return await registry.database.act(
-        lambda tx: federation.publish_card(tx, runtime.settings, runtime.seal)
-    )
+    return await registry.database.act(lambda tx: federation.publish_card(tx, runtime.settings, runtime.seal))
 
 
 async def let_signature_age(registry, age):
     """As if the newest version had been signed so long ago."""
-    async with registry.database.lane():
-        pass
     connection = await asyncpg.connect(registry.database.dsn)
     try:
         await connection.execute(
@@ -57,7 +55,9 @@ async def let_signature_age(registry, age):
         await connection.close()
 
 
-async def test_the_card_is_served_with_its_tag_and_cache_headers_and_is_readable_by_pages_of_other_hosts(registry):
+async def test_the_card_is_served_with_its_tag_and_cache_headers_and_is_readable_by_pages_of_other_hosts(
+    registry,
+):
     answer = await registry.http.get(CARD)
     card = answer.json()
     assert answer.headers["etag"] == f'"{card["lifecycle"]["card_etag"]}"'
@@ -112,7 +112,9 @@ async def test_the_signature_covers_the_basic_paths_first_and_both_its_forms_ver
     card = await card_of(registry)
     block = card["signature"]
     assert tuple(block["signed_canonical"][:13]) == BASIC_PATHS
-    assert {"identity.did_namespace", "capabilities", "fees.settlement_currency"} < set(block["signed_canonical"])
+    assert {"identity.did_namespace", "capabilities", "fees.settlement_currency"} < set(
+        block["signed_canonical"]
+    )
     assert (block["alg"], block["jwks_url"]) == ("EdDSA", "/.well-known/registry-jwks.json")
     assert block["jws"].count("..") == 1
     verdict = await verdict_of(registry)
@@ -194,15 +196,15 @@ async def test_every_signed_version_is_a_leaf_of_the_log_and_stays_readable(regi
     assert verify_registry_card(first.text, await keys_of(registry)).is_valid
     taken = "SELECT object_id, encode(sha256, 'hex') FROM plumbing_log_outbox WHERE kind = 'registry_card'"
     (row,) = await registry.database.look(lambda tx: tx.fetch(taken))
-    from hashlib import sha256
-
     assert tuple(row) == ("1", sha256(first.content).hexdigest())
     assert (await registry.get("/public/registry-card/versions/2")).status_code == 404
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
         await registry.database.act(lambda tx: tx.execute("DELETE FROM federation_registry_card_version"))
 
 
-async def test_the_public_route_answers_the_own_card_by_its_names_and_404_for_a_peer_that_is_unknown(registry):
+async def test_the_public_route_answers_the_own_card_by_its_names_and_404_for_a_peer_that_is_unknown(
+    registry,
+):
     card = await card_of(registry)
     for query in ("", "?peer=hansa", "?registry=local", "?registry=hansa.local"):
         answer = await registry.get(f"/public/registry-card{query}")
@@ -223,7 +225,9 @@ async def test_an_administrator_replaces_blocks_and_leaves_the_others(registry):
     )
     assert answer.status_code == 200, answer.text
     assert answer.json()["version"] == 2
-    answer = await edit(registry, administrator, visual={"orb_color": "#00ff7f", "sovereign_variant": "hanse"})
+    answer = await edit(
+        registry, administrator, visual={"orb_color": "#00ff7f", "sovereign_variant": "hanse"}
+    )
     assert answer.status_code == 200, answer.text
     card = await card_of(registry)
     assert card["description"] == "A registry for translators."
@@ -242,7 +246,9 @@ async def test_an_administrator_replaces_blocks_and_leaves_the_others(registry):
     assert [act["act"] for act in acts.json()["items"]].count("registry_card.edit") == 3
 
 
-@pytest.mark.parametrize("block", ["identity", "fees", "federation", "signature", "capabilities", "lifecycle"])
+@pytest.mark.parametrize(
+    "block", ["identity", "fees", "federation", "signature", "capabilities", "lifecycle"]
+)
 async def test_a_derived_block_cannot_be_written_and_the_refusal_names_it(registry, block):
     administrator = await registry.administrator("admin_platform")
     answer = await edit(registry, administrator, **{"description": "Not stored.", block: {}})
@@ -267,7 +273,10 @@ async def test_a_derived_block_cannot_be_written_and_the_refusal_names_it(regist
         ({"operator": {"display_name": "x", "latitude": True}}, "operator.latitude"),
         ({"operator": {"display_name": "x", "twitter_handle": "@a-b"}}, "operator.twitter_handle"),
         ({"operator": {"display_name": "x", "github_url": "https://gitlab.com/x"}}, "operator.github_url"),
-        ({"operator": {"display_name": "x", "operator_avatar_url": "/static/../x"}}, "operator.operator_avatar_url"),
+        (
+            {"operator": {"display_name": "x", "operator_avatar_url": "/static/../x"}},
+            "operator.operator_avatar_url",
+        ),
         ({"operator": {"display_name": "x", "url": "javascript:alert(1)"}}, "operator.url"),
         ({"visual": {"orb_color": "red"}}, "visual.orb_color"),
         ({"visual": {"orb_color": "#00ff7f\n"}}, "visual.orb_color"),
@@ -295,8 +304,6 @@ async def test_only_an_administrator_of_the_platform_reads_and_writes_the_editab
 
 
 async def test_two_edits_at_the_same_moment_both_count(registry):
-    import asyncio
-
     administrator = await registry.administrator("admin_platform")
     answers = await asyncio.gather(
         edit(registry, administrator, description="One."),
@@ -314,7 +321,11 @@ async def test_two_edits_at_the_same_moment_both_count(registry):
     [
         ({"registry_tier": "sandbox"}, "sandbox", "disabled"),
         ({"is_central_registry": True}, "standalone", "sovereign"),
-        ({"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]}, "sovereign-mainframe", "sovereign"),
+        (
+            {"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]},
+            "sovereign-mainframe",
+            "sovereign",
+        ),
     ],
 )
 async def test_the_tier_follows_from_the_settings(start_registry, settings, tier, minting):

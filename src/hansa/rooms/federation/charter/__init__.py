@@ -1,5 +1,6 @@
 """The charter: the keys that stand for the registry."""
 
+from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
 from .card_publication import publish_card, renew_card
@@ -34,6 +35,8 @@ __all__ = [
     "card_router",
     "card_schema",
     "detached_signature",
+    "icon_admin_router",
+    "icon_router",
     "initialize_keys",
     "publish_card",
     "published_keys",

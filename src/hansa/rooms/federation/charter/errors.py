@@ -66,4 +66,4 @@ class IconUnusable(Invalid):
     """The icon is not a PNG or JPEG image."""
 
     code = "REGISTRY_ICON_INVALID"
-    remedy = "Send a PNG or JPEG image of at most 500 KB and 2048 by 2048 pixels as the member `file`."
+    remedy = "Send a PNG or JPEG image of at most 500 KB and 1024 by 1024 pixels as the member `file`."
