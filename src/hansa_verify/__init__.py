@@ -14,6 +14,7 @@ from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_ca
 from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
+from .registry_card import CardReader, CardVerdict, verify_registry_card
 from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "RULES_VERSION",
     "AuditorKey",
     "BadEntry",
+    "CardReader",
+    "CardVerdict",
     "ChainVerdict",
     "DetachedSignature",
     "Kind",
@@ -52,4 +55,5 @@ __all__ = [
     "verify_attestations",
     "verify_card",
     "verify_document",
+    "verify_registry_card",
 ]

@@ -93,6 +93,7 @@ _.capabilities
 _.capture_amount
 _.capture_by
 _.card_data
+_.card_etag
 _.card_hash
 _.card_id
 _.card_signatures
@@ -121,10 +122,12 @@ _.collected
 _.collector
 _.color
 _.columns
+_.commitments
 _.compensation_amount
 _.complainant_did
 _.completed
 _.completed_at
+_.compliance
 _.components
 _.computed_at
 _.consecutive_failures
@@ -188,6 +191,9 @@ _.dry_run
 _.due
 _.due_at
 _.earned
+_.economic
+_.editable
+_.editable_blocks
 _.effective_at
 _.email
 _.email_verification_required
@@ -197,6 +203,7 @@ _.enabled
 _.encircled
 _.encircled_only
 _.ended_because
+_.endpoints
 _.enforce
 _.enrolled_at
 _.entries
@@ -233,6 +240,7 @@ _.federation
 _.fee
 _.fee_amount
 _.fee_collector_address
+_.fees
 _.field
 _.filter
 _.findings
@@ -337,7 +345,9 @@ _.lease_until
 _.left
 _.licence_id
 _.licence_key
+_.lifecycle
 _.limit
+_.links
 _.liquid_balance
 _.listing
 _.liveness
@@ -395,6 +405,7 @@ _.old_size
 _.opened_at
 _.operation
 _.operations
+_.operator
 _.order_by
 _.origin
 _.origins
@@ -426,6 +437,7 @@ _.permission
 _.permissions
 _.place
 _.plain_api_key
+_.policy
 _.position
 _.position_id
 _.positions
@@ -438,6 +450,7 @@ _.pricing_model
 _.privacy_url
 _.private_key_pem
 _.proof
+_.properties
 _.proposal
 _.protected
 _.protocol
@@ -471,6 +484,7 @@ _.referrals
 _.refresh_token
 _.refused
 _.registry
+_.registry_card_version
 _.registry_name
 _.regulated_actions
 _.releasable_at
@@ -538,6 +552,7 @@ _.settlement_tx_id
 _.sha256
 _.signature
 _.signatures
+_.signed_at
 _.signers
 _.since
 _.size
@@ -568,6 +583,7 @@ _.staking_rewards_enabled
 _.standard
 _.start
 _.state
+_.stats
 _.status
 _.stopped_at
 _.stopped_by
@@ -670,6 +686,7 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.visual
 _.volume
 _.voting_at
 _.wallets

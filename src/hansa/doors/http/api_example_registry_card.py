@@ -56,6 +56,7 @@ REGISTRY_CARD_BODIES: dict[str, Any] = {
     "RegistryCardSchema": {"type": "object", "properties": {"registry_card_version": {"const": "0.6"}}},
     "RegistryCardIn": EDITABLE,
     "RegistryCardEdited.editable": EDITABLE,
+    "RegistryCardEdited.editable_blocks": ["description", "tags", "operator"],
     "RegistryCardEdited.kid": KID,
     "RegistryCardEdited.card_etag": ETAG,
     "upload_registry_icon": {"file": "…"},
