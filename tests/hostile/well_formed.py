@@ -76,6 +76,9 @@ async def set_stage(registry: TestRegistry) -> Stage:
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
     administrator = await registry.administrator(*ADMIN_AREAS)
+    await registry.post(
+        "/admin/registry-card/icon", files={"file": ("icon.png", png(1, 1))}, headers=administrator.headers
+    )
     bystander = await registry.developer()
     await bystander.agent(name="Bystander")
     profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()

@@ -47,6 +47,12 @@ LastAuditOf = Annotated[ReadLastAudit, Depends(LAST_AUDIT.given)]
 PeerName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 
 
+class SchemaResponse(JSONResponse):
+    """A JSON Schema."""
+
+    media_type = "application/schema+json"
+
+
 @card_root_router.get(
     CARD_AT,
     response_model=RegistryCard,
@@ -70,12 +76,17 @@ async def read_registry_card(
     return JSONResponse(served.card, headers=headers)
 
 
-@card_root_router.get(SCHEMA_AT, response_model=RegistryCardSchema, responses=problems(TooManyRequests))
+@card_root_router.get(
+    SCHEMA_AT,
+    response_class=SchemaResponse,
+    response_model=RegistryCardSchema,
+    responses=problems(TooManyRequests),
+)
 async def read_registry_card_schema(_: Public, settings: Config) -> Response:
     """The strict JSON Schema (draft 2020-12) of the registry card; `x-signed` marks what every signature covers."""
     schema = published_schema(settings.base_url + SCHEMA_AT)
     headers = {"Cache-Control": CACHED, **ANY_ORIGIN}
-    return JSONResponse(schema, media_type="application/schema+json", headers=headers)
+    return SchemaResponse(schema, headers=headers)
 
 
 @card_router.get(
