@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0060"
-down_revision = "0051"
+down_revision = "0056"
 
 SQL = """
 -- With what this registry signs licences: another key than that of its card. The private half of a retired key is gone.

@@ -24,6 +24,7 @@ from .licence import (
     read_issued_list,
 )
 from .licence_chain import LicenceVerdict, verify_licence
+from .registry_card import CardReader, CardVerdict, verify_registry_card
 from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "AuditorKey",
     "BadEntry",
     "BadLicence",
+    "CardReader",
+    "CardVerdict",
     "Certificate",
     "ChainVerdict",
     "DetachedSignature",
@@ -71,4 +74,5 @@ __all__ = [
     "verify_card",
     "verify_document",
     "verify_licence",
+    "verify_registry_card",
 ]

@@ -33,6 +33,8 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agents/capabilities/{capability_id}/consume": "an amount is greater than zero and has a maximum",
     "PUT /api/v1/agents/{did}/authz": "an amount has a maximum",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",
+    "PUT /api/v1/admin/registry-card": "a block has the form that the schema of the card gives it",
+    "POST /api/v1/admin/registry-card/icon": "an icon is an image",
     "POST /api/v1/auth/change-password": "a password has classes of characters",
     "POST /api/v1/auth/forgot-password": "an e-mail address has a syntax",
     "POST /api/v1/auth/recover-account": "an e-mail address has a syntax",

@@ -20,6 +20,7 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
+from tests.images import png
 from tests.licences import TestGenesis
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 from tests.wallets import TestWallet
@@ -45,6 +46,7 @@ class WellFormed:
     json: Any = None
     form: Mapping[str, str] | None = None
     query: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, bytes]] | None = None
 
     async def send(self, registry: TestRegistry, headers: Mapping[str, str]) -> httpx2.Response:
         body = {"json": self.json} if self.json is not None else {"data": self.form} if self.form else {}
@@ -52,6 +54,7 @@ class WellFormed:
             self.method,
             self.path,
             params=self.query or None,
+            files=self.files,
             headers={**registry.elsewhere(), **headers},
             **body,
         )
@@ -82,6 +85,9 @@ async def set_stage(registry: TestRegistry) -> Stage:
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     link = await _verification_token(registry)
     administrator = await registry.administrator(*ADMIN_AREAS)
+    await registry.post(
+        "/admin/registry-card/icon", files={"file": ("icon.png", png(1, 1))}, headers=administrator.headers
+    )
     bystander = await registry.developer()
     await bystander.agent(name="Bystander")
     profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()
@@ -792,6 +798,14 @@ async def _reason(stage: Stage) -> WellFormed:
     return _json(reason="For a test.")
 
 
+async def _registry_card(stage: Stage) -> WellFormed:
+    return _json(description="A registry for tests.")
+
+
+async def _icon(stage: Stage) -> WellFormed:
+    return WellFormed("", "", files={"file": ("icon.png", png(1, 1))})
+
+
 async def _policy(stage: Stage) -> WellFormed:
     return _json(skip_in_projection=True)
 
@@ -899,6 +913,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
+    "PUT /api/v1/admin/registry-card": _registry_card,
+    "POST /api/v1/admin/registry-card/icon": _icon,
     "POST /api/v1/admin/auditor-signing-key/rotate": _reason,
     "POST /api/v1/admin/set-native-baseline": _native_baseline,
     "POST /api/v1/admin/rebaseline-transit": _reference,

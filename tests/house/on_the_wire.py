@@ -93,6 +93,7 @@ _.capabilities
 _.capture_amount
 _.capture_by
 _.card_data
+_.card_etag
 _.card_hash
 _.card_id
 _.card_signatures
@@ -123,10 +124,12 @@ _.collected
 _.collector
 _.color
 _.columns
+_.commitments
 _.compensation_amount
 _.complainant_did
 _.completed
 _.completed_at
+_.compliance
 _.components
 _.computed_at
 _.consecutive_failures
@@ -191,6 +194,9 @@ _.dry_run
 _.due
 _.due_at
 _.earned
+_.economic
+_.editable
+_.editable_blocks
 _.effective_at
 _.email
 _.email_verification_required
@@ -200,6 +206,7 @@ _.enabled
 _.encircled
 _.encircled_only
 _.ended_because
+_.endpoints
 _.enforce
 _.enrolled_at
 _.entries
@@ -237,6 +244,7 @@ _.federation
 _.fee
 _.fee_amount
 _.fee_collector_address
+_.fees
 _.field
 _.filter
 _.findings
@@ -344,7 +352,9 @@ _.left
 _.licence_id
 _.licence_key
 _.lid
+_.lifecycle
 _.limit
+_.links
 _.liquid_balance
 _.list
 _.listing
@@ -403,6 +413,7 @@ _.old_size
 _.opened_at
 _.operation
 _.operations
+_.operator
 _.order_by
 _.origin
 _.origins
@@ -435,6 +446,7 @@ _.permissions
 _.place
 _.plain_api_key
 _.plan
+_.policy
 _.position
 _.position_id
 _.positions
@@ -447,6 +459,7 @@ _.pricing_model
 _.privacy_url
 _.private_key_pem
 _.proof
+_.properties
 _.proposal
 _.protected
 _.protocol
@@ -480,6 +493,7 @@ _.referrals
 _.refresh_token
 _.refused
 _.registry
+_.registry_card_version
 _.registry_name
 _.regulated_actions
 _.releasable_at
@@ -547,6 +561,7 @@ _.settlement_tx_id
 _.sha256
 _.signature
 _.signatures
+_.signed_at
 _.signers
 _.since
 _.size
@@ -578,6 +593,7 @@ _.staking_rewards_enabled
 _.standard
 _.start
 _.state
+_.stats
 _.status
 _.stopped_at
 _.stopped_by
@@ -683,6 +699,7 @@ _.verified_only
 _.verify_enabled
 _.version
 _.versions
+_.visual
 _.volume
 _.voting_at
 _.wallets

@@ -248,6 +248,7 @@ async def _found(tx: Tx, settings: Settings) -> None:
     # A database without a recorded identity belongs to the process whose sealing key opens what it holds.
     await federation.require_present_key(tx, seal)
     await federation.initialize_licensing_key(tx, seal)
+    await federation.publish_card(tx, settings, seal)
     await auditor.initialize_auditor(tx, settings.trust_domain, seal)
 
 

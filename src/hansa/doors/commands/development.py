@@ -1,4 +1,4 @@
-"""What maintainers of Hansa use: `hansa map` and `hansa schema events` generate documentation from the code."""
+"""What maintainers of Hansa use: `hansa map` and `hansa schema …` generate documentation from the code."""
 
 from pathlib import Path
 from typing import Annotated
@@ -51,3 +51,23 @@ def event_schemas(
                 file.unlink()
     except OSError as trouble:
         fail(f"{write} cannot be written: {trouble.strerror}")
+
+
+@schema_app.command(
+    "registry-card",
+    epilog=examples(
+        "hansa schema registry-card --write src/hansa_verify/registry_card_schema.json --reference docs/registry-card.md"
+    ),
+)
+def registry_card_schema(
+    write: Annotated[Path, typer.Option(help="File for the JSON Schema.")],
+    reference: Annotated[Path, typer.Option(help="File for the table of members.")],
+) -> None:
+    """Generate the JSON Schema and the reference of the registry card."""
+    from hansa.doors.registry_card_reference import draw_reference, schema_text
+
+    for file, text in ((write, schema_text()), (reference, draw_reference())):
+        try:
+            file.write_text(text)
+        except OSError as trouble:
+            fail(f"{file} cannot be written: {trouble.strerror}")

@@ -48,6 +48,44 @@ def verify_card(
 
 
 @app.command(
+    "registry-card",
+    epilog=examples(
+        "hansa verify registry-card https://registry.example.org",
+        "hansa verify registry-card card.json --keys https://registry.example.org/.well-known/registry-jwks.json",
+    ),
+)
+def verify_registry_card(
+    source: Annotated[str, typer.Argument(help="Registry (its address), or its card (URL or file).")],
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Keys of the registry: URL or file. Required if the card is a file; by default the keys of its host."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
+    ] = None,
+    trust_domain: Annotated[
+        str | None, typer.Option(help="Fail when the card is of another trust domain.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the card of a registry. Exit 0: valid; 1: invalid; 2: the card or the keys cannot be read."""
+    from hansa.doors import registry_card_verification as cards
+    from hansa.doors.card_verification import CannotRead
+
+    try:
+        verdict = cards.verify_source(cards.RegistryCardToVerify(source, keys, _moment(at), trust_domain))
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    document = cards.registry_card_verdict_json(verdict)
+    print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+@app.command(
     "verdict",
     epilog=examples(
         "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"

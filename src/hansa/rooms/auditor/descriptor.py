@@ -4,8 +4,10 @@ from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import federation
 
 from .attestations import admin_router, forget_retired_keys, root_router
+from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .routes import router
 from .transparency import log_router
@@ -24,5 +26,6 @@ ROOM = Room(
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
     settings=frozenset({"settlement_currency", "trust_domain"}),
+    fills=(federation.LAST_AUDIT.filled_with(last_audit),),
     metrics=(audit_status, supply_delta),
 )

@@ -2,14 +2,21 @@
 
 from hansa.rooms.federation.blocklist import is_blocklisted, put_on_blocklist
 from hansa.rooms.federation.charter import (
+    CARD_PATHS,
+    LAST_AUDIT,
+    CardMark,
+    CardPath,
     KeyDoesNotOpen,
     KeyUnusable,
+    LastAudit,
     RegistryKey,
     Signatory,
     SigningKey,
     all_keys,
+    card_schema,
     detached_signature,
     initialize_keys,
+    publish_card,
     published_keys,
     registry_id_of,
     replace_sealed_key,
@@ -44,7 +51,11 @@ from hansa.rooms.federation.workloads import (
 )
 
 __all__ = [
+    "CARD_PATHS",
+    "LAST_AUDIT",
     "ROOM",
+    "CardMark",
+    "CardPath",
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
@@ -52,6 +63,7 @@ __all__ = [
     "IssuedCertificate",
     "KeyDoesNotOpen",
     "KeyUnusable",
+    "LastAudit",
     "OwnLicence",
     "RegistryKey",
     "ServiceCertificate",
@@ -59,6 +71,7 @@ __all__ = [
     "SigningKey",
     "Subject",
     "all_keys",
+    "card_schema",
     "certificate_request",
     "change_certificate",
     "detached_signature",
@@ -72,6 +85,7 @@ __all__ = [
     "licensing_public_key",
     "list_certificates",
     "list_licence_certificates",
+    "publish_card",
     "published_keys",
     "put_on_blocklist",
     "registry_id_of",

@@ -1,15 +1,30 @@
 """What the process needs to know of the federation room."""
 
 from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
+from hansa.foundation.plumbing.jobs import sweep_with_runtime
 from hansa.foundation.plumbing.room import Room, Routes
 
 from .admission import check_licence
 from .admission import router as admission_router
-from .charter import admin_router, root_router, router
+from .charter import (
+    LAST_AUDIT,
+    admin_router,
+    card_admin_router,
+    card_root_router,
+    card_router,
+    icon_admin_router,
+    icon_router,
+    renew_card,
+    root_router,
+    router,
+)
 from .licences import admin_router as licences_admin_router
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
 from .workloads import check_service
+
+RENEWAL_SECONDS = 3600
+"""The card is renewed at half of a window of thirty days; an hour more does not matter."""
 
 ROOM = Room(
     name="federation",
@@ -17,21 +32,44 @@ ROOM = Room(
         Routes(1500, router),
         Routes(1600, admission_router),
         Routes(1700, admin_router),
+        Routes(1710, card_router),
+        Routes(1720, card_admin_router),
+        Routes(1730, icon_admin_router),
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
         Routes(3200, root_router, at_root=True),
-        Routes(3210, licences_root_router, at_root=True),
+        Routes(3210, card_root_router, at_root=True),
+        Routes(3220, icon_router, at_root=True),
+        Routes(3230, licences_root_router, at_root=True),
     ),
+    jobs=(sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),),
     settings=frozenset(
         {
+            "agent_delegation_mode",
+            "agent_rbac_mode",
+            "base_url",
+            "beta_invite_required",
+            "bond_mode",
+            "dispute_ruling_days",
+            "dispute_window_hours",
+            "email_verification_required",
+            "federation_port",
             "federation_root_hash",
+            "federation_url",
             "is_central_registry",
+            "issuer",
+            "jws_require_signature",
             "operator_term_days",
             "public_base_url",
             "registry_name",
+            "registry_tier",
+            "settlement_currency",
             "sovereign_mainframes",
+            "staking_enabled",
+            "tos_version",
             "trust_domain",
         }
     ),
+    offers=(LAST_AUDIT,),
     fills=(LICENCE_CHECK.filled_with(check_licence), SERVICE_CHECK.filled_with(check_service)),
 )

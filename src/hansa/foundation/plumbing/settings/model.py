@@ -21,6 +21,7 @@ from .values import (
     Words,
     addresses,
     bracketed,
+    contact,
     directory,
     domains,
     mail_sender,
@@ -73,8 +74,12 @@ class Settings(UnbuiltSettings, BaseSettings):
     extension_base: Url = "https://hansa.dev"
     settlement_currency: str = Field(default="AVT", pattern=r"^[A-Z]{2,8}$")
 
+    registry_tier: Literal["standalone", "sandbox"] = "standalone"
     is_central_registry: bool = False
     sovereign_mainframes: Annotated[Words, AfterValidator(domains)] = []
+    oauth_authorization_server_url: Url | None = None
+    security_contact: Annotated[str, AfterValidator(contact)] | None = None
+    security_policy_url: Url | None = None
     federation_root_hash: Annotated[str, AfterValidator(sha256)] | None = None
     operator_term_days: int | None = Field(default=None, ge=1, le=3650)
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .jurisdiction import profile_file
-from .values import Url, contact, fraction, plan, share
+from .values import fraction, plan, share
 
 
 class UnbuiltSettings(BaseSettings):
@@ -30,7 +30,6 @@ class UnbuiltSettings(BaseSettings):
     licensing_mode: Literal["off", "manual", "automatic"] = "off"
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
     licence_list_max_age: int = Field(default=7, ge=2, le=365)
-    registry_tier: Literal["standalone", "sandbox"] = "standalone"
     jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None
 
     peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"
@@ -39,10 +38,6 @@ class UnbuiltSettings(BaseSettings):
     peer_trust_restrict_below: Annotated[str, AfterValidator(fraction)] = "0.6"
     peer_trust_suspend_below: Annotated[str, AfterValidator(fraction)] = "0.4"
     peer_trust_recover_margin: Annotated[str, AfterValidator(fraction)] = "0.05"
-
-    oauth_authorization_server_url: Url | None = None
-    security_contact: Annotated[str, AfterValidator(contact)] | None = None
-    security_policy_url: Url | None = None
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:

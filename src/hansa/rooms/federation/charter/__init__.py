@@ -1,5 +1,12 @@
 """The charter: the keys that stand for the registry."""
 
+from .card_icon import icon_admin_router, icon_router
+from .card_paths import CARD_PATHS, CardPath
+from .card_paths import Mark as CardMark
+from .card_publication import publish_card, renew_card
+from .card_reading import LAST_AUDIT, LastAudit
+from .card_routes import card_admin_router, card_root_router, card_router
+from .card_schema import card_schema
 from .errors import KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
 from .reading import all_keys, published_keys
@@ -11,17 +18,30 @@ from .signatory import Signatory
 from .signing import detached_signature
 
 __all__ = [
+    "CARD_PATHS",
+    "LAST_AUDIT",
+    "CardMark",
+    "CardPath",
     "KeyDoesNotOpen",
     "KeyUnusable",
+    "LastAudit",
     "RegistryKey",
     "Signatory",
     "SigningKey",
     "admin_router",
     "all_keys",
+    "card_admin_router",
+    "card_root_router",
+    "card_router",
+    "card_schema",
     "detached_signature",
+    "icon_admin_router",
+    "icon_router",
     "initialize_keys",
+    "publish_card",
     "published_keys",
     "registry_id_of",
+    "renew_card",
     "replace_sealed_key",
     "require_present_key",
     "root_router",

@@ -12,11 +12,10 @@ from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 
 from . import store
+from .card_publication import sign_card_anew
 from .errors import KeyUnusable
 from .records import RegistryKey
-from .rules import registry_id_of
-
-SEALED_FOR = "federation registry key"
+from .rules import SEALED_FOR, registry_id_of
 
 
 async def rotate_key(
@@ -26,7 +25,9 @@ async def rotate_key(
     await store.lock_keys(tx)
     if brought is not None and await store.was_held(tx, brought.public_key().public_bytes_raw()):
         raise KeyUnusable
-    return await begin_key(tx, settings, seal, brought or Ed25519PrivateKey.generate())
+    key = await begin_key(tx, settings, seal, brought or Ed25519PrivateKey.generate())
+    await sign_card_anew(tx, seal)
+    return key
 
 
 async def rotate_as_administrator(

@@ -6,6 +6,9 @@ from datetime import timedelta
 GRACE = timedelta(days=7)
 """For how long a retired key stays in the key set, so that what was signed just before reaches its readers."""
 
+SEALED_FOR = "federation registry key"
+"""The purpose under which private keys are sealed."""
+
 _NOT_IN_A_PATH = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 
 

@@ -2,13 +2,13 @@
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 
 from . import store
 from .errors import KeyDoesNotOpen
 from .records import SealedKey, SigningKey
-from .rotate import SEALED_FOR
+from .rules import SEALED_FOR
 
 
 class Signatory:
@@ -27,8 +27,15 @@ class Signatory:
         known = self._opened
         if known is None or known[0] != present.sealed:
             self._opened = known = (present.sealed, opened(present, self._seal))
-        key = present.key
-        return SigningKey(key.kid, key.sequence, key.valid_from, known[1], present.read_at)
+        return _signing_key(present, known[1])
+
+
+async def present_signing_key(tx: Tx, seal: Seal) -> SigningKey:
+    """The key to sign with in this transaction. Raises: KeyDoesNotOpen."""
+    present = await store.present(tx)
+    if present is None:
+        raise KeyDoesNotOpen
+    return _signing_key(present, opened(present, seal))
 
 
 def opened(present: SealedKey, seal: Seal) -> Ed25519PrivateKey:
@@ -37,3 +44,8 @@ def opened(present: SealedKey, seal: Seal) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(seal.open(present.sealed, SEALED_FOR))
     except BadSeal:
         raise KeyDoesNotOpen from None
+
+
+def _signing_key(present: SealedKey, private: Ed25519PrivateKey) -> SigningKey:
+    key = present.key
+    return SigningKey(key.kid, key.sequence, key.valid_from, private, present.read_at)

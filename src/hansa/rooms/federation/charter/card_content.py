@@ -1,0 +1,191 @@
+"""What the registry card says: the derived blocks, computed from the settings, beside those that the operator wrote.
+
+`card_body` is the card without `lifecycle`, `signature` and the blocks that change by themselves (`economic`, `stats`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+import hansa
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.canonical import digest
+from hansa.rooms import ledger
+
+from .card_paths import CARD_VERSION
+from .rules import registry_id_of
+
+API = "/api/v1"
+ICON_AT = "/registry-card/icon"
+SCHEMA_AT = "/.well-known/registry-card-schema.json"
+PROTOCOL_VERSION = "1.0"
+PAYMENT_PROTOCOL = "a2a-payment-v1"
+A2A_VERSIONS = ("0.3", "1.0")
+BORDER_FEE = Fraction(5, 1000)
+"""The published rate of transfers to another registry (Specification 2, "Federation sync"): 0.5 percent."""
+DISCLOSURE_VERSION = "1.0"
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What the content depends on besides the settings."""
+
+    founded_at: datetime
+    editable: Mapping[str, Any]
+    icon_digest: str | None
+    """Hexadecimal SHA-256 of the uploaded icon, or None without one."""
+
+
+def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
+    """The card as far as it is signed or written by the operator."""
+    policy = _policy(settings)
+    editable = dict(facts.editable)
+    visual = _visual(settings, editable.pop("visual", None), facts.icon_digest)
+    return {
+        "registry_card_version": CARD_VERSION,
+        "identity": _identity(settings, facts.founded_at),
+        **editable,
+        **({"visual": visual} if visual else {}),
+        "capabilities": _capabilities(settings),
+        "fees": _fees(settings),
+        "federation": _federation(settings, policy),
+        "policy": policy,
+        "endpoints": _endpoints(settings.base_url),
+    }
+
+
+def tier_of(settings: Settings) -> str:
+    """The tier that the registry has by its settings (decision T)."""
+    if settings.is_central_registry and settings.trust_domain in settings.sovereign_mainframes:
+        return "sovereign-mainframe"
+    return settings.registry_tier
+
+
+def _identity(settings: Settings, founded_at: datetime) -> dict[str, Any]:
+    return {
+        "spiffe_id": registry_id_of(settings.trust_domain, settings.registry_name),
+        "registry_name": settings.registry_name,
+        "display_name": settings.registry_name,
+        "trust_domain": settings.trust_domain,
+        "did_namespace": settings.issuer or None,
+        "public_url": settings.base_url,
+        "federation_base_url": settings.federation_url if settings.federation_port else None,
+        "founded_at": founded_at.astimezone(UTC).replace(microsecond=0).isoformat(),
+        "tier": tier_of(settings),
+        "software_version": hansa.__version__,
+    }
+
+
+def _visual(settings: Settings, written: Any, icon_digest: str | None) -> dict[str, Any]:
+    visual = dict(written or {})
+    if icon_digest:
+        visual["icon_url"] = f"{settings.base_url}{ICON_AT}?v={icon_digest[:16]}"
+    return visual
+
+
+def _capabilities(settings: Settings) -> dict[str, Any]:
+    return {
+        "federation_enabled": settings.federation_port is not None,
+        "fiat_onramp_enabled": False,
+        "fiat_providers": [],
+        "minting_capability": "disabled" if tier_of(settings) == "sandbox" else "sovereign",
+        "bridge_capability": "none",
+        "a2a_versions_supported": list(A2A_VERSIONS),
+        "registry_card_versions_served": [CARD_VERSION],
+        "supports_payment_protocol": [PAYMENT_PROTOCOL],
+        "zkp_phases_enabled": [],
+    }
+
+
+def _fees(settings: Settings) -> dict[str, Any]:
+    book, policy = ledger.Book.of(settings), ledger.FeePolicy()
+    rise = (policy.rate_max - policy.rate_base) / (policy.velocity_max - policy.velocity_base)
+    return {
+        "intra_registry": {
+            "base_rate_percent": percent(policy.rate_base),
+            "max_rate_percent": percent(policy.rate_max),
+            "velocity_scaling_factor": percent(rise),
+            "destination": book.fee_collector,
+            "customizable": False,
+            "locked_by_network": False,
+        },
+        "cross_registry": {
+            "base_rate_percent": percent(BORDER_FEE),
+            "fee_recipient": book.fee_collector,
+            "customizable": False,
+            "locked_by_network": True,
+            "future_customization_in_bounded_params": None,
+        },
+        "hosting": {
+            "enabled": False,
+            "rate_percent_of_agent_service_fee": 0,
+            "min_avt": "0",
+            "applies_to_agent_dids": None,
+            "description": "This registry takes no share of what agents earn.",
+        },
+        "fee_collector_address": book.fee_collector,
+        "fee_waterfall_policy": "fee_collector",
+        "settlement_currency": book.currency,
+        "economic_disclosure": {
+            "spec_version": DISCLOSURE_VERSION,
+            "fee_floor_avt": "0",
+            "rounding": "ROUND_HALF_EVEN",
+            "fees_emit_event_types": ["TransactionFeeCollected"],
+        },
+        "fx": {"enabled": False, "route_enabled": False},
+        "exchange": {"enabled": False, "passport_enabled": False},
+    }
+
+
+def _federation(settings: Settings, policy: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "protocol_version": PROTOCOL_VERSION,
+        "supported_auth_methods": ["mtls-spiffe"] if settings.federation_port else [],
+        "policy_hash": digest(policy).hex(),
+        "is_genesis_registry": False,
+        "is_sovereign_frame": False,
+        "licence": {
+            "hash": None,
+            "type": None,
+            "network": None,
+            "plan": None,
+            "state": None,
+            "operator": None,
+        },
+    }
+
+
+def _policy(settings: Settings) -> dict[str, Any]:
+    return {
+        "agent_rbac_mode": settings.agent_rbac_mode,
+        "agent_delegation_mode": settings.agent_delegation_mode,
+        "email_verification_required": settings.email_verification_required,
+        "invitation_required": settings.beta_invite_required,
+        "terms_version": settings.tos_version,
+        "bond_mode": settings.bond_mode,
+        "dispute_window_hours": settings.dispute_window_hours,
+        "dispute_ruling_days": settings.dispute_ruling_days,
+        "staking_enabled": settings.staking_enabled,
+        "card_signatures_required": settings.jws_require_signature,
+    }
+
+
+def _endpoints(base: str) -> dict[str, Any]:
+    return {
+        "api": base + API,
+        "openapi": f"{base}{API}/openapi.json",
+        "discover": f"{base}{API}/discover",
+        "registry_jwks": f"{base}/.well-known/registry-jwks.json",
+        "registry_jwks_history": f"{base}/.well-known/registry-jwks-history.json",
+        "registry_card_schema": base + SCHEMA_AT,
+        "attestations": f"{base}/api/auditor/attestations",
+        "log_checkpoint": f"{base}/log/checkpoint",
+    }
+
+
+def percent(rate: Fraction) -> int | float:
+    """A rate in percent as a JSON number: whole, or with at most six fraction digits."""
+    value = round(rate * 100, 6)
+    return value.numerator if value.denominator == 1 else float(value)

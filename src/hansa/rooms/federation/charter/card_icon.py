@@ -1,0 +1,147 @@
+"""The icon of the registry card: uploaded by an administrator, rewritten, served to everybody.
+
+The kind of the image is decided by its content; what the upload says of it does not count (Specification 2, "Admin").
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, read_within
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import (
+    PayloadTooLarge,
+    TooManyRequests,
+    Unauthorized,
+    UnsupportedMediaType,
+)
+
+from .card_content import ICON_AT
+from .card_editing import CardEditor, read_editable, set_icon
+from .card_reading import read_icon
+from .card_schemas import RegistryCardEdited
+from .errors import IconMissing, IconUnusable, KeyDoesNotOpen
+from .icon_jpeg import MAGIC as JPEG_MAGIC
+from .icon_jpeg import rewritten_jpeg
+from .icon_png import MAGIC as PNG_MAGIC
+from .icon_png import NotAnImage, rewritten_png
+
+ICON_MAX_BYTES = 500_000
+FRAMING_MAX_BYTES = 4096
+MEMBER = "file"
+FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [MEMBER],
+                    "properties": {
+                        MEMBER: {"type": "string", "format": "binary", "description": "A PNG or JPEG image."}
+                    },
+                }
+            }
+        },
+    }
+}
+IMAGE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}
+}
+
+icon_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+icon_admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
+
+
+@icon_router.get(
+    ICON_AT, response_class=Response, responses={**IMAGE, **TAGGED, **problems(IconMissing, TooManyRequests)}
+)
+async def read_registry_icon(_: Public, request: Request, db: Db) -> Response:
+    """The icon of the registry, a PNG or JPEG image."""
+    image, media_type = await db.look(read_icon)
+    headers = {
+        "Cache-Control": "public, max-age=300",
+        "X-Content-Type-Options": "nosniff",
+        "Access-Control-Allow-Origin": "*",
+    }
+    return tagged(request, image, media_type=media_type, headers=headers)
+
+
+@icon_admin_router.post(
+    "/admin/registry-card/icon",
+    openapi_extra=FORM,
+    responses=problems(
+        Unauthorized,
+        AreaMissing,
+        ScopeMissing,
+        BodyInvalid,
+        IconUnusable,
+        KeyDoesNotOpen,
+        PayloadTooLarge,
+        UnsupportedMediaType,
+    ),
+)
+async def upload_registry_icon(
+    administrator: Annotated[Developer, admin_holding("admin_platform")],
+    request: Request,
+    db: Db,
+    settings: Config,
+    seal: Sealing,
+) -> RegistryCardEdited:
+    """Replace the icon: a PNG or JPEG image of at most 500 KB and 1024 by 1024 pixels. Metadata is removed."""
+    uploaded = await _uploaded(request)
+    image, media_type = await asyncio.to_thread(rewritten, uploaded)
+    editor = CardEditor(administrator, settings, seal)
+
+    async def replace(tx: Tx) -> RegistryCardEdited:
+        version = await set_icon(tx, editor, image, media_type)
+        return RegistryCardEdited.of(await read_editable(tx), version)
+
+    return await db.act(replace)
+
+
+def rewritten(image: bytes) -> tuple[bytes, str]:
+    """The image as it is stored, and its media type. Raises: IconUnusable."""
+    is_png = image.startswith(PNG_MAGIC)
+    if not is_png and not image.startswith(JPEG_MAGIC):
+        raise IconUnusable("The icon is neither a PNG nor a JPEG image.", field=MEMBER)
+    try:
+        written = rewritten_png(image) if is_png else rewritten_jpeg(image)
+    except NotAnImage as trouble:
+        raise IconUnusable(f"The icon cannot be used: {trouble}.", field=MEMBER) from None
+    if len(written) > ICON_MAX_BYTES:
+        raise IconUnusable(f"The icon cannot be used: it has more than {ICON_MAX_BYTES} bytes.", field=MEMBER)
+    return written, "image/png" if is_png else "image/jpeg"
+
+
+async def _uploaded(request: Request) -> bytes:
+    """The uploaded file. Raises: UnsupportedMediaType, PayloadTooLarge, BodyInvalid, IconUnusable."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+        raise UnsupportedMediaType("This route expects multipart/form-data.")
+    body = await read_within(request, ICON_MAX_BYTES + FRAMING_MAX_BYTES)
+
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    try:
+        form = await MultiPartParser(request.headers, stream(), max_files=1, max_fields=1).parse()
+        file = form.get(MEMBER)
+        image = await file.read() if isinstance(file, UploadFile) else b""
+        await form.close()
+    except (MultiPartException, ValueError, KeyError) as trouble:
+        raise BodyInvalid("The body is not valid multipart/form-data.") from trouble
+    if not image:
+        raise IconUnusable(f"The body must have a file as the member `{MEMBER}`.", field=MEMBER)
+    if len(image) > ICON_MAX_BYTES:
+        raise PayloadTooLarge(f"The icon is larger than {ICON_MAX_BYTES} bytes.")
+    return image

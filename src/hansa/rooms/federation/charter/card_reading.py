@@ -1,0 +1,82 @@
+"""The registry card as it is served: the newest signed version, with the blocks that change by themselves."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Slot
+from hansa.rooms import journal, ledger
+
+from . import card_store
+from .card_store import CardVersion
+from .errors import CardUnsigned, CardVersionUnknown, IconMissing
+
+
+@dataclass(frozen=True)
+class LastAudit:
+    """What the newest audit cycle found; `delta` is a decimal string."""
+
+    status: str
+    delta: str
+    checked_at: datetime
+
+
+ReadLastAudit: TypeAlias = Callable[[Tx], Awaitable[LastAudit | None]]
+LAST_AUDIT: Slot[ReadLastAudit] = Slot("federation: the newest audit, for the registry card")
+
+
+@dataclass(frozen=True)
+class ServedCard:
+    """The card and its entity tag."""
+
+    etag: str
+    card: dict[str, Any]
+
+
+async def read_card(tx: Tx, currency: str, last_audit: ReadLastAudit) -> ServedCard:
+    """The card now. Raises: CardUnsigned."""
+    version = await card_store.newest_version(tx)
+    if version is None:
+        raise CardUnsigned
+    card = json.loads(version.document)
+    signature = card.pop("signature")
+    live = {
+        "economic": {"currency": currency, "last_audit": _economic(await last_audit(tx))},
+        "stats": {
+            "transactions": await ledger.newest_transaction(tx),
+            "events": await journal.newest_sequence(tx),
+        },
+    }
+    return ServedCard(version.card_etag, {**card, **live, "signature": signature})
+
+
+async def read_card_version(tx: Tx, number: int) -> CardVersion:
+    """A signed version as the log proves it. Raises: CardVersionUnknown."""
+    version = await card_store.one_version(tx, number)
+    if version is None:
+        raise CardVersionUnknown
+    return version
+
+
+async def read_icon(tx: Tx) -> tuple[bytes, str]:
+    """The icon and its media type. Raises: IconMissing."""
+    icon = await card_store.icon(tx)
+    if icon is None:
+        raise IconMissing
+    return icon
+
+
+def has_card(if_none_match: str | None, etag: str) -> bool:
+    """Whether the reader has the card already; the tag counts quoted, weak or bare."""
+    named = [tag.strip().removeprefix("W/").strip('"') for tag in (if_none_match or "").split(",")]
+    return etag in named or named == ["*"]
+
+
+def _economic(audit: LastAudit | None) -> dict[str, str] | None:
+    if audit is None:
+        return None
+    checked_at = audit.checked_at.astimezone(UTC).replace(microsecond=0)
+    return {"status": audit.status, "delta": audit.delta, "checked_at": checked_at.isoformat()}

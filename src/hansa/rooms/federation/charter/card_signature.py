@@ -1,0 +1,82 @@
+"""The signature of the registry card, and its entity tag (Specification 2, "Registry card"; decisions F and T).
+
+What is signed is one flat object: the full dotted path of each signed leaf with its value, null where the card has none,
+and the window `_signed_at`, `_expires_at`; as canonical JSON. The signature stands in two forms over the same bytes: bare
+in `value`, and as a detached JWS in `jws`.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hansa.foundation.values.canonical import canonical_json, digest
+
+from .card_paths import EDITABLE_BLOCKS, SIGNED_PATHS
+from .records import SigningKey
+from .schemas import KEY_SET
+from .signing import detached_signature
+
+WINDOW = timedelta(days=30)
+"""How long a signature is valid: long against the minutes for which a card is cached."""
+RENEWAL = WINDOW / 2
+"""The age at which a signature is renewed."""
+ETAG_HEX_DIGITS = 32
+JWS_TYPE = "registry-card+jws"
+
+
+@dataclass(frozen=True)
+class SignatureWindow:
+    """From when until when a signature is valid, in whole seconds UTC."""
+
+    signed_at: datetime
+    expires_at: datetime
+
+    @classmethod
+    def beginning(cls, now: datetime) -> "SignatureWindow":
+        """The window of a signature made now."""
+        signed_at = now.astimezone(UTC).replace(microsecond=0)
+        return cls(signed_at, signed_at + WINDOW)
+
+
+def value_at(card: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path, or None where there is none."""
+    value: Any = card
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def card_etag(card: Mapping[str, Any]) -> str:
+    """The entity tag of a card, 32 hex digits: over the editable blocks and the signed leaves outside `lifecycle`."""
+    core = {path: value_at(card, path) for path in SIGNED_PATHS if not path.startswith("lifecycle.")}
+    return digest({"editable": _editable(card), "signed": core}).hex()[:ETAG_HEX_DIGITS]
+
+
+def signed_payload(card: Mapping[str, Any], window: SignatureWindow) -> bytes:
+    """The bytes that are signed."""
+    leaves = {path: value_at(card, path) for path in SIGNED_PATHS}
+    times = {"_signed_at": window.signed_at.isoformat(), "_expires_at": window.expires_at.isoformat()}
+    return canonical_json({**leaves, **times})
+
+
+def signature_block(card: Mapping[str, Any], key: SigningKey) -> dict[str, Any]:
+    """The block `signature` of a card that is complete but for it, signed at the key's time."""
+    window = SignatureWindow.beginning(key.now)
+    payload = signed_payload(card, window)
+    jws = detached_signature(key, payload, {"typ": JWS_TYPE})
+    return {
+        "value": urlsafe_b64encode(key.private.sign(payload)).rstrip(b"=").decode(),
+        "kid": key.kid,
+        "signed_canonical": list(SIGNED_PATHS),
+        "signed_at": window.signed_at.isoformat(),
+        "expires_at": window.expires_at.isoformat(),
+        "alg": "EdDSA",
+        "jwks_url": KEY_SET,
+        "jws": f"{jws['protected']}..{jws['signature']}",
+    }
+
+
+def _editable(card: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: card[name] for name in EDITABLE_BLOCKS if name in card}

@@ -1,0 +1,109 @@
+"""Every SQL statement about the registry card.
+
+Locks: who writes or signs the card locks its one row first.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+
+_LOCK = "SELECT FROM federation_registry_card FOR UPDATE"
+
+_WRITTEN = """
+SELECT editable, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
+  (SELECT min(valid_from) FROM federation_registry_key) AS founded_at
+FROM federation_registry_card
+"""
+
+_WRITE = "UPDATE federation_registry_card SET editable = $1::json, updated_at = clock_timestamp()"
+
+_ICON = "SELECT icon, icon_type FROM federation_registry_card WHERE icon IS NOT NULL"
+
+_WRITE_ICON = "UPDATE federation_registry_card SET icon = $1, icon_type = $2, updated_at = clock_timestamp()"
+
+_NEWEST = """
+SELECT version, card_etag, kid, signed_at, expires_at, document
+FROM federation_registry_card_version ORDER BY version DESC LIMIT 1
+"""
+
+_ONE = """
+SELECT version, card_etag, kid, signed_at, expires_at, document
+FROM federation_registry_card_version WHERE version = $1
+"""
+
+_ADD = """
+INSERT INTO federation_registry_card_version (version, card_etag, kid, signed_at, expires_at, document)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+
+@dataclass(frozen=True)
+class WrittenCard:
+    """What the operator wrote, and when; `founded_at` is None before the first key."""
+
+    editable: dict[str, Any]
+    icon_digest: str | None
+    updated_at: datetime
+    founded_at: datetime | None
+
+
+@dataclass(frozen=True)
+class CardVersion:
+    """A signed version of the card; `document` is its JSON text, without `economic` and `stats`."""
+
+    version: int
+    card_etag: str
+    kid: str
+    signed_at: datetime
+    expires_at: datetime
+    document: str
+
+
+async def lock_card(tx: Tx) -> None:
+    """Let no other transaction write or sign the card until this one ends."""
+    await tx.execute(_LOCK)
+
+
+async def written_card(tx: Tx) -> WrittenCard:
+    """What the operator wrote."""
+    row = await tx.fetchrow(_WRITTEN)
+    assert row is not None
+    return WrittenCard(**{**row, "editable": json.loads(row["editable"])})
+
+
+async def write_card(tx: Tx, editable: Mapping[str, Any]) -> None:
+    """Replace what the operator wrote. The card is locked."""
+    await tx.execute(_WRITE, json.dumps(editable))
+
+
+async def icon(tx: Tx) -> tuple[bytes, str] | None:
+    """The icon and its media type, or None without one."""
+    row = await tx.fetchrow(_ICON)
+    return None if row is None else (row["icon"], row["icon_type"])
+
+
+async def write_icon(tx: Tx, image: bytes, media_type: str) -> None:
+    """Replace the icon. The card is locked."""
+    await tx.execute(_WRITE_ICON, image, media_type)
+
+
+async def newest_version(tx: Tx) -> CardVersion | None:
+    """The version that is served, or None before the first."""
+    row = await tx.fetchrow(_NEWEST)
+    return None if row is None else CardVersion(**row)
+
+
+async def one_version(tx: Tx, version: int) -> CardVersion | None:
+    """That version, or None."""
+    row = await tx.fetchrow(_ONE, version)
+    return None if row is None else CardVersion(**row)
+
+
+async def add_version(tx: Tx, added: CardVersion) -> None:
+    """Add the next version. The card is locked."""
+    times = (added.signed_at, added.expires_at)
+    await tx.execute(_ADD, added.version, added.card_etag, added.kid, *times, added.document)
