@@ -15,9 +15,10 @@ import asyncpg
 
 from bench.figures import Figures
 from bench.seed import PATIENT, bench_runtime, temporary_directory
+from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.catalogue.pulls import pull_due
+from hansa.rooms.catalogue.pulls import CARD_PULLS
 
 SMALL, LARGE = 400, 10_000
 HANGS_EVERY = 10
@@ -33,7 +34,8 @@ SELECT u, 'did:hansa:hansa.local:' || u, 1, 'bench/h' || n, 'h' || n, '', json_b
 FROM generate_series(0, $1::int - 1) n, LATERAL (SELECT gen_random_uuid() u WHERE n = n) AS one
 """
 
-_DONE = "SELECT count(*) FROM catalogue_visit WHERE errand = 'pull' AND outcome IN ('updated', 'unchanged') AND lease IS NULL"
+_DONE = "SELECT count(*) FROM catalogue_visit WHERE errand = 'pull' AND outcome IN ('updated', 'unchanged')"
+_LEFT = "SELECT count(*) FROM plumbing_job WHERE kind = $1 AND due_at <= now()"
 
 HOSTS = """
 import asyncio, sys
@@ -113,14 +115,19 @@ async def _pull_all(
     runtime: Runtime, connection: "asyncpg.Connection[asyncpg.Record]", healthy: int
 ) -> tuple[float, float]:
     """Seconds until every host that answers was served, and until every visit has ended."""
-    await connection.execute("UPDATE catalogue_visit SET due_at = now(), outcome = NULL")
+    await connection.execute("UPDATE catalogue_visit SET outcome = NULL")
+    await connection.execute("UPDATE plumbing_job SET due_at = now() WHERE kind = $1", CARD_PULLS.name)
     began = perf_counter()
-    pulling = asyncio.create_task(pull_due(runtime))
-    while await connection.fetchval(_DONE) < healthy and not pulling.done():  # noqa: ASYNC110
+    working = asyncio.create_task(run_jobs(runtime, [CARD_PULLS]))
+    while await connection.fetchval(_DONE) < healthy:  # noqa: ASYNC110
         await asyncio.sleep(0.1)
     served = perf_counter() - began
-    await pulling
-    return served, perf_counter() - began
+    while await connection.fetchval(_LEFT, CARD_PULLS.name):  # noqa: ASYNC110
+        await asyncio.sleep(0.1)
+    whole = perf_counter() - began
+    working.cancel()
+    await asyncio.wait([working])
+    return served, whole
 
 
 def calling(runtime: Runtime, count: int, port: int) -> Runtime:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hansa.foundation.plumbing.jobs import Job, JobKind, TransactionalKind, run_jobs
+from hansa.foundation.plumbing.jobs import Job, JobKind, LeasedKind, TransactionalKind, run_jobs
 from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
 from hansa.foundation.plumbing.jobs.running import claim, run_in_transaction, run_leased
 from hansa.foundation.plumbing.runtime import Runtime
@@ -13,15 +13,24 @@ from hansa.foundation.plumbing.runtime import Runtime
 CLAIMED_AT_ONCE = 5
 
 
-async def run_due(runtime: Runtime, *kinds: JobKind) -> None:
-    """Run every job of these kinds that is due, one kind after the other."""
+async def run_due(runtime: Runtime, *kinds: JobKind) -> int:
+    """Run every job of these kinds that is due, one kind after the other; returns how many were run."""
+    count = 0
     for kind in kinds:
         if isinstance(kind, TransactionalKind):
             while await run_in_transaction(runtime, kind):
-                pass
-            continue
-        while claimed := await claim(runtime, kind, CLAIMED_AT_ONCE):
-            await asyncio.gather(*(run_leased(runtime, kind, job) for job in claimed))
+                count += 1
+        elif kind.is_enabled(runtime.settings):
+            count += await _run_due_leased(runtime, kind)
+    return count
+
+
+async def _run_due_leased(runtime: Runtime, kind: LeasedKind) -> int:
+    count = 0
+    while claimed := await claim(runtime, kind, CLAIMED_AT_ONCE):
+        await asyncio.gather(*(run_leased(runtime, kind, job) for job in claimed))
+        count += len(claimed)
+    return count
 
 
 async def run_scheduled_transactions(runtime: Runtime, *kinds: JobKind) -> None:

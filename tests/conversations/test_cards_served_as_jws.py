@@ -13,6 +13,7 @@ from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import (
     AgentHost,
     card_of_agent,
+    forget_visits,
     hosted_agent,
     hosting,
     let_be_due,
@@ -108,7 +109,7 @@ async def opened(
 @pytest.fixture
 async def stage(opened: Stage) -> AsyncIterator[Stage]:
     yield opened
-    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
+    await forget_visits(opened.registry)
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())

@@ -18,6 +18,7 @@ from tests.rooms.catalogue.pulls.agent_host import (
     WELL_KNOWN,
     AgentHost,
     card_of_agent,
+    forget_visits,
     hosted_agent,
     let_be_due,
     observed,
@@ -67,7 +68,7 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
     opened.agents.cards.clear()
     opened.agents.raw, opened.agents.sends_etags = None, True
     yield opened
-    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
+    await forget_visits(opened.registry)
 
 
 async def pulled_agent(stage: Stage, **card: Any) -> TestAgent:

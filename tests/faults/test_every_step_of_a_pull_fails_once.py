@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.catalogue.pulls.store import LEASE_SECONDS
+from hansa.rooms.catalogue.pulls import CARD_PULLS
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
@@ -80,8 +80,10 @@ async def _pull_until_done(
         await _let_be_due(observer)
         await _pull(registry)
         stands = await observer.fetchrow(
-            "SELECT c.description, c.pull_failures, v.lease, v.failures FROM catalogue_card c"
+            "SELECT c.description, c.pull_failures, j.lease_until, v.failures FROM catalogue_card c"
             " JOIN catalogue_visit v ON v.card_id = c.id AND v.errand = 'pull'"
+            " JOIN plumbing_job j ON j.key = c.id::text AND j.kind = $1",
+            CARD_PULLS.name,
         )
         if tuple(stands) == (site, 0, None, 0):
             return
@@ -91,8 +93,8 @@ async def _pull_until_done(
 async def _let_be_due(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
     """As if the leases of all that died had ended."""
     await observer.execute(
-        "UPDATE catalogue_visit SET due_at = due_at - $1::int * interval '1 second' WHERE errand = 'pull'",
-        max(LEASE_SECONDS, 300),
+        "UPDATE plumbing_job SET due_at = least(due_at, now()), lease_until = lease_until - interval '1 day' WHERE kind = $1",
+        CARD_PULLS.name,
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.catalogue.pulls import probe_due, probing, pull_due
+from hansa.rooms.catalogue.pulls import CARD_PULLS, HEALTH_CHECKS, probing
 from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook
 from tests.hostile import closed_hosts
 from tests.hostile.name_server import PUBLIC, PUBLIC_IPV6, NameServer, name_server
@@ -23,6 +23,7 @@ from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.catalogue.pulls.agent_host import hosting, let_be_due, said
 from tests.rooms.notifications.webhooks.receiver import HOOKS, send_due
+from tests.running_jobs import run_due
 
 CALLED_SECONDS = 1.0
 BOTH = ("https", "http")
@@ -72,8 +73,7 @@ class Stage:
         """Make every pull, call and delivery, as if its time had come."""
         using = runtime or self.runtime
         await let_be_due(self.registry)
-        await pull_due(using)
-        await probe_due(using)
+        await run_due(using, CARD_PULLS, HEALTH_CHECKS)
         await send_due(using)
 
     async def outcomes(self) -> set[tuple[str, str | None]]:
@@ -222,6 +222,6 @@ async def test_a_name_that_is_public_is_connected_to_at_the_address_looked_up_wi
         agents.raw = said(b"[]")
         settings = stage.registry.settings.model_copy(update={"outgoing_allow_hosts": [place]})
         await let_be_due(stage.registry)
-        await pull_due(replace(stage.runtime, outgoing=outgoing, settings=settings))
+        await run_due(replace(stage.runtime, outgoing=outgoing, settings=settings), CARD_PULLS)
         assert [asked.line for asked in agents.asked] == ["GET /.well-known/agent-card.json HTTP/1.1"]
     assert stage.names.questions == [(name, "A"), (name, "AAAA")]

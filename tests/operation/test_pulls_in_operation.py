@@ -3,7 +3,7 @@
 import asyncpg
 import httpx2
 
-from hansa.rooms.catalogue.pulls.store import LEASE_SECONDS
+from hansa.rooms.catalogue.pulls import CARD_PULLS
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import until
 from tests.operation.test_webhooks_in_operation import developer
@@ -40,14 +40,16 @@ async def test_what_a_killed_process_was_pulling_is_pulled_by_the_next_one(
         await heir.start()
         connection = await asyncpg.connect(dsn)
         stub = await connection.fetchrow(
-            "SELECT c.is_stub, v.lease FROM catalogue_card c JOIN catalogue_visit v ON v.card_id = c.id"
-            " WHERE c.did = $1 AND v.errand = 'pull'",
+            "SELECT c.is_stub, j.lease_until FROM catalogue_card c JOIN plumbing_job j ON j.key = c.id::text"
+            " WHERE c.did = $1 AND j.kind = $2",
             did,
+            CARD_PULLS.name,
         )
         assert stub["is_stub"]
-        assert stub["lease"] is not None
-        lease_over = "UPDATE catalogue_visit SET due_at = due_at - $1::int * interval '1 second'"
-        await connection.execute(lease_over, LEASE_SECONDS)
+        assert stub["lease_until"] is not None
+        time_passes = "UPDATE plumbing_job SET due_at = least(due_at, now()), lease_until = lease_until - interval '1 day'"
+        await connection.execute(time_passes)
+        await connection.execute("SELECT pg_notify('hansa_jobs', '')")
         # Who has a card is called for a sign of life; a page of a web server is none.
         await until(lambda: any(asked.line.startswith("POST /a2a ") for asked in agents.asked))
         async with httpx2.AsyncClient(base_url=f"{heir.url}/api/v1", timeout=30) as http:

@@ -1,6 +1,6 @@
-"""Rounds: background work that goes out on the network, so in no transaction of its own.
+"""Periodic tasks: what each process repeats for itself, such as showing the result of an audit that any process ran.
 
-Every process makes them. A round claims its rows, goes out, and settles; a row that a dead process claimed comes back.
+Work that one process does for all is a job.
 """
 
 import asyncio

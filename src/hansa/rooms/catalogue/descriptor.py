@@ -1,10 +1,10 @@
 """What the process needs to know of the catalogue."""
 
+import asyncio
 from contextlib import AbstractAsyncContextManager
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.metrics import card_visits_total
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
@@ -14,7 +14,7 @@ from .maintenance import index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
 from .publication import manifest_router, resource_discovery_router, well_known_router
-from .pulls import probe_due, pull_due
+from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
 from .pulls import router as pulls_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
@@ -68,10 +68,8 @@ ROOM = Room(
         sweep("catalogue: erase old cards", 3600, erase_old),
         sweep("catalogue: index texts", 1, index_texts),
         sweep("catalogue: keep lists quick", 20, keep_lists_quick),
-    ),
-    rounds=(
-        PeriodicTask("catalogue: pull agents' own cards", 1, pull_due),
-        PeriodicTask("catalogue: call agents for a sign of life", 1, probe_due),
+        CARD_PULLS,
+        HEALTH_CHECKS,
     ),
     background=(_following,),
     settings=frozenset(
@@ -94,11 +92,12 @@ ROOM = Room(
     ),
     metrics=(card_visits_total,),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, LOCK_AGENT, SEARCHER, SEARCH_ANSWERS, LIST_FINDINGS, EXPORT_DESK),
+    offers=(AGENT_KEYS, LOCK_AGENT, SEARCHER, SEARCH_ANSWERS, LIST_FINDINGS, EXPORT_DESK, WRITING),
     fills=(
         SEARCHER.built_by(_searcher),
         SEARCH_ANSWERS.built_by(_answers),
         LIST_FINDINGS.built_by(lambda _: Findings()),
         EXPORT_DESK.built_by(_export_desk),
+        WRITING.built_by(lambda _: asyncio.Semaphore(RESULTS_AT_ONCE)),
     ),
 )

@@ -10,9 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hansa.rooms.catalogue.pulls import pull_due
+from hansa.foundation.plumbing.jobs import withdraw
+from hansa.rooms.catalogue.pulls import CARD_PULLS, HEALTH_CHECKS
 from tests.outside import Host, host
 from tests.registry import StartRegistry, TestAgent, TestRegistry, card_of, open_registry
+from tests.running_jobs import run_due
 
 WELL_KNOWN = "/.well-known/agent-card.json"
 PULL_STATUS = "/admin/agent-card-pullsync/status"
@@ -149,13 +151,15 @@ async def observed(agent: TestAgent) -> dict[str, Any]:
 
 
 async def visit_of(agent: TestAgent, errand: str = "pull") -> dict[str, Any]:
-    """Where the visits to an agent stand; `wait` is how many seconds there are until the next."""
+    """The state of the visits to an agent and of their job; `wait`: seconds until the next."""
     return await one_row(
         agent.registry,
-        "SELECT v.*, round(extract(epoch FROM v.due_at - now()))::int AS wait FROM catalogue_visit v"
-        " JOIN catalogue_card c ON c.id = v.card_id WHERE c.did = $1 AND v.errand = $2",
+        "SELECT v.*, j.lease_until, round(extract(epoch FROM j.due_at - now()))::int AS wait FROM catalogue_visit v"
+        " JOIN catalogue_card c ON c.id = v.card_id JOIN plumbing_job j ON j.key = c.id::text AND j.kind = $3"
+        " WHERE c.did = $1 AND v.errand = $2",
         agent.did,
         errand,
+        (CARD_PULLS if errand == "pull" else HEALTH_CHECKS).name,
     )
 
 
@@ -166,10 +170,27 @@ async def one_row(registry: TestRegistry, statement: str, *values: Any) -> dict[
 
 
 async def pull_cards(registry: TestRegistry) -> int:
-    """Make the pulls that are due."""
-    return await pull_due(registry.runtime)
+    """Make the pulls that are due; returns how many were made."""
+    return await run_due(registry.runtime, CARD_PULLS)
+
+
+async def check_health(registry: TestRegistry) -> int:
+    """Make the health checks that are due; returns how many were made."""
+    return await run_due(registry.runtime, HEALTH_CHECKS)
 
 
 async def let_be_due(registry: TestRegistry) -> None:
-    """As if the time of every visit had come."""
-    await registry.database.act(lambda tx: tx.execute("UPDATE catalogue_visit SET due_at = now()"))
+    """As if the time of every visit had come, and every lease had ended."""
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE plumbing_job SET due_at = now(), lease_until = lease_until - interval '1 day' WHERE kind = ANY ($1)",
+            [CARD_PULLS.name, HEALTH_CHECKS.name],
+        )
+    )
+
+
+async def forget_visits(registry: TestRegistry) -> None:
+    """No card is visited any more."""
+    await registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
+    for kind in (CARD_PULLS, HEALTH_CHECKS):
+        await registry.database.act(lambda tx, kind=kind: withdraw(tx, kind.name))

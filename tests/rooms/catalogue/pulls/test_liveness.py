@@ -11,7 +11,6 @@ import uvicorn
 from starlette.applications import Starlette
 
 from hansa.doors.listeners import listen
-from hansa.rooms.catalogue.pulls import probe_due
 from hansa.rooms.catalogue.pulls.liveness import liveness_of, question_to
 from hansa.rooms.catalogue.pulls.records import Interface
 from hansa.rooms.catalogue.pulls.rules import recheck_pause
@@ -19,6 +18,8 @@ from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
     AgentHost,
     Reply,
+    check_health,
+    forget_visits,
     hosted_agent,
     let_be_due,
     observed,
@@ -47,7 +48,7 @@ class Stage:
         """Call every agent, as if its time had come."""
         await let_be_due(self.registry)
         self.agents.asked.clear()
-        return await probe_due(self.registry.runtime)
+        return await check_health(self.registry)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
     opened.agents.cards.clear()
     opened.agents.raw, opened.agents.reply = None, None
     yield opened
-    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
+    await forget_visits(opened.registry)
 
 
 def error(code: int, status: int = 200) -> Reply:
@@ -144,7 +145,7 @@ async def test_what_was_seen_at_one_address_says_nothing_of_another(stage: Stage
     seen = await observed(agent)
     assert (seen["liveness"], seen["last_alive_at"]) == ("unknown", None)
     assert seen["host_verified_at"] is not None, "the host itself has said so"
-    assert await probe_due(stage.registry.runtime) == 1, "the new address is called at once"
+    assert await check_health(stage.registry) == 1, "the new address is called at once"
 
 
 async def test_a_stub_and_an_agent_of_another_binding_stay_unknown(stage: Stage):

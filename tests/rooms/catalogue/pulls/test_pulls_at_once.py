@@ -4,13 +4,13 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from time import monotonic
-from uuid import uuid4
 
 import pytest
 
-from hansa.rooms.catalogue import AGENT_KEYS
-from hansa.rooms.catalogue.pulls import fetch, store
+from hansa.foundation.plumbing.jobs.running import claim
+from hansa.rooms.catalogue.pulls import CARD_PULLS, store
 from hansa.rooms.catalogue.pulls.pulling import pull, settle
 from hansa.rooms.catalogue.pulls.records import Served, Unserved, Visit
 from hansa.rooms.catalogue.replace import replace_document
@@ -18,8 +18,10 @@ from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once
 from tests.rooms.catalogue.pulls.agent_host import (
     PULL_EVENTS,
+    PULL_STATUS,
     AgentHost,
     card_of_agent,
+    forget_visits,
     hosted_agent,
     hosting,
     let_be_due,
@@ -29,6 +31,7 @@ from tests.rooms.catalogue.pulls.agent_host import (
     registry_that_pulls,
     visit_of,
 )
+from tests.running_jobs import working
 
 INTERVAL = 300
 
@@ -40,7 +43,12 @@ class Stage:
         self.registry, self.agents = registry, agents
 
     async def claim(self, most: int = 10) -> list[Visit]:
-        return await self.registry.database.act(lambda tx: store.claim(tx, "pull", most, uuid4()))
+        claimed = await claim(self.registry.runtime, CARD_PULLS, most)
+        visits = [
+            await self.registry.database.look(lambda tx, job=job: store.visit_of(tx, job, "pull"))
+            for job in claimed
+        ]
+        return [visit for visit in visits if visit]
 
     async def settle(self, visit: Visit, answered: Served | Unserved) -> str:
         return await self.registry.database.act(lambda tx: settle(tx, visit, answered, INTERVAL))
@@ -68,7 +76,7 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
     opened.agents.pause = 0.0
     opened.agents.asked.clear()
     yield opened
-    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
+    await forget_visits(opened.registry)
 
 
 async def test_a_visit_is_made_by_whoever_claimed_it_last(stage: Stage):
@@ -155,22 +163,20 @@ async def test_a_cut_round_leaves_its_visits_to_be_made_again(stage: Stage):
         await asyncio.sleep(0.01)
     cut.cancel()
     await asyncio.gather(cut, return_exceptions=True)
-    assert (await visit_of(agent))["lease"] is not None
+    assert (await visit_of(agent))["outcome"] is None
     stage.agents.pause = 0.0
     await let_be_due(stage.registry)
     assert await pull_cards(stage.registry) == 1
     visit = await visit_of(agent)
-    assert (visit["lease"], visit["outcome"]) == (None, "updated")
+    assert (visit["lease_until"], visit["outcome"]) == (None, "updated")
 
 
 async def test_cards_that_never_failed_go_first(stage: Stage):
     made = [await hosted_agent(stage.registry, f"https://a{number}.example.org") for number in range(4)]
-    sql = (
-        "UPDATE catalogue_visit v SET failures = 1, due_at = now() - interval '1 hour' FROM catalogue_card c"
-        " WHERE c.id = v.card_id AND c.did = ANY ($1)"
-    )
     failed = [agent.did for agent in made[:2]]
-    await stage.registry.database.act(lambda tx: tx.execute(sql, failed))
+    for visit in [visit for visit in await stage.claim() if visit.did in failed]:
+        assert await stage.settle(visit, Unserved("attempted_failed", "No.")) == "attempted_failed"
+    await let_be_due(stage.registry)
     first = await stage.claim(2)
     assert {visit.did for visit in first} == {agent.did for agent in made[2:]}
     assert {visit.did for visit in await stage.claim(2)} == set(failed)
@@ -179,8 +185,8 @@ async def test_cards_that_never_failed_go_first(stage: Stage):
 async def test_hosts_that_hang_do_not_hold_up_the_others(
     start_registry: StartRegistry, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(fetch, "FRESH_AT_ONCE", 3)
     monkeypatch.setattr("hansa.rooms.catalogue.pulls.pulling.SECONDS", 60.0)
+    monkeypatch.setattr("hansa.foundation.plumbing.jobs.worker.DRAIN_SECONDS", 0.1)
     async with AsyncExitStack() as stack:
         hosts = [await stack.enter_async_context(hosting()) for _ in range(20)]
         registry = await registry_that_pulls(start_registry, *hosts)
@@ -193,19 +199,21 @@ async def test_hosts_that_hang_do_not_hold_up_the_others(
             await owner.agent(supportedInterfaces=one.card()["supportedInterfaces"])
         await let_be_due(registry)
         began = monotonic()
-        pulling = asyncio.create_task(pull_cards(registry))
-        while await succeeded(registry) < 15:
-            assert monotonic() - began < 50, "the others wait for those that hang"
-            await asyncio.sleep(0.1)
-        took = monotonic() - began
-        assert not pulling.done()
-        pulling.cancel()
-        await asyncio.gather(pulling, return_exceptions=True)
+        async with working(registry.runtime, replace(CARD_PULLS, started_at_once=3)):
+            while await succeeded(registry) < 15:
+                assert monotonic() - began < 50, "the others wait for those that hang"
+                await asyncio.sleep(0.1)
+            took = monotonic() - began
+            administrator = await registry.administrator("admin_platform")
+            status = await registry.get(PULL_STATUS, headers=administrator.headers)
+            assert status.json()["under_way"] == 5
         print(f"15 of 20 hosts pulled in {took:.1f} s while 5 hung")
-        status = await registry.get(
-            PULL_EVENTS, headers=(await registry.administrator("admin_platform")).headers
+        events = await registry.get(PULL_EVENTS, headers=administrator.headers)
+        assert events.json()["pagination"]["total_items"] == 15
+        status = await registry.get(PULL_STATUS, headers=administrator.headers)
+        assert (status.json()["under_way"], status.json()["due"]) == (0, 5), (
+            "a process that ends gives its leases back"
         )
-        assert status.json()["pagination"]["total_items"] == 15
 
 
 async def succeeded(registry: TestRegistry) -> int:
@@ -222,7 +230,6 @@ async def test_a_pull_asks_for_no_more_time_than_its_deadline(stage: Stage, monk
     stage.agents.pause = 3600.0
     (visit,) = await stage.claim()
     began = monotonic()
-    keys = AGENT_KEYS.of(stage.registry.runtime)
-    assert await pull(keys, stage.registry.runtime, visit, asyncio.Semaphore(1)) == "attempted_failed"
+    assert await pull(stage.registry.runtime, visit) == "attempted_failed"
     assert monotonic() - began < 3
     assert (await visit_of(agent))["trouble"] == "The host gave no answer: timeout."

@@ -41,6 +41,7 @@ from .kinds import (
     sweep_with_runtime,
 )
 from .running import refused
+from .store import Depth
 from .worker import run_jobs
 
 DEAD_KEPT_DAYS = 30
@@ -75,14 +76,31 @@ async def is_held(tx: Tx, job: Job) -> bool:
 
 
 async def conclude(
-    tx: Tx, job: Job, *, due_at: datetime | None = None, concurrency_key: str | None = None
+    tx: Tx,
+    job: Job,
+    *,
+    due_at: datetime | None = None,
+    concurrency_key: str | None = None,
+    low_priority: bool = False,
 ) -> bool:
     """End a leased job in the transaction that writes its result: it is deleted, or due again at `due_at`.
 
     Whoever enqueues the job must hold a lock that this transaction holds too: what was enqueued meanwhile counts as seen.
     Returns whether the lease was still held; if not, the job is left to who holds it now.
     """
-    return await store.conclude(tx, job, due_at, concurrency_key) or refused(job)
+    is_accepted = await store.conclude(tx, job, due_at, concurrency_key, low_priority=low_priority)
+    return is_accepted or refused(job)
+
+
+async def depth_of(tx: Tx, kind: str) -> Depth:
+    """How many jobs of a kind are due, run, or are dead."""
+    (depth,) = await store.depths(tx, [kind])
+    return depth
+
+
+async def low_priority_due(tx: Tx, kind: str, most: int) -> dict[str, datetime]:
+    """The due times of the first `most` jobs of low priority of a kind, by their keys, the earliest first."""
+    return await store.low_priority_due(tx, kind, most)
 
 
 async def forget_dead_jobs(tx: Tx) -> None:
@@ -92,6 +110,7 @@ async def forget_dead_jobs(tx: Tx) -> None:
 
 __all__ = [
     "SCHEDULE",
+    "Depth",
     "GiveUp",
     "Job",
     "JobFilter",
@@ -107,12 +126,14 @@ __all__ = [
     "State",
     "TransactionalKind",
     "conclude",
+    "depth_of",
     "drop_job",
     "enqueue",
     "enqueue_many",
     "forget_dead_jobs",
     "is_held",
     "list_jobs",
+    "low_priority_due",
     "retry_job",
     "run_jobs",
     "scheduled",

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
 
 SCHEDULE = "schedule"
 """The key of the one job of a scheduled kind."""
@@ -28,12 +29,14 @@ class Job:
 class NewJob:
     """A job to be enqueued, due at once unless `due_at` says when.
 
-    Of the jobs of a kind that have the same `concurrency_key` one is leased at a time, among all processes.
+    Of the jobs of a kind that have the same `concurrency_key` one is leased at a time, among all processes. One of
+    `low_priority` is leased when no other of its kind is due.
     """
 
     key: str
     due_at: datetime | None = None
     concurrency_key: str | None = None
+    low_priority: bool = False
 
 
 class PutOff(Exception):
@@ -56,12 +59,21 @@ class Retries:
     pause_max_seconds: float = 3600.0
 
 
+def always(_: Settings) -> bool:
+    """Whatever the settings are."""
+    return True
+
+
 @dataclass(frozen=True)
 class LeasedKind:
     """Jobs that go out on the network: run under a lease that is renewed, in no transaction of their own.
 
     A job runs at least once; `work` must be harmless to repeat. With `every_seconds` the kind is scheduled.
     With `concludes` the work ends its job itself, by `conclude` in the transaction that writes its result.
+
+    `started_at_once` bounds the jobs that a process has started within the last half second and that still run: jobs that
+    wait for slow hosts then leave their place to others, up to `at_once` in all. Where `is_enabled` refuses the settings,
+    jobs of the kind stay as they are.
     """
 
     name: str
@@ -71,6 +83,8 @@ class LeasedKind:
     retries: Retries = field(default_factory=Retries)
     every_seconds: float | None = None
     concludes: bool = False
+    started_at_once: int | None = None
+    is_enabled: Callable[[Settings], bool] = always
 
 
 @dataclass(frozen=True)

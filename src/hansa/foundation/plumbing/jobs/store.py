@@ -18,21 +18,7 @@ from .kinds import Job, NewJob
 
 NOTIFICATIONS = "hansa_jobs"
 
-# A waiting job keeps its payload and the earlier of both times; one under way runs again; a dead one waits again.
-_ENQUEUE = """
-INSERT INTO plumbing_job AS j (kind, key, payload, due_at, concurrency_key)
-SELECT $1, n.key, $2, coalesce(n.due_at, now()), n.concurrency_key
-FROM unnest($3::text[], $4::timestamptz[], $5::text[]) AS n (key, due_at, concurrency_key) ORDER BY n.key
-ON CONFLICT (kind, key) DO UPDATE SET
-  state = 'waiting', dead_at = NULL,
-  attempts = CASE j.state WHEN 'dead' THEN 0 ELSE j.attempts END,
-  payload = CASE j.state WHEN 'dead' THEN excluded.payload ELSE j.payload END,
-  concurrency_key = CASE WHEN j.lease_until IS NULL THEN excluded.concurrency_key ELSE j.concurrency_key END,
-  due_at = CASE WHEN j.state = 'dead' THEN excluded.due_at WHEN j.lease_until IS NULL THEN least(j.due_at, excluded.due_at)
-    ELSE j.due_at END,
-  due_again_at = CASE WHEN j.lease_until IS NOT NULL THEN least(j.due_again_at, excluded.due_at) END
-RETURNING id
-"""
+_ENQUEUE = "SELECT plumbing_enqueue($1, $2, $3::text[], $4::timestamptz[], $5::text[], $6::boolean[])"
 
 _SETTLE = """
 INSERT INTO plumbing_job (kind, key, due_at)
@@ -52,9 +38,10 @@ UPDATE plumbing_job j SET due_at = sooner.due_at FROM (
 
 _NEXT = """
 SELECT w.kind, extract(epoch FROM n.ready_at - clock_timestamp())::float8 AS in_seconds
-FROM unnest($1::text[]) AS w (kind) CROSS JOIN LATERAL (
-  SELECT ready_at FROM plumbing_job WHERE kind = w.kind AND state = 'waiting' ORDER BY ready_at LIMIT 1
-) AS n
+FROM unnest($1::text[]) AS w (kind) CROSS JOIN LATERAL (SELECT least(
+  (SELECT min(ready_at) FROM plumbing_job WHERE kind = w.kind AND state = 'waiting' AND NOT low_priority),
+  (SELECT min(ready_at) FROM plumbing_job WHERE kind = w.kind AND state = 'waiting' AND low_priority)) AS ready_at
+) AS n WHERE n.ready_at IS NOT NULL
 """
 
 _TAKEN = "id, kind, key, payload, attempts, fencing_token"
@@ -65,7 +52,7 @@ UPDATE plumbing_job j SET attempts = j.attempts + 1, fencing_token = j.fencing_t
 FROM (
   SELECT DISTINCT ON (coalesce(free.concurrency_key, free.id::text)) free.id FROM (
     SELECT id, concurrency_key, ready_at FROM plumbing_job w
-    WHERE kind = $1 AND state = 'waiting' AND ready_at <= now() AND NOT EXISTS (
+    WHERE kind = $1 AND state = 'waiting' AND {priority} AND ready_at <= now() AND NOT EXISTS (
       SELECT FROM plumbing_job other WHERE other.kind = w.kind AND other.concurrency_key = w.concurrency_key
         AND other.lease_until IS NOT NULL AND other.id <> w.id)
     ORDER BY ready_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -74,8 +61,10 @@ FROM (
 RETURNING j.id, j.kind, j.key, j.payload, j.attempts, j.fencing_token, j.due_at
 """
 
+_CLAIM_FIRST, _CLAIM_LOW = _CLAIM.format(priority="NOT low_priority"), _CLAIM.format(priority="low_priority")
+
 _LOCK = f"""
-SELECT {_TAKEN} FROM plumbing_job WHERE kind = $1 AND state = 'waiting' AND ready_at <= now()
+SELECT {_TAKEN} FROM plumbing_job WHERE kind = $1 AND state = 'waiting' AND NOT low_priority AND ready_at <= now()
 ORDER BY ready_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
 """  # noqa: S608
 
@@ -115,7 +104,7 @@ DELETE FROM plumbing_job WHERE id = $1 AND fencing_token = $2 AND state = 'waiti
 
 _CONTINUE = """
 UPDATE plumbing_job SET fencing_token = fencing_token + 1, attempts = 0, last_error = NULL, lease_until = NULL, due_again_at = NULL,
-  due_at = $3, concurrency_key = $4
+  due_at = $3, concurrency_key = $4, low_priority = $5
 WHERE id = $1 AND fencing_token = $2 AND state = 'waiting' AND lease_until IS NOT NULL
 """
 
@@ -125,36 +114,46 @@ WHERE id = $1 AND fencing_token = $2 AND lease_until IS NOT NULL
 """
 
 _DEPTHS = """
-SELECT w.kind, count(j.id) FILTER (WHERE j.state = 'waiting' AND j.ready_at <= now()) AS due,
-  count(j.id) FILTER (WHERE j.state = 'dead') AS dead,
-  coalesce(extract(epoch FROM now() - min(j.due_at) FILTER (WHERE j.state = 'waiting' AND j.due_at <= now())), 0)::float8
-    AS oldest_seconds
-FROM unnest($1::text[]) AS w (kind) LEFT JOIN plumbing_job j ON j.kind = w.kind GROUP BY w.kind
+SELECT w.kind, first.due + low.due AS due, coalesce(under_way.running, 0) AS running, coalesce(given_up.dead, 0) AS dead,
+  coalesce(extract(epoch FROM now() - least(first.oldest, low.oldest)), 0)::float8 AS oldest_seconds
+FROM unnest($1::text[]) AS w (kind)
+CROSS JOIN LATERAL (SELECT count(*) AS due, min(due_at) AS oldest FROM plumbing_job
+  WHERE kind = w.kind AND state = 'waiting' AND NOT low_priority AND ready_at <= now()) AS first
+CROSS JOIN LATERAL (SELECT count(*) AS due, min(due_at) AS oldest FROM plumbing_job
+  WHERE kind = w.kind AND state = 'waiting' AND low_priority AND ready_at <= now()) AS low
+LEFT JOIN (SELECT kind, count(*) AS running FROM plumbing_job
+  WHERE lease_until IS NOT NULL AND lease_until > now() GROUP BY kind) AS under_way USING (kind)
+LEFT JOIN (SELECT kind, count(*) AS dead FROM plumbing_job WHERE state = 'dead' GROUP BY kind) AS given_up USING (kind)
+"""
+
+_LOW_PRIORITY = """
+SELECT key, due_at FROM plumbing_job WHERE kind = $1 AND state = 'waiting' AND low_priority ORDER BY ready_at, id LIMIT $2
 """
 
 
 @dataclass(frozen=True)
 class Depth:
-    """The queue of a kind: jobs that could run now, jobs that are dead, and how long the oldest due one has waited."""
+    """The queue of a kind: jobs that could run now, that run, that are dead, and how long the oldest due one has waited."""
 
     kind: str
     due: int
+    running: int
     dead: int
     oldest_seconds: float
 
 
 async def enqueue(tx: Tx, kind: str, payload: Mapping[str, Any], jobs: Sequence[NewJob]) -> list[int]:
-    """Add jobs, or move those of this kind and key forward; returns their ids. Listeners are notified at the commit."""
-    rows = await tx.fetch(
+    """Add jobs, or move those of this kind and key forward; returns their ids. Workers are notified at the commit."""
+    ids: list[int] = await tx.fetchval(
         _ENQUEUE,
         kind,
         json.dumps(payload),
         [job.key for job in jobs],
         [job.due_at for job in jobs],
         [job.concurrency_key for job in jobs],
+        [job.low_priority for job in jobs],
     )
-    await notify(tx)
-    return [row["id"] for row in rows]
+    return ids
 
 
 async def withdraw(tx: Tx, kind: str, keys: Sequence[str] | None) -> None:
@@ -182,9 +181,13 @@ async def next_due(tx: Tx, kinds: Collection[str]) -> dict[str, float]:
 
 
 async def claim(tx: Tx, kind: str, most: int, lease_seconds: float) -> list[Job]:
-    """Lease jobs that are due, longest due first; no two processes get the same."""
-    rows = await tx.fetch(_CLAIM, kind, most, lease_seconds)
-    return [_job(row) for row in sorted(rows, key=lambda row: (row["due_at"], row["id"]))]
+    """Lease jobs that are due, longest due first and those of low priority last; no two processes get the same."""
+    claimed: list[asyncpg.Record] = []
+    for claim_of_priority in (_CLAIM_FIRST, _CLAIM_LOW):
+        if len(claimed) < most:
+            rows = await tx.fetch(claim_of_priority, kind, most - len(claimed), lease_seconds)
+            claimed += sorted(rows, key=lambda row: (row["due_at"], row["id"]))
+    return [_job(row) for row in claimed]
 
 
 async def lock(tx: Tx, kind: str) -> Job | None:
@@ -223,11 +226,13 @@ async def is_held(tx: Tx, job: Job) -> bool:
     return bool(await tx.fetchval(_IS_HELD, job.id, job.fencing_token))
 
 
-async def conclude(tx: Tx, job: Job, due_at: datetime | None, concurrency_key: str | None) -> bool:
+async def conclude(
+    tx: Tx, job: Job, due_at: datetime | None, concurrency_key: str | None, *, low_priority: bool
+) -> bool:
     """End a leased job: deleted, or due again then; whether the result was accepted."""
     if due_at is None:
         return await tx.execute(_CONCLUDE, job.id, job.fencing_token) == "DELETE 1"
-    done = await tx.execute(_CONTINUE, job.id, job.fencing_token, due_at, concurrency_key)
+    done = await tx.execute(_CONTINUE, job.id, job.fencing_token, due_at, concurrency_key, low_priority)
     return done == "UPDATE 1"
 
 
@@ -246,6 +251,11 @@ async def forget_dead(tx: Tx, days: int) -> None:
 async def depths(tx: Tx, kinds: Sequence[str]) -> list[Depth]:
     """The queues of these kinds."""
     return [Depth(**row) for row in await tx.fetch(_DEPTHS, kinds)]
+
+
+async def low_priority_due(tx: Tx, kind: str, most: int) -> dict[str, datetime]:
+    """When the first jobs of low priority are due, by their keys."""
+    return {row["key"]: row["due_at"] for row in await tx.fetch(_LOW_PRIORITY, kind, most)}
 
 
 def _job(row: asyncpg.Record, attempts: int | None = None) -> Job:

@@ -2,7 +2,8 @@
 
 - What is due is found by one reading statement; nothing is written while there is nothing to do.
 - A kind runs so many jobs at once in a process as it says, all kinds together AT_ONCE; transactional ones, each of which
-  holds a connection, TRANSACTIONS_AT_ONCE.
+  holds a connection, TRANSACTIONS_AT_ONCE. Of a kind with `started_at_once` only the jobs started within START_SECONDS
+  count for AT_ONCE: the others wait for hosts.
 - Cancelled, it starts nothing more, lets what runs end for DRAIN_SECONDS, then cancels it and gives the leases back.
 """
 
@@ -10,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -27,6 +29,7 @@ from .running import claim, run_in_transaction, run_leased
 
 AT_ONCE = 64
 TRANSACTIONS_AT_ONCE = 6
+START_SECONDS = 0.5
 # A kind with much to do lets others have its place in between.
 TRANSACTIONS_IN_A_ROW = 20
 LOOK_AGAIN_SECONDS = 5.0
@@ -37,6 +40,8 @@ LOCKED_ELSEWHERE_SECONDS = 0.5
 PACE_SECONDS = 0.1
 # Jobs that are enqueued together are started together.
 GATHERING_SECONDS = 0.002
+# Of a kind that runs hundreds of jobs at once, those that end within this time are followed by one claim.
+ENDS_GATHERING_SECONDS = 0.02
 MEASURE_SECONDS = 15.0
 DRAIN_SECONDS = 6.0
 WORKER = "jobs: start what is due"
@@ -68,8 +73,31 @@ class Poll:
         self.at = now + max(self._pause, pause)
 
 
+@dataclass(frozen=True)
+class _Run:
+    """A job, or a run of transactions of one kind, under way in this process."""
+
+    kind: JobKind
+    began: float = field(default_factory=monotonic)
+
+    def is_starting(self, now: float) -> bool:
+        return self.began > now - START_SECONDS
+
+    def counts(self, now: float) -> bool:
+        """Whether it counts for AT_ONCE."""
+        return _starts_at_once(self.kind) is None or self.is_starting(now)
+
+
+def _starts_at_once(kind: JobKind) -> int | None:
+    return kind.started_at_once if isinstance(kind, LeasedKind) else None
+
+
 def _polled(kind: JobKind) -> bool:
     return isinstance(kind, TransactionalKind) and kind.has_work is not None
+
+
+def _is_enabled(kind: JobKind, runtime: Runtime) -> bool:
+    return not isinstance(kind, LeasedKind) or kind.is_enabled(runtime.settings)
 
 
 async def run_jobs(runtime: Runtime, kinds: Sequence[JobKind]) -> None:
@@ -82,12 +110,13 @@ class Worker:
 
     def __init__(self, runtime: Runtime, kinds: Sequence[JobKind]) -> None:
         self._runtime = runtime
-        self._kinds = {kind.name: kind for kind in kinds}
-        self._running: dict[asyncio.Task[None], str] = {}
+        self._kinds = {kind.name: kind for kind in kinds if _is_enabled(kind, runtime)}
+        self._running: dict[asyncio.Task[None], _Run] = {}
         self._counts: Counter[str] = Counter()
         self._not_before: dict[str, float] = {}
         self._transactions = asyncio.Semaphore(TRANSACTIONS_AT_ONCE)
         self._wake = asyncio.Event()
+        self._waking: asyncio.TimerHandle | None = None
         self._measure_at = 0.0
         self._next_in = 0.0
         self._is_settled = False
@@ -148,7 +177,7 @@ class Worker:
         """Start what is due and has room; returns in how many seconds there may be more."""
         now = monotonic()
         asked = [name for name in self._kinds if self._may_start(name, now)]
-        if len(self._running) >= AT_ONCE or not asked:
+        if self._places() <= 0 or not asked:
             return self._may_start_in(now)
         due = await self._runtime.database.look(lambda tx: store.next_due(tx, asked))
         later = [in_seconds for in_seconds in due.values() if in_seconds > 0]
@@ -156,20 +185,39 @@ class Worker:
             (name for name, in_seconds in due.items() if in_seconds <= 0), key=due.__getitem__
         ):
             if name not in self._polls or await self._has_work(name):
-                await self._start(self._kinds[name], AT_ONCE - len(self._running))
+                await self._start(self._kinds[name], self._places())
         return min(self._may_start_in(now), *later, LOOK_AGAIN_SECONDS)
 
     def _may_start_in(self, now: float) -> float:
         """In how many seconds a kind that is left alone for a while may be asked for again."""
         polled = (poll.at for name, poll in self._polls.items() if not self._counts[name])
-        times = (at - now for at in (*self._not_before.values(), *polled) if at > now)
+        started = (
+            run.began + START_SECONDS
+            for run in self._running.values()
+            if _starts_at_once(run.kind) is not None
+        )
+        times = (at - now for at in (*self._not_before.values(), *polled, *started) if at > now)
         return min(times, default=LOOK_AGAIN_SECONDS)
 
     def _may_start(self, name: str, now: float) -> bool:
-        if self._counts[name] >= self._kinds[name].at_once or self._not_before.get(name, 0.0) > now:
+        if self._room(self._kinds[name], now) <= 0 or self._not_before.get(name, 0.0) > now:
             return False
         poll = self._polls.get(name)
         return poll is None or poll.at <= now
+
+    def _places(self) -> int:
+        """How many jobs of any kind may be started now."""
+        now = monotonic()
+        return AT_ONCE - sum(run.counts(now) for run in self._running.values())
+
+    def _room(self, kind: JobKind, now: float) -> int:
+        """How many jobs of a kind may be started now, as far as the kind says."""
+        room = kind.at_once - self._counts[kind.name]
+        most = _starts_at_once(kind)
+        if most is None or room <= 0:
+            return room
+        starting = sum(run.kind is kind and run.is_starting(now) for run in self._running.values())
+        return min(room, most - starting)
 
     async def _has_work(self, name: str) -> bool:
         """Ask a kind that says itself when there is work. That it has none is a success: what failed is done or set aside."""
@@ -189,8 +237,8 @@ class Worker:
         assert kind.has_work is not None
         return await self._runtime.database.look(kind.has_work)
 
-    async def _start(self, kind: JobKind, room: int) -> None:
-        most = min(room, kind.at_once - self._counts[kind.name])
+    async def _start(self, kind: JobKind, places: int) -> None:
+        most = min(places, self._room(kind, monotonic()))
         if most <= 0:
             return
         if isinstance(kind, TransactionalKind):
@@ -207,19 +255,22 @@ class Worker:
 
     def _begin(self, kind: JobKind, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._running[task] = kind.name
+        self._running[task] = _Run(kind)
         self._counts[kind.name] += 1
         jobs_running.labels(kind.name).inc()
         task.add_done_callback(self._ended)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        name = self._running.pop(task)
+        name = self._running.pop(task).kind.name
         self._counts[name] -= 1
         jobs_running.labels(name).dec()
         if isinstance(self._kinds[name], LeasedKind):
             # The concurrency key of the job that has ended is free.
             self._not_before.pop(name, None)
-        self._wake.set()
+        if _starts_at_once(self._kinds[name]) is None:
+            self._wake.set()
+        elif self._waking is None:
+            self._waking = asyncio.get_running_loop().call_later(ENDS_GATHERING_SECONDS, self._wake_gathered)
         if task.cancelled() or (trouble := task.exception()) is None:
             return
         # A leased job comes back when its lease ends, a transactional one at once; the others go on.
@@ -227,6 +278,10 @@ class Worker:
         if isinstance(trouble, Unavailable):
             _log.warning("the result of a job was not written", job=name, reason=trouble.detail)
         self._runtime.jobs.failed(name, trouble)
+
+    def _wake_gathered(self) -> None:
+        self._waking = None
+        self._wake.set()
 
     async def _run_transactions(self, kind: TransactionalKind) -> None:
         """Run due jobs of a kind, one after the other."""

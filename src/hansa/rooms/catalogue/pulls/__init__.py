@@ -1,7 +1,8 @@
-"""Pull-sync: the registry reads the card that each agent serves itself, and calls the agent for a sign of life."""
+"""Pull-sync: the registry reads the card that each agent serves itself, and calls the agent to see whether it answers."""
 
-from .probing import note_heartbeat, probe_due
-from .pulling import pull_due
+from .probing import HEALTH_CHECKS, note_heartbeat
+from .pulling import CARD_PULLS
+from .queue import RESULTS_AT_ONCE, WRITING
 from .routes import router
 
-__all__ = ["note_heartbeat", "probe_due", "pull_due", "router"]
+__all__ = ["CARD_PULLS", "HEALTH_CHECKS", "RESULTS_AT_ONCE", "WRITING", "note_heartbeat", "router"]

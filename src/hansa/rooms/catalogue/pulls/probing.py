@@ -3,7 +3,6 @@
 The newer of the two observations stands: a call that fails after a heartbeat makes the agent unreachable again.
 """
 
-import asyncio
 from uuid import uuid4
 
 from hansa.foundation.plumbing.database import Tx
@@ -11,54 +10,40 @@ from hansa.foundation.plumbing.outgoing import CallLimits, Outgoing, OutgoingTro
 from hansa.foundation.plumbing.runtime import Runtime
 
 from . import rules, store
-from .fetch import make_visits
 from .liveness import liveness_of, question_to
+from .queue import PROBE_KIND, WRITING, put_off, visit_again, visits
 from .records import Sign, Visit
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
 
 
-async def probe_due(runtime: Runtime) -> int:
-    """Call every agent whose turn it is; returns how many visits were made for it."""
-    if not runtime.settings.card_liveness_interval_seconds:
-        return 0
-    return await make_visits(runtime, "liveness", probe)
-
-
-async def probe(runtime: Runtime, visit: Visit, writing: asyncio.Semaphore) -> str:
-    """Call one agent; returns in a word what that told."""
+async def probe(runtime: Runtime, visit: Visit) -> str:
+    """Call one agent; returns the outcome."""
     is_open = visit.status == "active" and visit.is_active
     sign = await _call(runtime.outgoing, visit) if is_open else None
     interval = runtime.settings.card_liveness_interval_seconds
-    async with writing:
+    async with WRITING.of(runtime):
         return await runtime.database.act(lambda tx: settle(tx, visit, sign, interval))
 
 
 async def settle(tx: Tx, visit: Visit, sign: Sign | None, interval_seconds: int) -> str:
-    """Write what a call told, unless another process has taken the visit over. Without a sign nobody was called."""
+    """Write the result of a call, unless the lease was lost. Without a sign the agent was not called."""
     standing = await store.lock(tx, visit)
     if standing is None:
         return "taken_over"
     if standing.addresses != visit.addresses:
-        await store.put_off(tx, visit, 0)
+        await put_off(tx, visit, 0)
         return "moved"
     if sign is None:
-        await store.put_off(tx, visit, rules.LOOK_AGAIN_SECONDS)
+        await put_off(tx, visit, rules.LOOK_AGAIN_SECONDS)
         return "not_called"
     if sign.state is None:
-        await store.put_off(tx, visit, interval_seconds)
+        await put_off(tx, visit, interval_seconds)
         return "no_verdict"
     failures = visit.failures + 1 if sign.state == "unreachable" else 0
     await store.stamp_liveness(tx, visit.card_id, sign.state)
-    await store.end(
-        tx,
-        visit,
-        sign.state,
-        pause=rules.recheck_pause(interval_seconds, failures),
-        failures=failures,
-        trouble=sign.sentence,
-        attempted=True,
-    )
+    planned = await store.end(tx, visit, sign.state, failures=failures, trouble=sign.sentence, attempted=True)
+    await visit_again(tx, visit, planned, rules.recheck_pause(interval_seconds, failures), failures)
     return sign.state
 
 
@@ -76,3 +61,8 @@ async def _call(outgoing: Outgoing, visit: Visit) -> Sign | None:
     except OutgoingTrouble as trouble:
         return Sign("unreachable", f"The agent gave no answer: {trouble.reason}.")
     return liveness_of(question, answer.status, answer.body, needs_credentials=visit.needs_credentials)
+
+
+HEALTH_CHECKS = visits(
+    PROBE_KIND, "liveness", probe, lambda settings: settings.card_liveness_interval_seconds
+)

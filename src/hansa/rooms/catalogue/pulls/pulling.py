@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -33,7 +32,7 @@ from hansa.rooms.catalogue.signatures import (
 )
 
 from . import rules, store
-from .fetch import make_visits
+from .queue import PULL_KIND, WRITING, put_off, visit_again, visit_no_more, visits
 from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved, Visit
 
 _log = structlog.get_logger()
@@ -46,22 +45,15 @@ ACCEPTED = "application/json, application/jose;q=0.9, application/jose+json;q=0.
 REFUSALS = (CardInvalid, CardRevoked, HumanReadableIdTaken)
 
 
-async def pull_due(runtime: Runtime) -> int:
-    """Pull every card that is due; returns how many visits were made for it."""
-    if not runtime.settings.card_pull_interval_seconds:
-        return 0
-    return await make_visits(runtime, "pull", partial(pull, AGENT_KEYS.of(runtime)))
-
-
-async def pull(keys: AgentKeys, runtime: Runtime, visit: Visit, writing: asyncio.Semaphore) -> str:
-    """Pull one card; returns in a word how it went."""
+async def pull(runtime: Runtime, visit: Visit) -> str:
+    """Pull one card; returns the outcome."""
     if visit.status != "active" or not visit.is_active:
-        async with writing:
+        async with WRITING.of(runtime):
             return await runtime.database.act(lambda tx: _leave_alone(tx, visit))
     answered = await _ask(runtime.outgoing, visit, runtime.settings.outgoing_allow_hosts)
-    answered = await _with_signature(runtime, keys, visit, answered)
+    answered = await _with_signature(runtime, AGENT_KEYS.of(runtime), visit, answered)
     interval = runtime.settings.card_pull_interval_seconds
-    async with writing:
+    async with WRITING.of(runtime):
         try:
             return await runtime.database.act(lambda tx: settle(tx, visit, answered, interval))
         except REFUSALS as trouble:
@@ -72,27 +64,30 @@ async def pull(keys: AgentKeys, runtime: Runtime, visit: Visit, writing: asyncio
 
 
 async def settle(tx: Tx, visit: Visit, answered: Served | Unserved, interval_seconds: int) -> str:
-    """Write how a pull ended, unless another process has taken the visit over. Raises: as replace_document."""
+    """Write the result of a pull, unless the lease was lost. Raises: as replace_document."""
     standing = await store.lock(tx, visit)
     if standing is None:
         return "taken_over"
     if standing.addresses != visit.addresses:
-        # The card has moved meanwhile: what was found at the old address is no word about it.
-        await store.put_off(tx, visit, 0)
+        # The card has moved meanwhile: what was found at the old address does not apply to it.
+        await put_off(tx, visit, 0)
         return "moved"
     if isinstance(answered, Unserved):
         return await _settle_failure(tx, visit, answered, interval_seconds)
     reason = await _take_over(tx, visit, standing, answered)
     await store.stamp_pull(tx, visit.card_id, reason, 0, attempted=True)
-    await store.end(tx, visit, reason, pause=interval_seconds, failures=0, trouble=None, attempted=True)
+    planned = await store.end(tx, visit, reason, failures=0, trouble=None, attempted=True)
+    await visit_again(tx, visit, planned, interval_seconds, 0)
     return reason
 
 
 async def _leave_alone(tx: Tx, visit: Visit) -> str:
+    if await store.lock(tx, visit) is None:
+        return "taken_over"
     if visit.status == "revoked":
-        await store.forget(tx, visit.card_id)
+        await visit_no_more(tx, visit)
     else:
-        await store.put_off(tx, visit, rules.LOOK_AGAIN_SECONDS)
+        await put_off(tx, visit, rules.LOOK_AGAIN_SECONDS)
     return "left_alone"
 
 
@@ -102,15 +97,15 @@ async def _settle_failure(tx: Tx, visit: Visit, trouble: Unserved, interval_seco
         rules.pull_pause(interval_seconds, failures) if trouble.was_attempted else rules.LOOK_AGAIN_SECONDS
     )
     await store.stamp_pull(tx, visit.card_id, trouble.reason, failures, attempted=trouble.was_attempted)
-    await store.end(
+    planned = await store.end(
         tx,
         visit,
         trouble.reason,
-        pause=pause,
         failures=failures,
         trouble=trouble.sentence,
         attempted=trouble.was_attempted,
     )
+    await visit_again(tx, visit, planned, pause, failures)
     return trouble.reason
 
 
@@ -243,3 +238,6 @@ def _kept_etag(answer: Answer) -> str | None:
     """The tag of an answer, if it can be sent back as it is."""
     etag = answer.headers.get("etag", "")
     return etag if etag.isascii() and etag.isprintable() and 0 < len(etag) <= ETAG_MAX else None
+
+
+CARD_PULLS = visits(PULL_KIND, "pull", pull, lambda settings: settings.card_pull_interval_seconds)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
-from uuid import UUID
+
+from hansa.foundation.plumbing.jobs import Job
 
 Errand = Literal["pull", "liveness"]
 PullReason = Literal["updated", "unchanged", "internal_host", "no_interface_url", "attempted_failed"]
@@ -40,18 +41,26 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Visit:
-    """A visit to be made now, under a lease."""
+    """A visit to be made now, under the lease of its job."""
 
     card_id: int
     did: str
     errand: Errand
-    lease: UUID
+    job: Job
     failures: int
     status: str
     is_active: bool
     addresses: Addresses
     needs_credentials: bool
     remembered: Remembered
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Where the next visit goes, and the present time of the database."""
+
+    place: str | None
+    now: datetime
 
 
 @dataclass(frozen=True)

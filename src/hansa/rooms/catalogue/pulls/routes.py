@@ -1,4 +1,4 @@
-"""HTTP doors of the pulls, for operators."""
+"""HTTP routes of the pulls, for operators."""
 
 from typing import Annotated
 
@@ -11,8 +11,9 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms import journal
 
+from . import store
+from .queue import PULL_KIND
 from .schemas import PullEventsQuery, PullStatus
-from .status import pull_cycle, pulled_events
 
 router = APIRouter(prefix="/admin/agent-card-pullsync", tags=["agent cards"], route_class=GuardedRoute)
 
@@ -23,7 +24,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullStatus:
     """The status of the pulls of agents' cards, and why some fail."""
     interval = settings.card_pull_interval_seconds
-    cycle = await db.read(lambda tx: pull_cycle(tx, interval))
+    cycle = await db.read(lambda tx: store.cycle(tx, interval, PULL_KIND))
     return PullStatus.of(
         cycle,
         interval_seconds=interval,
@@ -36,9 +37,12 @@ async def read_pull_events(
     _: Administrator, db: Db, query: Annotated[PullEventsQuery, Query()]
 ) -> journal.EventsPageOut:
     """Changes found by pulls: the AgentCardPulled events, in the order of the log."""
-    page, total = await db.read(
-        lambda tx: pulled_events(
-            tx, limit=query.limit, offset=query.offset, sort_order=query.sort_order, cursor=query.next
-        )
+    event_filter = journal.EventFilter(
+        limit=query.limit,
+        offset=query.offset,
+        event_type="AgentCardPulled",
+        sort_order=query.sort_order,
+        cursor=query.next,
     )
+    page, total = await db.read(lambda tx: journal.list_events(tx, event_filter))
     return journal.EventsPageOut.of(page, total, limit=query.limit, offset=query.offset)

@@ -1,49 +1,30 @@
 """Every SQL statement of visits.
 
-Locks: who writes the end of a visit locks the card, then the visit, as an owner's write does; who claims skips what is
-locked. A condition on `due_at` compares with now(), which an index can serve.
+Locks: the end of a visit locks the card, then the job of the visit, as an owner's write does.
 """
 
 import json
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 
+from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job
 
-from .records import Addresses, Cycle, Errand, Failing, Interface, Remembered, Standing, Visit
+from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, Standing, Visit
 
-LEASE_SECONDS = 90
 FAILING_SHOWN = 50
 # What search shows is not written anew at each visit that finds all as it was.
 OBSERVED_ANEW_AFTER = "interval '1 hour'"
 
-_CLAIM = f"""
-WITH due AS (
-  SELECT card_id, coalesce(place, card_id::text) AS place, due_at FROM catalogue_visit v
-  WHERE errand = $1 AND due_at <= now() AND failures {{standing}} AND NOT EXISTS (
-    SELECT 1 FROM catalogue_visit other
-    WHERE other.place = v.place AND other.lease IS NOT NULL AND other.due_at > now() AND other.errand = $1)
-  ORDER BY due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
-), chosen AS (SELECT DISTINCT ON (place) card_id FROM due ORDER BY place, due_at)
-UPDATE catalogue_visit v SET lease = $3, due_at = now() + interval '{LEASE_SECONDS} seconds'
-FROM chosen WHERE v.card_id = chosen.card_id AND v.errand = $1
-"""  # noqa: S608
-
-# One walk through an index for those that never fail, and one for the others.
-_IS_DUE = """
-SELECT EXISTS (SELECT FROM catalogue_visit WHERE errand = $1 AND due_at <= now() AND failures = 0)
-  OR EXISTS (SELECT FROM catalogue_visit WHERE errand = $1 AND due_at <= now() AND failures > 0)
-"""
-
 _INTERFACES = "c.host, c.card_data -> 'supportedInterfaces' AS interfaces"
 
-_LEASED = f"""
-SELECT v.card_id, c.did, v.errand, v.lease, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
+_VISIT = f"""
+SELECT v.card_id, c.did, v.errand, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
   c.status, c.is_active, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
-FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.errand = $1 AND v.lease = $2
+FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.card_id = $1 AND v.errand = $2
 """  # noqa: S608
 
 _LOCK_CARD = f"""
@@ -52,24 +33,17 @@ SELECT c.did, c.version, coalesce(c.host_verified_at, '-infinity') > now() - {OB
 FROM catalogue_card c WHERE c.id = $1 FOR NO KEY UPDATE
 """  # noqa: S608
 
-_LOCK_VISIT = """
-SELECT 1 FROM catalogue_visit WHERE card_id = $1 AND errand = $2 AND lease = $3 FOR NO KEY UPDATE
+_END = """
+UPDATE catalogue_visit SET failures = $3, outcome = $4, trouble = $5,
+  attempted_at = CASE WHEN $6 THEN clock_timestamp() ELSE attempted_at END
+WHERE card_id = $1 AND errand = $2 RETURNING place, now()
 """
 
-_END = """
-UPDATE catalogue_visit SET lease = NULL, due_at = now() + $4::float8 * interval '1 second', failures = $5,
-  outcome = $6, trouble = $7, attempted_at = CASE WHEN $8 THEN clock_timestamp() ELSE attempted_at END
-WHERE card_id = $1 AND errand = $2 AND lease = $3
-"""
+_PLANNED = "SELECT place, now() FROM catalogue_visit WHERE card_id = $1 AND errand = $2"
 
 _REMEMBER = """
 UPDATE catalogue_visit SET found_at = $2, etag = $3, served_hash = $4, served_members = $5, served_version = $6
 WHERE card_id = $1 AND errand = 'pull'
-"""
-
-_PUT_OFF = """
-UPDATE catalogue_visit SET lease = NULL, due_at = now() + $4::float8 * interval '1 second'
-WHERE card_id = $1 AND errand = $2 AND lease = $3
 """
 
 _STAMP_PULL = """
@@ -113,8 +87,7 @@ WHERE did = $1 AND source_registry IS NULL AND status = 'active'
 _CHECKED = "UPDATE catalogue_card SET liveness_checked_at = clock_timestamp() WHERE id = $1"
 
 _CYCLE = """
-SELECT now() AS as_of, count(*) AS cards, count(*) FILTER (WHERE due_at <= now()) AS due,
-  count(*) FILTER (WHERE lease IS NOT NULL AND due_at > now()) AS under_way,
+SELECT now() AS as_of, count(*) AS cards,
   count(*) FILTER (WHERE attempted_at > since) AS attempted,
   count(*) FILTER (WHERE attempted_at > since AND failures = 0) AS succeeded,
   count(*) FILTER (WHERE attempted_at > since AND outcome = 'updated') AS changed
@@ -123,32 +96,23 @@ FROM catalogue_visit, (SELECT now() - $1::int * interval '1 second' AS since) AS
 
 _OUTCOMES = "SELECT errand, outcome, count(*) AS cards FROM catalogue_visit GROUP BY errand, outcome"
 
-_FAILING = f"""
-SELECT v.card_id, c.did, v.place, v.outcome AS reason, v.failures, v.trouble, v.attempted_at, v.due_at
+_FAILING = """
+SELECT v.card_id, c.did, v.place, v.outcome AS reason, v.failures, v.trouble, v.attempted_at
 FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id
-WHERE v.errand = 'pull' AND v.failures > 0 ORDER BY v.due_at LIMIT {FAILING_SHOWN}
-"""  # noqa: S608
+WHERE v.errand = 'pull' AND v.failures > 0 AND v.card_id = ANY ($1)
+"""
 
 
-async def is_due(tx: Tx, errand: Errand) -> bool:
-    """Whether a visit is due; takes no lock."""
-    due: bool = await tx.fetchval(_IS_DUE, errand)
-    return due
-
-
-async def claim(tx: Tx, errand: Errand, most: int, lease: UUID) -> list[Visit]:
-    """Lease due visits, one to a place, those that never fail first."""
-    for standing in ("= 0", "> 0"):
-        if most > 0:
-            outcome = await tx.execute(_CLAIM.format(standing=standing), errand, most, lease)
-            most -= int(outcome.rpartition(" ")[2])
-    return [_visit(row) for row in await tx.fetch(_LEASED, errand, lease)]
+async def visit_of(tx: Tx, job: Job, errand: Errand) -> Visit | None:
+    """The visit that a job is for; None when its card is no longer visited."""
+    row = await tx.fetchrow(_VISIT, int(job.key), errand)
+    return None if row is None else _visit(row, job)
 
 
 async def lock(tx: Tx, visit: Visit) -> Standing | None:
-    """The card of a visit, locked with it; None when the visit is somebody else's by now."""
+    """The card of a visit, locked with its job; None when the lease was lost."""
     row = await tx.fetchrow(_LOCK_CARD, visit.card_id)
-    if row is None or not await tx.fetchval(_LOCK_VISIT, visit.card_id, visit.errand, visit.lease):
+    if not await jobs.is_held(tx, visit.job) or row is None:
         return None
     return Standing(
         did=row["did"],
@@ -167,18 +131,19 @@ async def document_of(tx: Tx, card_id: int) -> dict[str, Any]:
 
 
 async def end(
-    tx: Tx, visit: Visit, outcome: str, *, pause: float, failures: int, trouble: str | None, attempted: bool
-) -> bool:
-    """Write how a visit ended and give up its lease; whether it was still ours."""
-    done = await tx.execute(
-        _END, visit.card_id, visit.errand, visit.lease, pause, failures, outcome, trouble, attempted
-    )
-    return done == "UPDATE 1"
+    tx: Tx, visit: Visit, outcome: str, *, failures: int, trouble: str | None, attempted: bool
+) -> Planned:
+    """Write the result of a visit whose card and job are locked."""
+    row = await tx.fetchrow(_END, visit.card_id, visit.errand, failures, outcome, trouble, attempted)
+    assert row is not None
+    return Planned(*row)
 
 
-async def put_off(tx: Tx, visit: Visit, seconds: float) -> None:
-    """Give up a lease without having made the visit."""
-    await tx.execute(_PUT_OFF, visit.card_id, visit.errand, visit.lease, seconds)
+async def planned(tx: Tx, visit: Visit) -> Planned:
+    """Where the next visit of a locked card goes."""
+    row = await tx.fetchrow(_PLANNED, visit.card_id, visit.errand)
+    assert row is not None
+    return Planned(*row)
 
 
 async def forget(tx: Tx, card_id: int) -> None:
@@ -229,29 +194,39 @@ async def stamp_heartbeat(tx: Tx, did: str) -> None:
         await tx.execute(_HEARTBEAT_AGAIN, did)
 
 
-async def cycle(tx: Tx, interval_seconds: int) -> Cycle:
-    """The pulls as they stand, those of the last interval counted."""
+async def cycle(tx: Tx, interval_seconds: int, kind: str) -> Cycle:
+    """The pulls as they stand, those of the last interval counted. `kind`: that of their jobs."""
     row = await tx.fetchrow(_CYCLE, interval_seconds)
     assert row is not None
     outcomes = await tx.fetch(_OUTCOMES)
+    depth = await jobs.depth_of(tx, kind)
     return Cycle(
         **dict(row),
+        due=depth.due,
+        under_way=depth.running,
         outcomes=_counted(outcomes, "pull"),
         liveness=_counted(outcomes, "liveness"),
-        failing=[Failing(**one) for one in await tx.fetch(_FAILING)],
+        failing=await _failing(tx, kind),
     )
+
+
+async def _failing(tx: Tx, kind: str) -> list[Failing]:
+    due = await jobs.low_priority_due(tx, kind, FAILING_SHOWN)
+    rows = await tx.fetch(_FAILING, [int(key) for key in due])
+    failing = [Failing(**row, due_at=due[str(row["card_id"])]) for row in rows]
+    return sorted(failing, key=lambda one: one.due_at)
 
 
 def _counted(rows: Sequence[asyncpg.Record], errand: Errand) -> dict[str, int]:
     return {row["outcome"] or "": row["cards"] for row in rows if row["errand"] == errand}
 
 
-def _visit(row: asyncpg.Record) -> Visit:
+def _visit(row: asyncpg.Record, job: Job) -> Visit:
     return Visit(
         card_id=row["card_id"],
         did=row["did"],
         errand=row["errand"],
-        lease=row["lease"],
+        job=job,
         failures=row["failures"],
         status=row["status"],
         is_active=row["is_active"],
