@@ -17,7 +17,7 @@ from hansa.doors.http.per_address import (
 from hansa.doors.http.refused_sockets import RefusedSockets
 from hansa.doors.http.sockets import FRAMES_SPARE, PARSED_AT_ONCE_BYTES
 from tests.doors.wires import HOST, LIMIT_SECONDS, LIVEZ, Listening, Wire, listen_with, statuses
-from tests.hostile.bad_connections import SOCKET, masked
+from tests.hostile.bad_connections import CARD, SOCKET, masked
 from tests.registry import StartRegistry
 
 
@@ -139,15 +139,40 @@ ENDLESS_FRAGMENTS = masked(b"", 1, is_last=False) + masked(b"", 0, is_last=False
         ([LIVEZ + b"X-A: b\r\n" * 1000], {431}),
         ([(LIVEZ + b"\r\n") * 1000], {200}),
         ([POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 10_000], {400}),
-        ([POST + b"Content-Length: 1000000000000\r\n\r\n", b"a" * 100_000_000], {413, 400}),
+        ([POST + b"Content-Length: 1000000000000\r\n\r\n", *[b"a" * 8192] * 5000], {413}),
+        ([CARD + b"Content-Length: 2000000\r\n\r\n", *[b"a" * 8192] * 200], {401}),
+        ([CARD + b"Transfer-Encoding: chunked\r\n\r\n", *[b"1000\r\n" + b"a" * 4096 + b"\r\n"] * 500], {401}),
     ],
-    ids=["no HTTP", "a large head", "requests sent far ahead", "chunks of one byte", "an endless body"],
+    ids=[
+        "no HTTP",
+        "a large head",
+        "requests sent far ahead",
+        "chunks of one byte",
+        "an endless body",
+        "a large body without a credential",
+        "large chunks without a credential",
+    ],
 )
 async def test_what_ends_a_connection_counts_against_its_address(
     listening: Listening, counting: Counting, sent: list[bytes], answered: set[int]
 ):
     assert set(statuses(await listening.answers(*sent))) <= answered
     assert counting.refusals == ["127.0.0.1"]
+
+
+async def test_a_small_body_that_follows_its_refusal_is_read_and_the_connection_goes_on(
+    listening: Listening, counting: Counting
+):
+    wire = await listening.connect()
+    for framing, body in (
+        (b"Content-Length: 50000", b"a" * 50_000),
+        (b"Transfer-Encoding: chunked", b"c350\r\n" + b"a" * 50_000 + b"\r\n0\r\n\r\n"),
+    ):
+        await wire.send(CARD + framing + b"\r\n\r\n")
+        assert (await wire.answer())[0] == 401
+        await wire.send(body + LIVEZ + b"\r\n")
+        assert (await wire.answer())[0] == 200
+    assert counting.refusals == []
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@
 """
 
 import asyncio
+import sys
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import cast
@@ -26,8 +27,10 @@ from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.http.strict_head import (
     FIELDS_MAX,
     HEAD_MAX_BYTES,
+    MESSAGE_MAX_BYTES,
     SINGLE_FIELDS,
     ConnectionRefused,
+    body_is_too_large,
     head_is_too_large,
     malformed,
     require_room,
@@ -44,14 +47,16 @@ PROGRESS_SECONDS = 30
 PROGRESS_BYTES = PROGRESS_SECONDS * 1024
 LINGER_SECONDS = 2
 PIPELINED_MAX = 16
-MESSAGE_MAX_BYTES = 16 << 20
 PATH_SHOWN_BYTES = 256
 DROPPED_MAX_BYTES = 4 << 20
 # A chunk has a size of a few digits and two line ends. Many clients send chunks of some hundred bytes.
 CHUNK_OVERHEAD_BYTES = 16
 SPARE_OVERHEAD_BYTES = 16 << 10
 SPARE_CHUNKS = 1024
+LENGTH_MAX_DIGITS = 20
 FED_AT_ONCE_BYTES = 16 << 10
+# Many clients send head and body in two packets, and the answer may come between them.
+UNWANTED_BODY_MAX_BYTES = 64 << 10
 CHUNK_BYTES_MEAN = 64
 
 _log = structlog.get_logger()
@@ -114,7 +119,11 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_head = True
     _head_bytes = 0
     _in_body = False
+    _announced_bytes = 0
+    """The length of the body by its header field."""
     _body_bytes = 0
+    _wanted_bytes = 0
+    """What had come of the body when it was answered."""
     _framed_bytes = 0
     _chunks = 0
     _progress = 0
@@ -202,6 +211,7 @@ class BoundedProtocol(HttpToolsProtocol):
             # None of these has begun. Answering them would be work for a client that cannot be waiting for it.
             self.pipeline.clear()
             raise malformed("Too many pipelined requests.")
+        self._announced_bytes = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -210,7 +220,11 @@ class BoundedProtocol(HttpToolsProtocol):
         name = name.lower()
         if len(self.headers) >= FIELDS_MAX or name in SINGLE_FIELDS:
             require_room(self.headers, name)
-        if name == b"expect" and value.lower() == b"100-continue":
+        if name == b"content-length":
+            self._announced_bytes = int(value) if len(value) <= LENGTH_MAX_DIGITS else sys.maxsize
+            if self._announced_bytes > MESSAGE_MAX_BYTES:
+                raise body_is_too_large()
+        elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))
 
@@ -243,9 +257,15 @@ class BoundedProtocol(HttpToolsProtocol):
                 malformed("The body is sent in too many small chunks, or with too much between them.")
             )
         elif self._framed_bytes > MESSAGE_MAX_BYTES:
-            self._refuse(
-                ConnectionRefused(413, "PAYLOAD_TOO_LARGE", f"A body has at most {MESSAGE_MAX_BYTES} bytes.")
-            )
+            self._refuse(body_is_too_large())
+        elif self._in_body and self.cycle.response_complete:
+            self._require_little_unwanted(self._body_bytes)
+
+    def _require_little_unwanted(self, body_bytes: int) -> None:
+        """What is sent after the answer is read up to a bound, so that the connection can be used again."""
+        if body_bytes - self._wanted_bytes > UNWANTED_BODY_MAX_BYTES:
+            self._note_refusal()
+            self._linger()
 
     def _drop(self, data: bytes) -> None:
         self._dropped_bytes += len(data)
@@ -257,8 +277,12 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._has_answered = True
         self.server_state.total_requests += 1
+        if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
+            self._wanted_bytes = self._body_bytes
+            self._require_little_unwanted(self._announced_bytes)
         if not self.transport.is_closing():
-            self.flow.resume_reading()
+            if not self._is_over:
+                self.flow.resume_reading()
             if self.pipeline:
                 cycle, app = self.pipeline.pop()
                 self._start_asgi_task(cycle, app)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 HEAD_MAX_BYTES = 1 << 16
 FIELDS_MAX = 100
+MESSAGE_MAX_BYTES = 16 << 20
 VERSIONS = ("1.1", "1.0")
 SINGLE_FIELDS = frozenset({b"host", b"idempotency-key"})
 
@@ -39,6 +40,11 @@ def too_slow(detail: str) -> ConnectionRefused:
 def head_is_too_large() -> ConnectionRefused:
     """More bytes than a head may have."""
     return too_large(f"The request line and header fields are larger than {HEAD_MAX_BYTES} bytes.")
+
+
+def body_is_too_large() -> ConnectionRefused:
+    """More bytes than any body may have; most routes take fewer."""
+    return ConnectionRefused(413, "PAYLOAD_TOO_LARGE", f"A body has at most {MESSAGE_MAX_BYTES} bytes.")
 
 
 def require_room(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> None:
