@@ -159,7 +159,9 @@ class Database:
                 await self._pool.release(connection)
 
     @staticmethod
-    async def _release_interrupted(connection: Tx, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+    async def _release_interrupted(
+        connection: "PoolConnectionProxy[asyncpg.Record]", pool: "asyncpg.Pool[asyncpg.Record]"
+    ) -> None:
         # The server is asked to cancel the statement, and may never reply: it is stopped, or its machine is gone. The
         # connection is then closed, and what interrupted the statement goes on.
         with suppress(*OUT_OF_REACH):

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 
 from . import store
-from .records import Errand, Planned, Visit
+from .records import Cycle, Errand, Planned, Visit
 
 PULL_KIND, PROBE_KIND = "card pull", "health check"
 STARTED_AT_ONCE = 32
@@ -32,6 +32,11 @@ WRITING: Slot[asyncio.Semaphore] = Slot("catalogue: results of visits written at
 
 MakeVisit: TypeAlias = Callable[[Runtime, Visit], Awaitable[str]]
 """Make one visit and write its result; returns the outcome, a word for the metric."""
+
+
+async def pull_cycle(tx: Tx, interval_seconds: int) -> Cycle:
+    """How the pulls of cards are doing."""
+    return await store.cycle(tx, interval_seconds, PULL_KIND)
 
 
 def visits(

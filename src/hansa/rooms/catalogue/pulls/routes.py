@@ -11,8 +11,7 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms import journal
 
-from . import store
-from .queue import PULL_KIND
+from .queue import pull_cycle
 from .schemas import PullEventsQuery, PullStatus
 
 router = APIRouter(prefix="/admin/agent-card-pullsync", tags=["agent cards"], route_class=GuardedRoute)
@@ -24,7 +23,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullStatus:
     """The status of the pulls of agents' cards, and why some fail."""
     interval = settings.card_pull_interval_seconds
-    cycle = await db.read(lambda tx: store.cycle(tx, interval, PULL_KIND))
+    cycle = await db.read(lambda tx: pull_cycle(tx, interval))
     return PullStatus.of(
         cycle,
         interval_seconds=interval,
