@@ -12,7 +12,8 @@ import pytest
 from hansa.foundation.plumbing.jobs.running import claim
 from hansa.rooms.catalogue.pulls import CARD_PULLS, store
 from hansa.rooms.catalogue.pulls.pulling import pull, settle
-from hansa.rooms.catalogue.pulls.records import Served, Unserved, Visit
+from hansa.rooms.catalogue.pulls.records import Served, Unserved
+from hansa.rooms.catalogue.pulls.visit import Visit
 from hansa.rooms.catalogue.replace import replace_document
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once

@@ -12,7 +12,8 @@ from hansa.foundation.plumbing.runtime import Runtime
 from . import rules, store
 from .liveness import liveness_of, question_to
 from .queue import PROBE_KIND, WRITING, put_off, visit_again, visits
-from .records import Sign, Visit
+from .records import Sign
+from .visit import Visit
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
 

@@ -33,7 +33,8 @@ from hansa.rooms.catalogue.signatures import (
 
 from . import rules, store
 from .queue import PULL_KIND, WRITING, put_off, visit_again, visit_no_more, visits
-from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved, Visit
+from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved
+from .visit import Visit
 
 _log = structlog.get_logger()
 

@@ -17,7 +17,8 @@ from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 
 from . import store
-from .records import Cycle, Errand, Planned, Visit
+from .records import Cycle, Errand, Planned
+from .visit import Visit
 
 PULL_KIND, PROBE_KIND = "card pull", "health check"
 STARTED_AT_ONCE = 32

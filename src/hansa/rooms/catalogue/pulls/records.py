@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from hansa.foundation.plumbing.jobs import Job
-
 Errand = Literal["pull", "liveness"]
 PullReason = Literal["updated", "unchanged", "internal_host", "no_interface_url", "attempted_failed"]
 LivenessReason = Literal["alive", "unreachable", "unknown"]
@@ -37,22 +35,6 @@ class Remembered:
     served_hash: bytes | None
     served_members: frozenset[str]
     served_version: int | None
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A visit to be made now, under the lease of its job."""
-
-    card_id: int
-    did: str
-    errand: Errand
-    job: Job
-    failures: int
-    status: str
-    is_active: bool
-    addresses: Addresses
-    needs_credentials: bool
-    remembered: Remembered
 
 
 @dataclass(frozen=True)

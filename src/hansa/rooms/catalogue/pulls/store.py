@@ -13,7 +13,8 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job
 
-from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, Standing, Visit
+from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, Standing
+from .visit import Visit
 
 FAILING_SHOWN = 50
 # What search shows is not written anew at each visit that finds all as it was.

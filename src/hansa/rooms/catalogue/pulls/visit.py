@@ -1,0 +1,23 @@
+"""A visit to the host of an agent, as the job that makes it sees it."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.jobs import Job
+
+from .records import Addresses, Errand, Remembered
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A visit to be made now, under the lease of its job."""
+
+    card_id: int
+    did: str
+    errand: Errand
+    job: Job
+    failures: int
+    status: str
+    is_active: bool
+    addresses: Addresses
+    needs_credentials: bool
+    remembered: Remembered
