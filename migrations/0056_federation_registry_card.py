@@ -10,6 +10,8 @@ SQL = """
 CREATE TABLE federation_registry_card (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   editable json NOT NULL DEFAULT '{}',
+  -- What the card states of the licence that this registry holds; null without one.
+  licence json,
   icon bytea CHECK (octet_length(icon) BETWEEN 1 AND 512000),
   icon_type text CHECK (icon_type IN ('image/png', 'image/jpeg')),
   updated_at timestamptz NOT NULL DEFAULT now(),

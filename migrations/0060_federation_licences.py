@@ -19,6 +19,7 @@ CREATE UNIQUE INDEX federation_licensing_key_present ON federation_licensing_key
 -- Every certificate that this registry issued. Expired is one that is active past its end.
 CREATE TABLE federation_certificate (
   lid text PRIMARY KEY CHECK (length(lid) BETWEEN 1 AND 128),
+  number bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
   hash text NOT NULL UNIQUE CHECK (hash ~ '^[0-9a-f]{64}$'),
   certificate text NOT NULL CHECK (length(certificate) < 2000),
   type text NOT NULL CHECK (type IN ('genesis', 'frame', 'operator')),
@@ -34,7 +35,6 @@ CREATE TABLE federation_certificate (
 );
 CREATE UNIQUE INDEX federation_certificate_one_genesis ON federation_certificate ((true)) WHERE type = 'genesis';
 CREATE INDEX federation_certificate_subject ON federation_certificate (sub_trust_domain, sub_name);
-CREATE INDEX federation_certificate_newest ON federation_certificate (issued_at DESC, lid);
 CREATE INDEX federation_certificate_suspension ON federation_certificate (suspension) WHERE suspension IS NOT NULL;
 
 -- One row: the certificate that another registry, the genesis, issued to this one.

@@ -494,3 +494,47 @@ async def test_the_licence_signing_key_is_another_than_that_of_the_card(genesis:
     card_keys = (await genesis.registry.http.get("/.well-known/registry-jwks.json")).json()["keys"]
     assert key["x"] not in {one["x"] for one in card_keys}
     assert key["kid"] == thumbprint(base64.urlsafe_b64decode(key["x"] + "="))
+
+
+# The registry card.
+
+
+async def federation_block(registry: TestRegistry) -> dict[str, Any]:
+    card = (await registry.http.get("/.well-known/registry-card.json")).json()
+    return card["federation"] | {"tier": card["identity"]["tier"]}
+
+
+async def test_the_card_states_the_licence_that_is_held_and_its_hash_is_the_licence_hash(
+    genesis: Issuer, frame: Issuer
+):
+    root = (await own_document(genesis.registry)).json()
+    shown = await federation_block(genesis.registry)
+    assert shown["licence"]["hash"] == root["hash"]
+    assert (shown["licence"]["type"], shown["licence"]["network"]) == ("genesis", GENESIS)
+    assert (shown["is_genesis_registry"], shown["is_sovereign_frame"]) == (True, True)
+    before = await federation_block(frame.registry)
+    assert set(before["licence"].values()) == {None}
+    assert (before["is_genesis_registry"], before["is_sovereign_frame"]) == (False, False)
+    network = await genesis.issue(**frame_body(key=await frame.key()))
+    body = {"certificate": network["certificate"], "chain": [root["certificate"]]}
+    assert (await frame.post("/install", body)).status_code == 200
+    after = await federation_block(frame.registry)
+    assert (after["licence"]["hash"], after["licence"]["state"]) == (network["hash"], "unverified")
+    assert (after["is_genesis_registry"], after["is_sovereign_frame"]) == (False, False)
+
+
+async def test_a_holder_of_a_verified_frame_certificate_that_is_not_allow_listed_is_a_regional_mainframe(
+    genesis: Issuer, start_registry: StartRegistry
+):
+    root = (await own_document(genesis.registry)).json()
+    frame = await issuer_of(await start_registry(trust_domain=FRAME, federation_root_hash=root["hash"]))
+    assert (await federation_block(frame.registry))["tier"] == "standalone"
+    network = await genesis.issue(**frame_body(key=await frame.key()))
+    body = {"certificate": network["certificate"], "chain": [root["certificate"]]}
+    assert (await frame.post("/install", body)).status_code == 200
+    shown = await federation_block(frame.registry)
+    assert (shown["tier"], shown["is_sovereign_frame"], shown["licence"]["state"]) == (
+        "regional-mainframe",
+        True,
+        "active",
+    )

@@ -134,7 +134,7 @@ async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:
     """Issue the genesis certificate to this registry. Raises: Refused, BadKey, and what opening the database raises."""
     seal = _seal(settings)
     async with _database(settings) as database:
-        return await database.act(lambda tx: federation.issue_genesis(tx, None, settings, seal))
+        return await database.act(lambda tx: federation.found_network(tx, None, settings, seal))
 
 
 async def issue_certificate(
@@ -150,10 +150,9 @@ async def install_certificate(
     settings: Settings, certificate: str, chain: Sequence[str]
 ) -> federation.OwnLicence:
     """Install the certificate that the genesis issued. Raises: Refused, and what opening the database raises."""
+    seal, delivered = _seal(settings), federation.Delivered(certificate, chain)
     async with _database(settings) as database:
-        return await database.act(
-            lambda tx: federation.install_certificate(tx, None, settings, certificate, chain)
-        )
+        return await database.act(lambda tx: federation.join_network(tx, None, settings, seal, delivered))
 
 
 async def change_certificate(

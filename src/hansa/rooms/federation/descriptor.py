@@ -14,11 +14,11 @@ from .charter import (
     card_router,
     icon_admin_router,
     icon_router,
-    renew_card,
     root_router,
     router,
 )
 from .licences import admin_router as licences_admin_router
+from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
 from .workloads import check_service

@@ -3,10 +3,11 @@
 from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
-from .card_publication import publish_card, renew_card
+from .card_publication import publish_card_with_licence
 from .card_reading import LAST_AUDIT, LastAudit
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
+from .card_store import CardVersion
 from .errors import KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
 from .reading import all_keys, published_keys
@@ -22,6 +23,7 @@ __all__ = [
     "LAST_AUDIT",
     "CardMark",
     "CardPath",
+    "CardVersion",
     "KeyDoesNotOpen",
     "KeyUnusable",
     "LastAudit",
@@ -38,10 +40,9 @@ __all__ = [
     "icon_admin_router",
     "icon_router",
     "initialize_keys",
-    "publish_card",
+    "publish_card_with_licence",
     "published_keys",
     "registry_id_of",
-    "renew_card",
     "replace_sealed_key",
     "require_present_key",
     "root_router",

@@ -27,6 +27,8 @@ BORDER_FEE = Fraction(5, 1000)
 """The published rate of transfers to another registry (Specification 2, "Federation sync"): 0.5 percent."""
 DISCLOSURE_VERSION = "1.0"
 
+NO_LICENCE: dict[str, Any] = dict.fromkeys(("hash", "type", "network", "plan", "state", "operator"))
+
 
 @dataclass(frozen=True)
 class CardFacts:
@@ -36,6 +38,13 @@ class CardFacts:
     editable: Mapping[str, Any]
     icon_digest: str | None
     """Hexadecimal SHA-256 of the uploaded icon, or None without one."""
+    licence: Mapping[str, Any] | None = None
+    """The block `federation.licence` of the certificate that the registry holds, or None without one."""
+
+    @property
+    def licence_type(self) -> str | None:
+        """The type of the certificate, where it is in force."""
+        return self.licence["type"] if self.licence and self.licence["state"] == "active" else None
 
 
 def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
@@ -45,25 +54,25 @@ def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     visual = _visual(settings, editable.pop("visual", None), facts.icon_digest)
     return {
         "registry_card_version": CARD_VERSION,
-        "identity": _identity(settings, facts.founded_at),
+        "identity": _identity(settings, facts),
         **editable,
         **({"visual": visual} if visual else {}),
-        "capabilities": _capabilities(settings),
+        "capabilities": _capabilities(settings, facts),
         "fees": _fees(settings),
-        "federation": _federation(settings, policy),
+        "federation": _federation(settings, policy, facts),
         "policy": policy,
         "endpoints": _endpoints(settings.base_url),
     }
 
 
-def tier_of(settings: Settings) -> str:
-    """The tier that the registry has by its settings (decision T)."""
+def tier_of(settings: Settings, facts: CardFacts) -> str:
+    """The tier that the registry has by its settings and its licence."""
     if settings.is_central_registry and settings.trust_domain in settings.sovereign_mainframes:
         return "sovereign-mainframe"
-    return settings.registry_tier
+    return "regional-mainframe" if facts.licence_type == "frame" else settings.registry_tier
 
 
-def _identity(settings: Settings, founded_at: datetime) -> dict[str, Any]:
+def _identity(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     return {
         "spiffe_id": registry_id_of(settings.trust_domain, settings.registry_name),
         "registry_name": settings.registry_name,
@@ -72,8 +81,8 @@ def _identity(settings: Settings, founded_at: datetime) -> dict[str, Any]:
         "did_namespace": settings.issuer or None,
         "public_url": settings.base_url,
         "federation_base_url": settings.federation_url if settings.federation_port else None,
-        "founded_at": founded_at.astimezone(UTC).replace(microsecond=0).isoformat(),
-        "tier": tier_of(settings),
+        "founded_at": facts.founded_at.astimezone(UTC).replace(microsecond=0).isoformat(),
+        "tier": tier_of(settings, facts),
         "software_version": hansa.__version__,
     }
 
@@ -85,12 +94,12 @@ def _visual(settings: Settings, written: Any, icon_digest: str | None) -> dict[s
     return visual
 
 
-def _capabilities(settings: Settings) -> dict[str, Any]:
+def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     return {
         "federation_enabled": settings.federation_port is not None,
         "fiat_onramp_enabled": False,
         "fiat_providers": [],
-        "minting_capability": "disabled" if tier_of(settings) == "sandbox" else "sovereign",
+        "minting_capability": "disabled" if tier_of(settings, facts) == "sandbox" else "sovereign",
         "bridge_capability": "none",
         "a2a_versions_supported": list(A2A_VERSIONS),
         "registry_card_versions_served": [CARD_VERSION],
@@ -139,21 +148,14 @@ def _fees(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _federation(settings: Settings, policy: Mapping[str, Any]) -> dict[str, Any]:
+def _federation(settings: Settings, policy: Mapping[str, Any], facts: CardFacts) -> dict[str, Any]:
     return {
         "protocol_version": PROTOCOL_VERSION,
         "supported_auth_methods": ["mtls-spiffe"] if settings.federation_port else [],
         "policy_hash": digest(policy).hex(),
-        "is_genesis_registry": False,
-        "is_sovereign_frame": False,
-        "licence": {
-            "hash": None,
-            "type": None,
-            "network": None,
-            "plan": None,
-            "state": None,
-            "operator": None,
-        },
+        "is_genesis_registry": facts.licence_type == "genesis",
+        "is_sovereign_frame": facts.licence_type in {"genesis", "frame"},
+        "licence": dict(facts.licence or NO_LICENCE),
     }
 
 

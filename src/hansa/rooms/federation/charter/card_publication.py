@@ -12,7 +12,6 @@ from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 
@@ -31,8 +30,19 @@ async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
     await card_store.lock_card(tx)
     written = await card_store.written_card(tx)
     assert written.founded_at is not None
-    body = card_body(settings, CardFacts(written.founded_at, written.editable, written.icon_digest))
+    body = card_body(
+        settings, CardFacts(written.founded_at, written.editable, written.icon_digest, written.licence)
+    )
     return await _sign_unless_signed(tx, body, seal)
+
+
+async def publish_card_with_licence(
+    tx: Tx, settings: Settings, seal: Seal, licence: Mapping[str, Any] | None
+) -> CardVersion:
+    """As `publish_card`, where the licence that the registry holds may have changed; None: it holds none."""
+    await card_store.lock_card(tx)
+    await card_store.write_licence(tx, licence)
+    return await publish_card(tx, settings, seal)
 
 
 async def sign_card_anew(tx: Tx, seal: Seal) -> None:
@@ -41,11 +51,6 @@ async def sign_card_anew(tx: Tx, seal: Seal) -> None:
     newest = await card_store.newest_version(tx)
     if newest is not None:
         await _sign_unless_signed(tx, _body_of(newest), seal)
-
-
-async def renew_card(tx: Tx, runtime: Runtime) -> None:
-    """The job: as `publish_card`."""
-    await publish_card(tx, runtime.settings, runtime.seal)
 
 
 async def _sign_unless_signed(tx: Tx, body: Mapping[str, Any], seal: Seal) -> CardVersion:

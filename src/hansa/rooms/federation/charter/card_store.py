@@ -14,12 +14,14 @@ from hansa.foundation.plumbing.database import Tx
 _LOCK = "SELECT FROM federation_registry_card FOR UPDATE"
 
 _WRITTEN = """
-SELECT editable, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
+SELECT editable, licence, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
   (SELECT min(valid_from) FROM federation_registry_key) AS founded_at
 FROM federation_registry_card
 """
 
 _WRITE = "UPDATE federation_registry_card SET editable = $1::json, updated_at = clock_timestamp()"
+
+_WRITE_LICENCE = "UPDATE federation_registry_card SET licence = $1::json"
 
 _ICON = "SELECT icon, icon_type FROM federation_registry_card WHERE icon IS NOT NULL"
 
@@ -43,9 +45,10 @@ VALUES ($1, $2, $3, $4, $5, $6)
 
 @dataclass(frozen=True)
 class WrittenCard:
-    """What the operator wrote, and when; `founded_at` is None before the first key."""
+    """What the operator wrote, and when; `founded_at` is None before the first key, `licence` without one."""
 
     editable: dict[str, Any]
+    licence: dict[str, Any] | None
     icon_digest: str | None
     updated_at: datetime
     founded_at: datetime | None
@@ -72,12 +75,18 @@ async def written_card(tx: Tx) -> WrittenCard:
     """What the operator wrote."""
     row = await tx.fetchrow(_WRITTEN)
     assert row is not None
-    return WrittenCard(**{**row, "editable": json.loads(row["editable"])})
+    licence = None if row["licence"] is None else json.loads(row["licence"])
+    return WrittenCard(**{**row, "editable": json.loads(row["editable"]), "licence": licence})
 
 
 async def write_card(tx: Tx, editable: Mapping[str, Any]) -> None:
     """Replace what the operator wrote. The card is locked."""
     await tx.execute(_WRITE, json.dumps(editable))
+
+
+async def write_licence(tx: Tx, licence: Mapping[str, Any] | None) -> None:
+    """Replace what the card states of the licence. The card is locked."""
+    await tx.execute(_WRITE_LICENCE, None if licence is None else json.dumps(licence))
 
 
 async def icon(tx: Tx) -> tuple[bytes, str] | None:

@@ -1,13 +1,14 @@
 """Licence certificates: by which registries of different trust domains recognise each other as one network."""
 
-from .installing import install_certificate
-from .issuing import issue_certificate, issue_genesis
+from .issuing import issue_certificate
 from .keys import initialize_licensing_key, licensing_public_key, replace_sealed_licensing_key
+from .on_card import found_network, join_network, publish_card, renew_card
 from .reading import list_licence_certificates
 from .records import (
     CertificateAct,
     CertificateFilter,
     CertificateRequest,
+    Delivered,
     IssuedCertificate,
     OwnLicence,
     Subject,
@@ -20,18 +21,21 @@ __all__ = [
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
+    "Delivered",
     "IssuedCertificate",
     "OwnLicence",
     "Subject",
     "admin_router",
     "certificate_request",
     "change_certificate",
+    "found_network",
     "initialize_licensing_key",
-    "install_certificate",
     "issue_certificate",
-    "issue_genesis",
+    "join_network",
     "licensing_public_key",
     "list_licence_certificates",
+    "publish_card",
+    "renew_card",
     "replace_sealed_licensing_key",
     "root_router",
     "router",

@@ -1,7 +1,5 @@
 """Install the certificate that the genesis issued to this registry, and read what this registry holds of its own."""
 
-from collections.abc import Sequence
-
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -12,11 +10,11 @@ from hansa_verify import BadLicence, LicenceVerdict, licence_hash, read_certific
 from . import store
 from .errors import CertificateUnknown, GenesisHeld, InstallRefused
 from .keys import licensing_public_key
-from .records import NetworkCertificate, OwnLicence
+from .records import Delivered, NetworkCertificate, OwnLicence
 
 
 async def install_certificate(
-    tx: Tx, administrator: Developer | None, settings: Settings, text: str, chain: Sequence[str]
+    tx: Tx, administrator: Developer | None, settings: Settings, delivered: Delivered
 ) -> OwnLicence:
     """Keep a frame certificate of this trust domain and of the present licence-signing key, instead of an earlier one.
 
@@ -24,6 +22,7 @@ async def install_certificate(
 
     Raises: InstallRefused, GenesisHeld, LicensingKeySealed.
     """
+    text, chain = delivered.certificate, delivered.chain
     now = await store.lock(tx)
     if await store.genesis(tx) is not None:
         raise GenesisHeld
@@ -41,12 +40,20 @@ async def install_certificate(
 
 async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
     """The genesis or network certificate of this registry with its chain. Raises: CertificateUnknown."""
+    own = await held_licence(tx, settings)
+    if own is None:
+        raise CertificateUnknown("This registry holds no licence certificate.")
+    return own
+
+
+async def held_licence(tx: Tx, settings: Settings) -> OwnLicence | None:
+    """As `own_licence`; None where the registry holds none."""
     genesis = await store.genesis(tx)
     if genesis is not None:
         return OwnLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
     network = await store.installed(tx)
     if network is None:
-        raise CertificateUnknown("This registry holds no licence certificate.")
+        return None
     verdict = verify_licence(
         network.certificate,
         network.chain,

@@ -1,5 +1,6 @@
 """Licence certificates as they are kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -66,6 +67,14 @@ class NetworkCertificate:
     certificate: str
     hash: str
     chain: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A certificate as another registry delivers it, with those of its issuers."""
+
+    certificate: str
+    chain: Sequence[str]
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,13 @@ from .errors import (
     LicensingKeySealed,
     NotAMainframe,
 )
-from .installing import install_certificate, own_licence
+from .installing import own_licence
 from .issued_list import issued_list
-from .issuing import issue_certificate, issue_genesis
+from .issuing import issue_certificate
 from .keys import licensing_public_key
+from .on_card import found_network, join_network
 from .reading import certificate_by_hash, list_licence_certificates
-from .records import CertificateAct
+from .records import CertificateAct, Delivered
 from .schemas import (
     CertificateChange,
     CertificateIn,
@@ -108,7 +109,7 @@ async def issue_genesis_certificate(
     _: GenesisIn, administrator: Administrator, db: Db, settings: Config, seal: Sealing
 ) -> CertificateOut:
     """Issue the genesis certificate to this registry; possible once, on an allow-listed sovereign mainframe."""
-    issued = await db.act(lambda tx: issue_genesis(tx, administrator, settings, seal))
+    issued = await db.act(lambda tx: found_network(tx, administrator, settings, seal))
     return CertificateOut.of(issued)
 
 
@@ -140,14 +141,14 @@ async def list_issued_certificates(
 
 @admin_router.post("/install", responses=problems(*ADMINISTERED, BodyInvalid, InstallRefused, GenesisHeld))
 async def install_licence_certificate(
-    body: InstallIn, administrator: Administrator, db: Db, settings: Config
+    body: InstallIn, administrator: Administrator, db: Db, settings: Config, seal: Sealing
 ) -> OwnLicenceOut:
     """Install the frame certificate that the genesis issued to this registry.
 
     Its state is `active` when the chain ends in FEDERATION_ROOT_HASH, and `unverified` where no root is trusted.
     """
     own = await db.act(
-        lambda tx: install_certificate(tx, administrator, settings, body.certificate, body.chain)
+        lambda tx: join_network(tx, administrator, settings, seal, Delivered(body.certificate, body.chain))
     )
     return OwnLicenceOut.of(own)
 

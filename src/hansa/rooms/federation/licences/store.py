@@ -52,14 +52,14 @@ _FIND = f"SELECT {_SHOWN} FROM federation_certificate WHERE lid = $1 OR hash = $
 
 _GENESIS = f"SELECT {_SHOWN} FROM federation_certificate WHERE type = 'genesis'"  # noqa: S608
 
-_ALL = f"SELECT {_SHOWN} FROM federation_certificate ORDER BY issued_at, lid"  # noqa: S608
+_ALL = f"SELECT {_SHOWN} FROM federation_certificate ORDER BY number"  # noqa: S608
 
 _FILTERED = f"""
 FROM federation_certificate WHERE ($1::text IS NULL OR {_STATE} = $1) AND ($2::text IS NULL OR type = $2)
   AND ($3::text IS NULL OR sub_trust_domain = $3 OR sub_name = $3)
 """
 
-_PAGE = f"SELECT {_SHOWN} {_FILTERED} ORDER BY issued_at DESC, lid LIMIT $4 OFFSET $5"
+_PAGE = f"SELECT {_SHOWN} {_FILTERED} ORDER BY number DESC LIMIT $4 OFFSET $5"
 
 _INSTALL = """
 INSERT INTO federation_network_certificate (certificate, hash, chain) VALUES ($1, $2, $3)

@@ -1,0 +1,58 @@
+"""The licence that this registry holds, and what its card states of it (block `federation.licence`)."""
+
+from typing import Any
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.charter import CardVersion, publish_card_with_licence
+from hansa_verify import read_certificate
+
+from . import store
+from .installing import held_licence, install_certificate
+from .issuing import issue_genesis
+from .records import Delivered, IssuedCertificate, OwnLicence
+
+
+async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
+    """The registry card with the licence that is held now; signed unless it stands so. Raises: KeyDoesNotOpen."""
+    await store.lock(tx)
+    own = await held_licence(tx, settings)
+    return await publish_card_with_licence(tx, settings, seal, None if own is None else _block(own))
+
+
+async def found_network(
+    tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal
+) -> IssuedCertificate:
+    """Issue the genesis certificate to this registry, and state it on the card. Raises: as `issue_genesis`."""
+    issued = await issue_genesis(tx, administrator, settings, seal)
+    await publish_card(tx, settings, seal)
+    return issued
+
+
+async def join_network(
+    tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal, delivered: Delivered
+) -> OwnLicence:
+    """Install the certificate of the genesis, and state it on the card. Raises: as `install_certificate`."""
+    own = await install_certificate(tx, administrator, settings, delivered)
+    await publish_card(tx, settings, seal)
+    return own
+
+
+async def renew_card(tx: Tx, runtime: Runtime) -> None:
+    """The job: as `publish_card`."""
+    await publish_card(tx, runtime.settings, runtime.seal)
+
+
+def _block(own: OwnLicence) -> dict[str, Any]:
+    payload = read_certificate(own.network.certificate).payload
+    return {
+        "hash": own.network.hash,
+        "type": payload["type"],
+        "network": payload["network"],
+        "plan": payload["plan"],
+        "state": own.state,
+        "operator": None,
+    }
