@@ -32,6 +32,7 @@ EVERYTHING_ON: dict[str, Any] = {
     "enable_projection_snapshots": True,
     "is_central_registry": True,
     "sovereign_mainframes": ["hansa.local"],
+    "security_contact": "mailto:security@registry.example",
 }
 
 _numbers = itertools.count(1)

@@ -62,6 +62,7 @@ _.attempts
 _.attestation_ids
 _.attestations
 _.authentication
+_.authorization_servers
 _.auto_approve
 _.backend
 _.backup_codes
@@ -70,6 +71,7 @@ _.balance_after
 _.balances
 _.base_rate_percent
 _.baseline
+_.bearer_methods_supported
 _.bearing_encirclement
 _.before
 _.beta_invite_required
@@ -267,6 +269,7 @@ _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grade
 _.grant_type
+_.grant_types_supported
 _.grants
 _.grants_admin
 _.ground
@@ -510,6 +513,9 @@ _.requires_well_known_fetch
 _.reserve
 _.reserved
 _.resource
+_.resource_documentation
+_.resource_name
+_.response_types_supported
 _.result_type
 _.results
 _.resume
@@ -550,6 +556,7 @@ _.sender_agent_id
 _.sequence
 _.sequences
 _.service
+_.service_documentation
 _.service_endpoint
 _.set_aside
 _.set_aside_at
@@ -629,6 +636,8 @@ _.timestamp
 _.title
 _.to
 _.token
+_.token_endpoint
+_.token_endpoint_auth_methods_supported
 _.token_id
 _.token_type
 _.tokens

@@ -359,6 +359,10 @@ VALUES: dict[str, Any] = {
     "plain_api_key": "avreg_…",
     "key_prefix": "avreg_1a2b",
     "licence_key": "hfl_v1_…",
+    "token_endpoint": "https://registry.example.org/api/v1/auth/agent/token",
+    "service_documentation": "https://registry.example.org/docs",
+    "resource_documentation": "https://registry.example.org/docs",
+    "ProtectedResourceOut.resource": "https://registry.example.org",
     "CertificateIn.plan": "operator-free",
     "ChangedOut.plan": "operator-free",
     "ListedLicenceOut.plan": "operator-free",
@@ -494,6 +498,7 @@ VALUES: dict[str, Any] = {
 # Bodies that are no JSON, by operation.
 TEXTS: dict[str, str] = {
     "read_robots": "User-agent: *\nAllow: /\nSitemap: https://registry.example.org/sitemap.xml\n",
+    "read_security_txt": "Contact: mailto:security@registry.example.org\nExpires: 2026-07-31T00:00:00Z\n",
     "read_metrics": "# TYPE hansa_transfers_total counter\nhansa_transfers_total 12.0\n",
 }
 TEXTS_OF_TYPE: dict[str, str] = {

@@ -16,6 +16,7 @@ from .charter import (
     icon_router,
     root_router,
     router,
+    well_known_router,
 )
 from .licences import admin_router as licences_admin_router
 from .licences import renew_card
@@ -40,6 +41,7 @@ ROOM = Room(
         Routes(3200, root_router, at_root=True),
         Routes(3210, card_root_router, at_root=True),
         Routes(3220, icon_router, at_root=True),
+        Routes(3225, well_known_router, at_root=True),
         Routes(3230, licences_root_router, at_root=True),
     ),
     jobs=(sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),),
@@ -59,10 +61,13 @@ ROOM = Room(
             "is_central_registry",
             "issuer",
             "jws_require_signature",
+            "oauth_authorization_server_url",
             "operator_term_days",
             "public_base_url",
             "registry_name",
             "registry_tier",
+            "security_contact",
+            "security_policy_url",
             "settlement_currency",
             "sovereign_mainframes",
             "staking_enabled",

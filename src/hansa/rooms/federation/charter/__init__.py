@@ -17,6 +17,7 @@ from .routes import admin_router, root_router, router
 from .rules import registry_id_of
 from .signatory import Signatory
 from .signing import detached_signature
+from .well_known import well_known_router
 
 __all__ = [
     "CARD_PATHS",
@@ -48,4 +49,5 @@ __all__ = [
     "root_router",
     "rotate_key",
     "router",
+    "well_known_router",
 ]
