@@ -223,7 +223,7 @@ async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit
         for event in found.json()["items"]
         if event["data"].get("licence_id") == licence["id"]
     ]
-    data = {"licence_id": licence["id"], "trust_domain": "told.example"}
+    data = {"licence_id": licence["id"], "trust_domain": "told.example", "kind": "admission_key"}
     kinds = ("Issued", "Suspended", "Reinstated", "Revoked")
     assert events == [(f"FederationLicense{kind}", data) for kind in kinds]
     log = await registry.get(

@@ -10,8 +10,8 @@ from hansa.doors.reference_map import Entrance, empty_app, entrances
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.refusals import fault_of
 from tests.hostile.rows import rows_of_every_table
-from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed, with_some_id
-from tests.registry import TestRegistry
+from tests.hostile.well_formed import EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed, with_some_id
+from tests.registry import StartRegistry
 
 MEBIBYTE = 1 << 20
 JSON = "application/json"
@@ -58,7 +58,7 @@ SPOILED_JSON: dict[str, Callable[[str], bytes]] = {
     "UTF-32": lambda good: good.encode("utf-32"),
     "a comment": lambda good: good.encode() + b"// more",
     "a trailing comma": lambda good: good.encode()[:-1] + b",}",
-    "single quotes": lambda good: good.replace('"', "'").encode(),
+    "single quotes": lambda good: _with(good, "'zzz':1"),
     "gzip": lambda good: b"\x1f\x8b\x08\x00\x00\x00\x00\x00",
     "10 MB": lambda good: _with(good, '"zzz":"' + "a" * (10 * MEBIBYTE) + '"'),
 }
@@ -93,8 +93,8 @@ def _with(good: str, members: str) -> bytes:
 
 
 @pytest.fixture
-async def stage(registry: TestRegistry) -> Stage:
-    return await set_stage(registry)
+async def stage(start_registry: StartRegistry) -> Stage:
+    return await set_stage(await start_registry(**EVERYTHING_ON))
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from hansa.rooms.agents.capabilities import rules
 from tests.hostile.corpus import HOSTILE, NUL_TEXTS
 from tests.hostile.refusals import fault_of
 from tests.hostile.rows import rows_of_every_table
-from tests.hostile.well_formed import Stage, WellFormed, set_stage, well_formed
+from tests.hostile.well_formed import EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import TestRegistry
+from tests.registry import StartRegistry
 
 STRINGS_PER_PLACE = by_tier(8, len(HOSTILE), len(HOSTILE))
 
@@ -26,10 +26,10 @@ Place = tuple[str | int, ...]
 
 
 @pytest.fixture
-async def stage(registry: TestRegistry, monkeypatch: pytest.MonkeyPatch) -> Stage:
+async def stage(start_registry: StartRegistry, monkeypatch: pytest.MonkeyPatch) -> Stage:
     # One agent issues a capability for every string; how many it may have alive is not the question here.
     monkeypatch.setattr(rules, "ALIVE_MAX", 1_000_000)
-    return await set_stage(registry)
+    return await set_stage(await start_registry(**EVERYTHING_ON))
 
 
 @pytest.fixture

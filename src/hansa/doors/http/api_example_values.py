@@ -503,7 +503,6 @@ TEXTS: dict[str, str] = {
 }
 TEXTS_OF_TYPE: dict[str, str] = {
     "text/csv": "transaction_id,tx_type,direction,amount\r\ntx-4711,transfer,sent,12.5\r\n",
-    "image/png": "…",
     "image/svg+xml": '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20"/>',
     "application/xml": '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>\n',

@@ -15,13 +15,12 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, read_within
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
+from hansa.foundation.plumbing.entity_tags import tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import (
     PayloadTooLarge,
-    TooManyRequests,
     Unauthorized,
     UnsupportedMediaType,
 )
@@ -30,7 +29,7 @@ from .card_content import ICON_AT
 from .card_editing import CardEditor, read_editable, set_icon
 from .card_reading import read_icon
 from .card_schemas import RegistryCardEdited
-from .errors import IconMissing, IconUnusable, KeyDoesNotOpen
+from .errors import IconUnusable, KeyDoesNotOpen
 from .icon_jpeg import MAGIC as JPEG_MAGIC
 from .icon_jpeg import rewritten_jpeg
 from .icon_png import MAGIC as PNG_MAGIC
@@ -55,17 +54,13 @@ FORM: dict[str, Any] = {
         },
     }
 }
-IMAGE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}
-}
 
 icon_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 icon_admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
 
 
-@icon_router.get(
-    ICON_AT, response_class=Response, responses={**IMAGE, **TAGGED, **problems(IconMissing, TooManyRequests)}
-)
+# A picture for pages, as static files are: generators of clients know no media type of images.
+@icon_router.get(ICON_AT, include_in_schema=False)
 async def read_registry_icon(_: Public, request: Request, db: Db) -> Response:
     """The icon of the registry, a PNG or JPEG image."""
     image, media_type = await db.look(read_icon)

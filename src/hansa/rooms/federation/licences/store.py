@@ -75,12 +75,11 @@ SELECT list, generated_at, now, EXISTS (SELECT FROM federation_certificate) AS h
 FROM federation_issued_list, LATERAL (SELECT extract(epoch FROM clock_timestamp())::bigint AS now) AS clock
 """
 
-_SUCCEED_KEY = """
-WITH retired AS (
-  UPDATE federation_licensing_key SET sealed_key = NULL, retired_at = clock_timestamp() WHERE retired_at IS NULL
-)
-INSERT INTO federation_licensing_key (kid, public_key, sealed_key) VALUES ($1, $2, $3)
+_RETIRE_KEY = """
+UPDATE federation_licensing_key SET sealed_key = NULL, retired_at = clock_timestamp() WHERE retired_at IS NULL
 """
+
+_ADD_KEY = "INSERT INTO federation_licensing_key (kid, public_key, sealed_key) VALUES ($1, $2, $3)"
 
 
 async def lock(tx: Tx) -> datetime:
@@ -201,7 +200,8 @@ async def lock_keys(tx: Tx) -> None:
 
 async def succeed_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> None:
     """Retire the present key, if there is one, and begin the next. The keys are locked."""
-    await tx.execute(_SUCCEED_KEY, kid, public_key, sealed)
+    await tx.execute(_RETIRE_KEY)
+    await tx.execute(_ADD_KEY, kid, public_key, sealed)
     await _outdate_list(tx)
 
 
