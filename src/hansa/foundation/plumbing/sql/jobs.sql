@@ -2,7 +2,7 @@
 
 -- Add jobs of a kind, or move those of the same keys forward; returns their ids. The arrays have one element for each job;
 -- a null due time is now. A waiting job keeps its payload and the earlier of both times; one under way runs again; a dead
--- one waits again. Workers look every 30 seconds without a notification.
+-- one waits again. Workers look every 5 seconds without a notification.
 CREATE OR REPLACE FUNCTION plumbing_enqueue(job_kind text, job_payload jsonb, job_keys text[], due_times timestamptz[],
   exclusions text[], are_low boolean[]) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
