@@ -340,3 +340,8 @@ async def test_a_registry_without_an_issuer_states_no_namespace(start_registry):
     registry = await start_registry(did_namespace="")
     assert (await card_of(registry))["identity"]["did_namespace"] is None
     assert (await verdict_of(registry)).is_valid
+
+
+def test_the_leaves_marked_basic_are_the_basic_paths_of_the_verifier():
+    marked = [row.path for row in federation.CARD_PATHS if row.marks & federation.CardMark.BASIC]
+    assert sorted(marked) == sorted(BASIC_PATHS)

@@ -12,6 +12,7 @@ from enum import Flag, auto
 from typing import Any, Literal
 
 from hansa.foundation.values.did import RESERVED_NAMESPACES
+from hansa_verify.registry_card import BASIC_PATHS
 
 Kind = Literal["string", "number", "integer", "boolean", "object", "array"]
 
@@ -367,23 +368,6 @@ CARD_PATHS: tuple[CardPath, ...] = (
     *_COMPLIANCE,
     *_SIGNATURE,
 )
-
-BASIC_PATHS: tuple[str, ...] = (
-    "registry_card_version",
-    "identity.spiffe_id",
-    "identity.registry_name",
-    "identity.trust_domain",
-    "identity.tier",
-    "visual.sovereign_variant",
-    "federation.is_genesis_registry",
-    "federation.is_sovereign_frame",
-    "federation.policy_hash",
-    "fees.cross_registry.base_rate_percent",
-    "fees.hosting.enabled",
-    "fees.hosting.rate_percent_of_agent_service_fee",
-    "lifecycle.card_etag",
-)
-"""The leaves with mark BASIC, in the order in which decision F prints them; a test compares both."""
 
 SIGNED_PATHS: tuple[str, ...] = (
     *BASIC_PATHS,
