@@ -32,7 +32,7 @@ stock-clients: .venv/.test ## install the stock clients of x402 that the tests r
 	@$(BIN)/python -m tests.stock_clients.tools
 
 test: browser openapi-tools stock-clients ## every test, on the embedded database
-	$(PYTEST) $(IN_PARALLEL) --timeout 600 tests
+	$(PYTEST) $(IN_PARALLEL) --timeout 600 $(LEFT_OUT) tests
 
 test-deep: browser openapi-tools stock-clients ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests

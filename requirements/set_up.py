@@ -18,7 +18,8 @@ ENVIRONMENT = os.path.join(ROOT, ".venv")
 # Present while the environment has no usable pip of its own, or an installation is under way.
 UNFINISHED = os.path.join(ENVIRONMENT, ".unfinished")
 QUIET = ["--quiet", "--disable-pip-version-check", "--no-input"]
-LOCKED = ["--require-hashes"]
+# The files name everything, so pip resolves nothing: a release of today cannot change an installation.
+LOCKED = ["--require-hashes", "--no-deps"]
 STEPS = {
     "service": [
         LOCKED + ["-r", "requirements/service.txt", "-r", "requirements/build.txt"],
