@@ -16,6 +16,10 @@ import pytest
 from cryptography import x509
 
 from hansa.doors import federation_listener
+from hansa.doors.http.acceptor import ConnectionAcceptor, Placed
+from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.listeners import listen
+from hansa.doors.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.settings import read_settings
@@ -280,14 +284,26 @@ async def shown_by(port: int, context: ssl.SSLContext) -> x509.Certificate:
 
 
 @asynccontextmanager
-async def listening(context: ssl.SSLContext) -> AsyncIterator[int]:
+async def listening(trusted: TrustedDomains) -> AsyncIterator[int]:
     """A listener that says nothing; yields its port."""
+    listener = listen("127.0.0.1", 0)
+    counts = AddressCounts(100, [])
+    acceptor = ConnectionAcceptor(listener, Silent, trusted, counts)
+    yield listener.getsockname()[1]
+    acceptor.close()
+    await acceptor.wait_closed()
+    listener.close()
 
-    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as server:
-        yield server.sockets[0].getsockname()[1]
+class Silent(Placed):
+    """A connection that is closed once it is open."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        assert self.place is not None
+        self.place.free()
 
 
 async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -301,7 +317,11 @@ async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monk
     )
     client = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
     client.load_cert_chain(tmp_path / "other.pem", tmp_path / "other-key.pem")
-    async with federation_listener.mutual_tls(settings, authority) as context, listening(context) as port:
+    trusted = TrustedDomains("hansa.local", authority)
+    async with (
+        federation_listener.mutual_tls(settings, authority, trusted),
+        listening(trusted) as port,
+    ):
         first = await shown_by(port, client)
         assert (await shown_by(port, client)).serial_number == first.serial_number
         async with asyncio.timeout(30):

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from hansa.doors.http.problems import answered
+from hansa.doors.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.values.errors import Refused, Unauthorized
 from hansa.rooms import agents
@@ -36,8 +37,9 @@ class IdentityEnded(Unauthorized):
 class AgentConnections:
     """The application as the federation listener serves it, and the connections of agents that are open on it."""
 
-    def __init__(self, app: FastAPI, database: Database) -> None:
+    def __init__(self, app: FastAPI, database: Database, trusted: TrustedDomains) -> None:
         self.state = app.state
+        self.trusted = trusted
         self._app = app
         self._database = database
         self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)

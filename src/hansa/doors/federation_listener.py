@@ -1,8 +1,9 @@
 """The federation listener: mutual TLS on a port of its own, so that nobody's browser is ever asked for a certificate.
 
 - It shows the registry's own identity, issued by the embedded authority for a day and renewed at half of it.
-- It takes connections of this trust domain alone. What a certificate opens is judged with each request,
-  and an agent's connection ends with its identity (agent_connections).
+- It takes connections of this trust domain and of those of approved peers. A leaf is judged by the roots of the trust domain
+  that it names itself (`trusted_domains.py`). What a certificate opens is judged with each request.
+- An agent's connection ends with its identity (`agent_connections.py`), a peer's with its root, any after an hour.
 """
 
 import asyncio
@@ -10,72 +11,88 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
 from hansa.doors.agent_connections import IDENTITY, AgentConnections, agent_identity, shown_by
 from hansa.doors.http.connections import ConnectionProtocol
-from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.doors.trusted_domains import TrustedDomains
+from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation
 
 IDENTITY_LIFETIME = timedelta(days=1)
+CONNECTION_SECONDS = 3600.0
+# What a request that is under way at the end of a connection has left.
+LAST_REQUEST_SECONDS = 60.0
 
 
 class FederationProtocol(ConnectionProtocol):
     """A connection whose requests carry the client's certificate, as the ASGI extension `tls` has it."""
 
+    _tls: dict[object, object] | None = None
+    """None before the certificate counts: nothing that was sent is looked at."""
+    _ending: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         shown = shown_by(transport)
-        self._tls: dict[object, object] = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(shown)]}
         connections: AgentConnections = self.app
+        if not connections.trusted.opened(shown, transport):
+            transport.abort()
+            return
+        tls: dict[object, object] = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(shown)]}
+        self._ending = self.loop.call_later(CONNECTION_SECONDS, self._end, transport)
         identity = agent_identity(shown, connections.state.runtime.settings.trust_domain)
         if identity is not None:
-            self._tls[IDENTITY] = identity
+            tls[IDENTITY] = identity
             connections.opened(identity, transport)
+        self._tls = tls
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._tls is not None:
+            super().data_received(data)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        assert self._tls is not None, "data is not looked at before"
         self.scope["extensions"] = {"tls": self._tls}
+
+    def _end(self, transport: asyncio.Transport) -> None:
+        """Answer what is under way, then close; a connection that goes on is cut off."""
+        self.shutdown()
+        self._ending = self.loop.call_later(LAST_REQUEST_SECONDS, transport.abort)
 
 
 @asynccontextmanager
-async def mutual_tls(settings: Settings, authority: IdentityAuthority) -> AsyncIterator[ssl.SSLContext]:
-    """The listener's side of a handshake, its certificate renewed meanwhile."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.verify_flags |= ssl.VERIFY_X509_STRICT
-    context.load_verify_locations(cadata=authority.bundle_pem)
-    # A resumed session would show the certificate of the first one, however long ago that ended.
-    context.num_tickets = 0
-    _certify(context, settings, authority)
-    renewing = asyncio.create_task(_keep_certified(context, settings, authority))
+async def mutual_tls(
+    settings: Settings, authority: IdentityAuthority, trusted: TrustedDomains
+) -> AsyncIterator[None]:
+    """Keep the listener's certificate in force meanwhile."""
+    trusted.show(_identity(settings, authority))
+    renewing = asyncio.create_task(_keep_certified(settings, authority, trusted))
     try:
-        yield context
+        yield
     finally:
         renewing.cancel()
 
 
-async def _keep_certified(context: ssl.SSLContext, settings: Settings, authority: IdentityAuthority) -> None:
+async def _keep_certified(settings: Settings, authority: IdentityAuthority, trusted: TrustedDomains) -> None:
     while True:
         await asyncio.sleep(IDENTITY_LIFETIME.total_seconds() / 2)
-        _certify(context, settings, authority)
+        trusted.show(_identity(settings, authority))
 
 
-def _certify(context: ssl.SSLContext, settings: Settings, authority: IdentityAuthority) -> None:
-    """Show a new certificate from the next handshake on."""
+def _identity(settings: Settings, authority: IdentityAuthority) -> Svid:
     host = urlsplit(settings.federation_url).hostname
     assert host is not None
-    identity = authority.issue(
+    return authority.issue(
         federation.registry_id_of(settings.trust_domain, settings.registry_name),
         now=datetime.now(UTC),
         lifetime=IDENTITY_LIFETIME,
         hosts=[host],
     )
-    # The library reads certificates from files alone; this one is gone when it has.
-    with NamedTemporaryFile(dir=settings.data_dir, prefix="identity-", suffix=".pem") as file:
-        file.write(f"{identity.key_pem}{identity.certificate_pem}".encode())
-        file.flush()
-        context.load_cert_chain(file.name)

@@ -65,6 +65,9 @@ reactions_failed_total = Counter(
 reactions_set_aside_total = Counter(
     "hansa_reactions_set_aside", "Events that a reactor set aside after its last retry.", ["reactor"]
 )
+peer_refusals_total = Counter(
+    "hansa_peer_refusals", "What was refused of other registries, by reason.", ["reason"]
+)
 outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by outcome.", ["outcome"])
 card_visits_total = Counter(
     "hansa_card_visits", "Pulls and health checks of agents, by kind and outcome.", ["errand", "outcome"]

@@ -2,6 +2,9 @@
 
 from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
 from hansa.foundation.plumbing.jobs import sweep_with_runtime
+from hansa.foundation.plumbing.metrics import peer_refusals_total
+from hansa.foundation.plumbing.outgoing import MutualCalls
+from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room, Routes
 
 from .admission import check_licence
@@ -22,6 +25,15 @@ from .licences import admin_router as licences_admin_router
 from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
+from .peers import (
+    OWN_CERTIFICATE,
+    PEER_CALLS,
+    RECOGNISED_LEAVES,
+    OwnCertificate,
+    RecognisedLeaves,
+    check_peer,
+    connections_to_peers,
+)
 from .workloads import check_service
 
 RENEWAL_SECONDS = 3600
@@ -63,6 +75,7 @@ ROOM = Room(
             "jws_require_signature",
             "oauth_authorization_server_url",
             "operator_term_days",
+            "outgoing_allow_hosts",
             "public_base_url",
             "registry_name",
             "registry_tier",
@@ -75,6 +88,15 @@ ROOM = Room(
             "trust_domain",
         }
     ),
-    offers=(LAST_AUDIT,),
-    fills=(LICENCE_CHECK.filled_with(check_licence), SERVICE_CHECK.filled_with(check_service)),
+    background=(connections_to_peers,),
+    metrics=(peer_refusals_total,),
+    offers=(LAST_AUDIT, OWN_CERTIFICATE, PEER_CALLS, RECOGNISED_LEAVES),
+    fills=(
+        LICENCE_CHECK.filled_with(check_licence),
+        SERVICE_CHECK.filled_with(check_service),
+        PEER_CHECK.filled_with(check_peer),
+        OWN_CERTIFICATE.built_by(lambda runtime: OwnCertificate(runtime.authority, runtime.settings)),
+        PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
+        RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
+    ),
 )

@@ -60,6 +60,16 @@ class Answer:
     body: bytes = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Call:
+    """One request. `url` is absolute, or a path where the other end is known."""
+
+    method: str
+    url: str
+    body: bytes | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 class Outgoing:
     """The calls of one process. `allowed` holds `host:port` pairs; `lookup` and `trust` are the system's by default."""
 
@@ -106,7 +116,9 @@ class Outgoing:
         try:
             address = self._require_open(url)
             async with self._turn_of(address.place, limits.at_once):
-                answer = await self._call(method, address, body, dict(headers or {}), limits)
+                call = Call(method, address.url, body, headers or {})
+                async with self._client(limits.seconds) as client:
+                    answer = await exchange(client, call, limits)
         except OutgoingTrouble as trouble:
             metrics.outgoing_total.labels(trouble.reason).inc()
             raise
@@ -145,36 +157,10 @@ class Outgoing:
             if not self._waiting[queue]:
                 del self._waiting[queue], self._turns[queue]
 
-    async def _call(
-        self,
-        method: str,
-        address: WebAddress,
-        body: bytes | None,
-        headers: dict[str, str],
-        limits: CallLimits,
-    ) -> Answer:
-        deadline = monotonic() + limits.seconds
-        try:
-            async with asyncio.timeout(limits.seconds), self._client(limits.seconds) as client:
-                request = client.build_request(method, address.url, content=body, headers=headers)
-                answer = await client.send(request, stream=True)
-                try:
-                    return await _taken_in(answer, limits.body_bytes)
-                finally:
-                    await answer.aclose()
-        except (TimeoutError, httpx2.TimeoutException):
-            raise OutgoingTimeout from None
-        except httpx2.ConnectError as trouble:
-            raise _trouble_of(trouble) from None
-        except (httpx2.ProtocolError, httpx2.DecodingError, httpx2.InvalidURL, UnicodeError):
-            raise AnswerUnreadable from None
-        except (httpx2.TransportError, OSError):
-            raise (OutgoingTimeout if monotonic() >= deadline else HostUnreachable) from None
-
     def _client(self, seconds: float) -> httpx2.AsyncClient:
         """A client for one call: cookies and connections end with it."""
         return httpx2.AsyncClient(
-            transport=_GuardedTransport(self._backend, self._trust),
+            transport=GuardedTransport(self._backend, self._trust),
             trust_env=False,
             follow_redirects=False,
             timeout=seconds,
@@ -182,12 +168,47 @@ class Outgoing:
         )
 
 
-class _GuardedTransport(httpx2.AsyncHTTPTransport):
+class GuardedTransport(httpx2.AsyncHTTPTransport):
     """Connections by the guarded backend alone."""
 
-    def __init__(self, backend: GuardedBackend, trust: ssl.SSLContext) -> None:
+    def __init__(
+        self,
+        backend: httpcore2.AsyncNetworkBackend,
+        trust: ssl.SSLContext,
+        *,
+        connections_max: int | None = None,
+        idle_seconds: float | None = None,
+    ) -> None:
         super().__init__(verify=trust, trust_env=False)
-        self._pool = httpcore2.AsyncConnectionPool(ssl_context=trust, network_backend=backend)
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=trust,
+            network_backend=backend,
+            max_connections=connections_max,
+            keepalive_expiry=idle_seconds,
+        )
+
+
+async def exchange(client: httpx2.AsyncClient, call: Call, limits: CallLimits) -> Answer:
+    """One request and its answer, within the limits. Raises: OutgoingTrouble."""
+    deadline = monotonic() + limits.seconds
+    try:
+        async with asyncio.timeout(limits.seconds):
+            request = client.build_request(
+                call.method, call.url, content=call.body, headers=dict(call.headers)
+            )
+            answer = await client.send(request, stream=True)
+            try:
+                return await _taken_in(answer, limits.body_bytes)
+            finally:
+                await answer.aclose()
+    except (TimeoutError, httpx2.TimeoutException):
+        raise OutgoingTimeout from None
+    except httpx2.ConnectError as trouble:
+        raise _trouble_of(trouble) from None
+    except (httpx2.ProtocolError, httpx2.DecodingError, httpx2.InvalidURL, UnicodeError):
+        raise AnswerUnreadable from None
+    except (httpx2.TransportError, OSError):
+        raise (OutgoingTimeout if monotonic() >= deadline else HostUnreachable) from None
 
 
 async def _taken_in(answer: httpx2.Response, most: int) -> Answer:

@@ -60,3 +60,9 @@ class AnswerUnreadable(OutgoingTrouble):
     """What came is not HTTP, or is packed in a way that was not asked for."""
 
     reason = "answer_unreadable"
+
+
+class CircuitOpen(OutgoingTrouble):
+    """The last calls to this peer failed; none is made before a pause has gone by. Nothing was sent."""
+
+    reason = "circuit_open"

@@ -1,0 +1,98 @@
+"""Whether a client certificate is that of a peer's registry, asked for every request to a route for peers.
+
+- Only the exact SPIFFE id of the peer's verified card counts, `/registry/<name>` (Specification 6 W 1). Another identity of
+  a peer's trust domain is refused and counted `wrong_identity`.
+- The certificate is verified here by the peer's own bundle, also when a proxy forwards it.
+"""
+
+from datetime import datetime
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from hansa.foundation.plumbing.metrics import peer_refusals_total
+from hansa.foundation.plumbing.peer_caller import NotAPeer, Peer
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.trust_bundle import LeafRefused, TrustBundle, domain_of, uris_of
+
+from . import store
+from .reading import count_refusal
+from .records import PeerRecord
+
+WRONG_IDENTITY = "wrong_identity"
+REMEMBERED_MAX = 4096
+
+
+class RecognisedLeaves:
+    """Which leaves were verified by which bundle, so that a connection pays for it once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, str], tuple[datetime, datetime]] = {}
+
+    def require(self, bundle: TrustBundle, leaf: x509.Certificate, now: datetime) -> None:
+        """Raises: LeafRefused, unless these roots certify the leaf at `now`."""
+        key = (leaf.fingerprint(SHA256()), bundle.thumbprint)
+        window = self._known.get(key)
+        if window is None:
+            bundle.recognise(leaf, now=now)
+            if len(self._known) >= REMEMBERED_MAX:
+                self._known.clear()
+            roots_end = min(root.not_valid_after_utc for root in bundle.roots)
+            window = leaf.not_valid_before_utc, min(leaf.not_valid_after_utc, roots_end)
+            self._known[key] = window
+        if not window[0] <= now <= window[1]:
+            del self._known[key]
+            bundle.recognise(leaf, now=now)
+
+
+RECOGNISED_LEAVES: Slot[RecognisedLeaves] = Slot("federation: leaves of peers that were verified")
+
+
+async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:
+    """The peer whose registry shows this certificate; also a paused or quarantined one. Raises: NotAPeer."""
+    uris = uris_of(leaf)
+    spiffe_id = uris[0] if len(uris) == 1 else ""
+    found, now = await runtime.database.look(lambda tx: store.presented(tx, spiffe_id))
+    if found is None:
+        await _count_wrong_identity(runtime, domain_of(spiffe_id), leaf, now)
+        raise NotAPeer
+    try:
+        RECOGNISED_LEAVES.of(runtime).require(found.bundle, leaf, now)
+    except LeafRefused:
+        raise NotAPeer(
+            "This client certificate is not one that the peer's trust bundle certifies now."
+        ) from None
+    return _caller(found)
+
+
+async def _count_wrong_identity(
+    runtime: Runtime, trust_domain: str | None, leaf: x509.Certificate, now: datetime
+) -> None:
+    """Count against the peer of the trust domain, if it certified the leaf: a stranger counts against nobody."""
+    found = await runtime.database.look(lambda tx: store.named(tx, trust_domain or ""))
+    certified = [peer for peer in found if _certifies(runtime, peer, leaf, now)]
+    if certified:
+        await runtime.database.act(lambda tx: count_refusal(tx, certified[0].id, WRONG_IDENTITY))
+    else:
+        peer_refusals_total.labels(WRONG_IDENTITY).inc()
+
+
+def _certifies(runtime: Runtime, peer: PeerRecord, leaf: x509.Certificate, now: datetime) -> bool:
+    try:
+        RECOGNISED_LEAVES.of(runtime).require(peer.bundle, leaf, now)
+    except LeafRefused:
+        return False
+    return True
+
+
+def _caller(peer: PeerRecord) -> Peer:
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    return Peer(
+        id=peer.id,
+        name=peer.registry_name,
+        spiffe_id=peer.spiffe_id,
+        ledger_id=peer.ledger_id,
+        trust_domain=peer.trust_domain,
+        is_open=peer.is_open,
+    )

@@ -1,0 +1,43 @@
+"""Write a peer, and what its verified card states of it."""
+
+from asyncpg import UniqueViolationError
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.trust_bundle import TrustBundle
+
+from . import store
+from .errors import PeerExists, PeerUnknown, RootCollision
+from .records import NewPeer, PeerRecord, VerifiedCard
+
+
+async def add_peer(tx: Tx, new: NewPeer) -> PeerRecord:
+    """Write a peer: active where it is approved and its card was verified. Raises: PeerExists, RootCollision."""
+    await store.lock_trust(tx)
+    await require_own_roots(tx, new.bundle)
+    name = new.registry_name or (new.card.registry_name if new.card else new.bundle.trust_domain)
+    peer = await store.add(tx, new, name)
+    if new.card is not None:
+        peer = await store_card(tx, peer.id, new.card)
+    return await store.activate(tx, peer.id) or peer
+
+
+async def store_card(tx: Tx, peer_id: int, card: VerifiedCard) -> PeerRecord:
+    """Write what a verified card states. Raises: PeerExists for the card of another peer, PeerUnknown."""
+    try:
+        async with tx.transaction():
+            peer = await store.set_card(tx, peer_id, card)
+    except UniqueViolationError:
+        raise PeerExists(f"Another peer is the registry {card.ledger_id} already.") from None
+    if peer is None:
+        raise PeerUnknown
+    return peer
+
+
+async def require_own_roots(tx: Tx, bundle: TrustBundle) -> None:
+    """No root has the subject and key identifier of a root of another trust domain. Raises: RootCollision.
+
+    A certificate chain finds its root by these two. One that took the place of another's would end that one's connections.
+    """
+    for other in await store.bundles_of_others(tx, bundle.trust_domain):
+        if other.subjects & bundle.subjects:
+            raise RootCollision(context={"trust_domain": other.trust_domain})

@@ -1,0 +1,70 @@
+"""Read peers, and count what was refused of them."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import peer_refusals_total
+from hansa.foundation.plumbing.trust_bundle import TrustBundle
+
+from . import store
+from .errors import PeerAmbiguous, PeerUnknown
+from .records import PeerRecord
+
+
+async def peers(tx: Tx) -> list[PeerRecord]:
+    """Every peer, by name."""
+    return await store.all_peers(tx)
+
+
+async def peer_by_id(tx: Tx, peer_id: int) -> PeerRecord:
+    """The peer with this id. Raises: PeerUnknown."""
+    found = await store.one(tx, peer_id)
+    if found is None:
+        raise PeerUnknown
+    return found
+
+
+async def peer_by_name(tx: Tx, name: str) -> PeerRecord:
+    """The peer that NAME means: a ledger id before a registry name or trust domain (Specification 6 W 3).
+
+    Raises: PeerUnknown, PeerAmbiguous.
+    """
+    found = await store.named(tx, name)
+    exact = [peer for peer in found if peer.ledger_id == name]
+    if exact or len(found) == 1:
+        return (exact or found)[0]
+    if not found:
+        raise PeerUnknown(f"No peer has the name, trust domain or ledger id {name!r}.")
+    raise PeerAmbiguous(context={"ledger_ids": [peer.ledger_id or peer.trust_domain for peer in found]})
+
+
+async def peer_by_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
+    """The peer whose verified card states this SPIFFE id, or None."""
+    return await store.of_spiffe_id(tx, spiffe_id)
+
+
+async def peer_for_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
+    """The nearest peer that speaks for this DID namespace, or None; `is_open` says whether it may be crossed with."""
+    return await store.of_namespace(tx, namespace)
+
+
+async def refusals_of(tx: Tx, found: list[PeerRecord]) -> dict[int, dict[str, int]]:
+    """How often something of these peers was refused: {peer id: {reason: count}}."""
+    return await store.refusals(tx, [peer.id for peer in found])
+
+
+async def trusted_bundles(tx: Tx) -> list[TrustBundle]:
+    """The bundles of approved peers that are not being removed."""
+    return await store.trusted_bundles(tx)
+
+
+async def trust_version(tx: Tx) -> int:
+    """A number that grows with each change of the roots that are trusted."""
+    return await store.trust_version(tx)
+
+
+async def count_refusal(tx: Tx, peer_id: int, reason: str, times: int = 1) -> None:
+    """Count that something of a peer was refused, in its row and in /metrics.
+
+    `reason` is a word of lower-case letters, digits and underscores, at most 64 characters.
+    """
+    await store.count_refusal(tx, peer_id, reason, times)
+    peer_refusals_total.labels(reason).inc(times)

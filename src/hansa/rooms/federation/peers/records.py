@@ -1,0 +1,127 @@
+"""Peers as they are kept."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from hansa.foundation.plumbing.outgoing import MutualEnd
+from hansa.foundation.plumbing.trust_bundle import TrustBundle
+
+PeerType = Literal["direct_peer", "discovered", "cloud_operator", "frame"]
+PeerStatus = Literal["active", "inactive"]
+Approval = Literal["pending", "approved"]
+TrustState = Literal["unmeasured", "ok", "warn", "restricted", "suspended"]
+NET_IN_LIMIT_DEFAULT = 10_000 * 10**8
+"""Minor units that a peer may bring in more than it takes out (Specification 6 W 13)."""
+
+
+@dataclass(frozen=True)
+class PeerRecord:
+    """Another registry. Members that its card states are None until the card was verified.
+
+    `net_in_limit` is in minor units, None: unlimited. `signed` holds the signed leaves of the verified card by their
+    paths; nothing else of the card decides anything.
+    """
+
+    id: int
+    spiffe_id: str | None
+    ledger_id: str | None
+    registry_name: str
+    trust_domain: str
+    registry_url: str
+    federation_base_url: str | None
+    peer_type: PeerType
+    hop_distance: int
+    status: PeerStatus
+    approval: Approval
+    paused_at: datetime | None
+    removing: bool
+    quarantined_at: datetime | None
+    quarantine_reason: str | None
+    settlement_currency: str | None
+    did_namespace: str | None
+    bundle: TrustBundle = field(repr=False)
+    bundle_fetched_at: datetime
+    card: dict[str, Any] | None = field(repr=False)
+    card_etag: str | None
+    card_kid: str | None
+    card_fetched_at: datetime | None
+    card_signed_at: datetime | None
+    card_expires_at: datetime | None
+    card_verdicts: list[dict[str, Any]] = field(repr=False)
+    keys: dict[str, Any] | None = field(repr=False)
+    net_in_limit: int | None
+    auto_slash_enabled: bool
+    auto_slash_max_avt: int
+    trust_state: TrustState
+    total_interactions: int
+    disputes_lost_with: int
+    last_interaction_at: datetime | None
+    last_synced_at: datetime | None
+    trouble: str | None
+    created_at: datetime
+    approved_at: datetime | None
+
+    @property
+    def name(self) -> str:
+        """The NAME by which commands and routes address it, where no other peer has the same."""
+        return self.registry_name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something new may be taken in from it or crossed with it."""
+        return self.status == "active" and self.quarantined_at is None
+
+    @property
+    def signed(self) -> dict[str, Any]:
+        """The signed leaves of its card by their paths; empty before the card was verified."""
+        if self.card is None:
+            return {}
+        return {path: value_at(self.card, path) for path in self.card["signature"]["signed_canonical"]}
+
+    @property
+    def end(self) -> MutualEnd | None:
+        """Where and as whom it is called over mutual TLS; None before its card was verified."""
+        if self.federation_base_url is None or self.spiffe_id is None:
+            return None
+        return MutualEnd(self.federation_base_url, self.spiffe_id, self.bundle.pem)
+
+
+@dataclass(frozen=True)
+class VerifiedCard:
+    """What a verified registry card says of a registry: signed leaves, and the address that peers dial."""
+
+    spiffe_id: str
+    ledger_id: str
+    registry_name: str
+    trust_domain: str
+    did_namespace: str | None
+    settlement_currency: str
+    federation_base_url: str
+    text: str = field(repr=False)
+    etag: str
+    kid: str
+    signed_at: datetime
+    expires_at: datetime
+    keys: dict[str, Any] = field(repr=False)
+    verdicts: list[dict[str, Any]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class NewPeer:
+    """A peer to be written: its bundle was read and compared; its card was verified, or is still to be read."""
+
+    registry_url: str
+    bundle: TrustBundle
+    approval: Approval
+    peer_type: PeerType = "direct_peer"
+    net_in_limit: int | None = NET_IN_LIMIT_DEFAULT
+    registry_name: str | None = None
+    card: VerifiedCard | None = None
+
+
+def value_at(card: Any, path: str) -> Any:
+    """The value at a path of members joined by dots, or None."""
+    for name in path.split("."):
+        card = card.get(name) if isinstance(card, dict) else None
+    return card

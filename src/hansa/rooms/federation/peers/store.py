@@ -1,0 +1,213 @@
+"""Every statement on peers and what was refused of them.
+
+Locks: writing a peer's roots locks the row of `federation_trust` first, so that two bundles are compared one after the other.
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_in
+
+from .records import NewPeer, PeerRecord, VerifiedCard
+
+_COLUMNS = """id, spiffe_id, ledger_id, registry_name, trust_domain, registry_url, federation_base_url, peer_type,
+hop_distance, status, approval, paused_at, removing, quarantined_at, quarantine_reason, settlement_currency,
+did_namespace, bundle, bundle_fetched_at, card, card_etag, card_kid, card_fetched_at, card_signed_at, card_expires_at,
+card_verdicts, keys, net_in_limit, auto_slash_enabled, auto_slash_max_avt, trust_state, total_interactions,
+disputes_lost_with, last_interaction_at, last_synced_at, trouble, created_at, approved_at"""
+
+_ALL = f"SELECT {_COLUMNS} FROM federation_peer ORDER BY registry_name, id"  # noqa: S608
+
+_ONE = f"SELECT {_COLUMNS} FROM federation_peer WHERE id = $1"  # noqa: S608
+
+_NAMED = f"""
+SELECT {_COLUMNS} FROM federation_peer WHERE registry_name = $1 OR trust_domain = $1 OR ledger_id = $1
+ORDER BY id LIMIT 3
+"""  # noqa: S608
+
+_OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
+
+_PRESENTED = f"""
+SELECT {_COLUMNS}, clock_timestamp() AS now FROM (SELECT) AS always
+LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT removing
+"""  # noqa: S608
+
+_OF_NAMESPACE = f"""
+SELECT {_COLUMNS} FROM federation_peer WHERE did_namespace = $1 AND NOT removing
+ORDER BY hop_distance, (status = 'active') DESC, id LIMIT 1
+"""  # noqa: S608
+
+_TRUSTED_BUNDLES = """
+SELECT trust_domain, bundle FROM federation_peer WHERE approval = 'approved' AND NOT removing
+"""
+
+_OTHER_BUNDLES = "SELECT trust_domain, bundle FROM federation_peer WHERE trust_domain <> $1"
+
+_ADD = f"""
+INSERT INTO federation_peer (registry_name, trust_domain, registry_url, peer_type, approval, approved_at, net_in_limit,
+  bundle, bundle_sequence, bundle_sha256)
+VALUES ($1, $2, $3, $4, $5, CASE WHEN $5 = 'approved' THEN clock_timestamp() END, $6, $7, $8, $9) RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_SET_CARD = f"""
+UPDATE federation_peer SET spiffe_id = $2, ledger_id = $3, registry_name = $4, did_namespace = $5,
+  settlement_currency = $6, federation_base_url = $7, card = $8, card_etag = $9, card_kid = $10, card_signed_at = $11,
+  card_expires_at = $12, keys = $13, card_verdicts = $14, card_fetched_at = clock_timestamp(), trouble = NULL
+WHERE id = $1 AND trust_domain = $15 AND (spiffe_id IS NULL OR spiffe_id = $2) RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_ACTIVATE = f"""
+UPDATE federation_peer SET status = 'active'
+WHERE id = $1 AND status = 'inactive' AND approval = 'approved' AND card IS NOT NULL AND paused_at IS NULL
+  AND NOT removing RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_COUNT_REFUSAL = """
+INSERT INTO federation_peer_refusal (peer_id, reason, count) SELECT id, $2, $3 FROM federation_peer WHERE id = $1
+ON CONFLICT (peer_id, reason) DO UPDATE
+SET count = federation_peer_refusal.count + excluded.count, last_at = excluded.last_at
+"""
+
+_REFUSALS = """
+SELECT peer_id, reason, count FROM federation_peer_refusal WHERE peer_id = ANY($1::bigint[]) ORDER BY peer_id, reason
+"""
+
+
+async def all_peers(tx: Tx) -> list[PeerRecord]:
+    """Every peer, by name."""
+    return [_peer(row) for row in await tx.fetch(_ALL)]
+
+
+async def one(tx: Tx, peer_id: int) -> PeerRecord | None:
+    """The peer with this id."""
+    return _maybe(await tx.fetchrow(_ONE, peer_id))
+
+
+async def lock(tx: Tx, peer_id: int) -> PeerRecord | None:
+    """The peer with this id, which nobody else changes until the transaction ends."""
+    return _maybe(await tx.fetchrow(_ONE + " FOR UPDATE", peer_id))
+
+
+async def named(tx: Tx, name: str) -> list[PeerRecord]:
+    """At most three peers of this registry name, trust domain or ledger id."""
+    return [_peer(row) for row in await tx.fetch(_NAMED, name)]
+
+
+async def of_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
+    """The peer whose verified card states this SPIFFE id."""
+    return _maybe(await tx.fetchrow(_OF_SPIFFE_ID, spiffe_id))
+
+
+async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime]:
+    """The approved peer of this SPIFFE id that is not being removed, and the database's time."""
+    row = await tx.fetchrow(_PRESENTED, spiffe_id)
+    assert row is not None
+    return (None if row["id"] is None else _peer(row)), row["now"]
+
+
+async def of_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
+    """The nearest peer that speaks for this DID namespace."""
+    return _maybe(await tx.fetchrow(_OF_NAMESPACE, namespace))
+
+
+async def trust_version(tx: Tx) -> int:
+    """Counts the changes of the roots that are trusted."""
+    version: int = await tx.fetchval("SELECT version FROM federation_trust")
+    return version
+
+
+async def lock_trust(tx: Tx) -> None:
+    """Let nobody else compare or change roots until the transaction ends."""
+    await tx.execute("SELECT FROM federation_trust FOR UPDATE")
+
+
+async def trusted_bundles(tx: Tx) -> list[TrustBundle]:
+    """The bundles of approved peers, several of one trust domain where it has several registries."""
+    return [_bundle(row) for row in await tx.fetch(_TRUSTED_BUNDLES)]
+
+
+async def bundles_of_others(tx: Tx, trust_domain: str) -> list[TrustBundle]:
+    """The bundles of every peer outside that trust domain."""
+    return [_bundle(row) for row in await tx.fetch(_OTHER_BUNDLES, trust_domain)]
+
+
+async def add(tx: Tx, new: NewPeer, name: str) -> PeerRecord:
+    """Write a peer whose card is not known yet."""
+    row = await tx.fetchrow(
+        _ADD,
+        name,
+        new.bundle.trust_domain,
+        new.registry_url,
+        new.peer_type,
+        new.approval,
+        new.net_in_limit,
+        json.dumps(new.bundle.spiffe()),
+        new.bundle.sequence,
+        new.bundle.thumbprint,
+    )
+    assert row is not None
+    return _peer(row)
+
+
+async def set_card(tx: Tx, peer_id: int, card: VerifiedCard) -> PeerRecord | None:
+    """Write what the verified card states; None where the peer is gone or is another registry.
+
+    Raises: asyncpg.UniqueViolationError when another peer has the SPIFFE id or ledger id.
+    """
+    row = await tx.fetchrow(
+        _SET_CARD,
+        peer_id,
+        card.spiffe_id,
+        card.ledger_id,
+        card.registry_name,
+        card.did_namespace,
+        card.settlement_currency,
+        card.federation_base_url,
+        card.text,
+        card.etag,
+        card.kid,
+        card.signed_at,
+        card.expires_at,
+        json.dumps(card.keys),
+        json.dumps(card.verdicts),
+        card.trust_domain,
+    )
+    return _maybe(row)
+
+
+async def activate(tx: Tx, peer_id: int) -> PeerRecord | None:
+    """Make an approved and verified peer active; None where it is so already, or may not be."""
+    return _maybe(await tx.fetchrow(_ACTIVATE, peer_id))
+
+
+async def count_refusal(tx: Tx, peer_id: int, reason: str, times: int) -> None:
+    """Count that something of a peer was refused; nothing where the peer is gone."""
+    await tx.execute(_COUNT_REFUSAL, peer_id, reason, times)
+
+
+async def refusals(tx: Tx, peer_ids: list[int]) -> dict[int, dict[str, int]]:
+    """How often something of these peers was refused, by peer and reason."""
+    counted: dict[int, dict[str, int]] = {peer_id: {} for peer_id in peer_ids}
+    for row in await tx.fetch(_REFUSALS, peer_ids):
+        counted[row["peer_id"]][row["reason"]] = row["count"]
+    return counted
+
+
+def _maybe(row: asyncpg.Record | None) -> PeerRecord | None:
+    return None if row is None else _peer(row)
+
+
+def _peer(row: asyncpg.Record) -> PeerRecord:
+    members: dict[str, Any] = dict(row)
+    members.pop("now", None)
+    for name in ("card", "keys", "card_verdicts"):
+        members[name] = None if members[name] is None else json.loads(members[name])
+    return PeerRecord(**{**members, "bundle": _bundle(row)})
+
+
+def _bundle(row: asyncpg.Record) -> TrustBundle:
+    return bundle_in(json.loads(row["bundle"]), row["trust_domain"])

@@ -1,0 +1,1 @@
+"""Several registries at once: peers of each other, each with its own trust domain, database and listeners."""

@@ -1,0 +1,155 @@
+"""Two registries of different trust domains that are peers, in this process, over real sockets and real mutual TLS.
+
+Use, in a test file (both are started once for the file; about a second of CPU):
+
+    from collections.abc import AsyncIterator
+    import pytest
+    from tests.neighbours.two_registries import Neighbours, neighbours
+
+    @pytest.fixture(scope="module")
+    async def pair(database_farm, tmp_path_factory) -> AsyncIterator[Neighbours]:
+        async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
+            yield pair
+
+    async def test_something(pair: Neighbours):
+        answer = await pair.a.call(pair.b, "GET", "/api/v1/federation/…")      # over mutual TLS, as registry a
+        agent = await pair.a.registry.agent()                                  # builders of tests/registry.py
+
+- `pair.a` has the trust domain `a.example`, `pair.b` `b.example`. DIDs are `did:hansa:a.example:…`.
+- `one.registry` is a `TestRegistry` (HTTP in process). `one.public_url` and `one.federation_url` are its sockets.
+- No job runs by itself: `await run_due(one.registry.runtime, *kinds)` of tests/running_jobs.py runs those that are due.
+- `neighbours(..., a={...}, b={...})` gives settings to each; `joined=False` leaves them strangers.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hansa.doors.listeners import listen
+from hansa.doors.serve import federation_server, server_of
+from hansa.doors.trusted_domains import TrustedDomains
+from hansa.foundation.plumbing.outgoing import Answer
+from hansa.foundation.plumbing.trust_bundle import bundle_of
+from hansa.rooms import federation
+from hansa.rooms.federation import PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
+from tests.registry import DatabaseFarm, TestRegistry, open_registry
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """One registry with its public listener and that of mutual TLS."""
+
+    registry: TestRegistry
+    public_url: str
+    federation_url: str
+    trusted: TrustedDomains
+
+    @property
+    def trust_domain(self) -> str:
+        return self.registry.settings.trust_domain
+
+    async def peer(self, other: "Neighbour") -> PeerRecord:
+        """What this registry keeps of the other one."""
+        return await self.registry.database.look(lambda tx: federation.peer_by_name(tx, other.trust_domain))
+
+    async def call(self, other: "Neighbour", method: str, path: str, body: Any = None) -> Answer:
+        """Call a route of the other one over mutual TLS, as the service does."""
+        return await federation.call_peer(self.registry.runtime, await self.peer(other), method, path, body)
+
+    async def trust_followed(self) -> None:
+        """The listener takes the certificates of every present peer from now on, a second earlier than by itself."""
+        await self.trusted.refresh(self.registry.database)
+
+    async def refused(self, other: "Neighbour") -> dict[str, int]:
+        """What this registry counted as refused of the other one, by reason."""
+        peer = await self.peer(other)
+        counted = await self.registry.database.look(lambda tx: federation.refusals_of(tx, [peer]))
+        return counted[peer.id]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two registries."""
+
+    a: Neighbour
+    b: Neighbour
+
+
+@asynccontextmanager
+async def neighbours(
+    farm: DatabaseFarm,
+    directory: Path,
+    *,
+    joined: bool = True,
+    a: dict[str, object] | None = None,
+    b: dict[str, object] | None = None,
+) -> AsyncIterator[Neighbours]:
+    """Two registries that serve, peers of each other unless `joined` is false."""
+    sockets = [listen("127.0.0.1", 0) for _ in range(4)]
+    ports = [socket.getsockname()[1] for socket in sockets]
+    places = [f"127.0.0.1:{port}" for port in ports]
+
+    def opened(name: str, first: int, more: dict[str, object] | None) -> Any:
+        given: dict[str, object] = {
+            "trust_domain": f"{name}.example",
+            "registry_name": f"registry-{name}",
+            "port": ports[first],
+            "federation_port": ports[first + 1],
+            "public_base_url": f"http://{places[first]}",
+            "federation_base_url": f"https://{places[first + 1]}",
+            "outgoing_allow_hosts": places,
+            **(more or {}),
+        }
+        return _opened(farm, directory / name, sockets[first : first + 2], given)
+
+    async with opened("a", 0, a) as one, opened("b", 2, b) as two:
+        if joined:
+            await befriend(one, two)
+            await befriend(two, one)
+        yield Neighbours(one, two)
+
+
+async def befriend(one: Neighbour, other: Neighbour) -> PeerRecord:
+    """Make the other one an approved and active peer, as after both commands of an invitation."""
+    runtime = other.registry.runtime
+    assert runtime.authority is not None
+    bundle = bundle_of(other.trust_domain, runtime.authority.bundle_pem, 1)
+    card = await other.registry.http.get("/.well-known/registry-card.json")
+    keys = await other.registry.http.get("/.well-known/registry-jwks.json")
+    expected = ExpectedRegistry(other.trust_domain, one.trust_domain)
+    verified = judge_card(card.text, keys.text, expected, now=datetime.now(UTC))
+    new = NewPeer(other.public_url, bundle, "approved", card=verified)
+    peer = await one.registry.database.act(lambda tx: federation.add_peer(tx, new))
+    await one.trust_followed()
+    return peer
+
+
+@asynccontextmanager
+async def _opened(
+    farm: DatabaseFarm, directory: Path, sockets: list[Any], settings: dict[str, object]
+) -> AsyncIterator[Neighbour]:
+    public, federated = sockets
+    dsn = await farm.fresh()
+    async with open_registry(dsn, directory, **settings) as registry:
+        runtime = registry.runtime
+        assert runtime.authority is not None
+        async with federation_server(registry.app, runtime, runtime.authority) as mutual:
+            servers = [(server_of(registry.app), public), (mutual, federated)]
+            tasks = [asyncio.create_task(server.serve(sockets=[socket])) for server, socket in servers]
+            while not all(server.started for server, _ in servers):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            yield Neighbour(
+                registry,
+                registry.settings.base_url,
+                registry.settings.federation_url,
+                mutual.config.app.trusted,  # type: ignore[union-attr]
+            )
+            await PEER_CALLS.of(runtime).close()
+            for server, _ in servers:
+                server.should_exit = True
+            await asyncio.gather(*tasks)
+    await farm.drop(dsn)
