@@ -62,8 +62,8 @@ async def _read(runtime: Runtime, agents: int, figures: Figures) -> None:
     for number in random.Random(1).choices(range(agents), k=READS):
         did = f"did:hansa:hansa.local:bench-{number}"
         started = time.perf_counter()
-        await runtime.database.read(lambda tx, did=did: store.score_of(tx, did))
-        await runtime.database.read(lambda tx, did=did: store.track_record(tx, did))
+        await runtime.database.look(lambda tx, did=did: store.reputation_of(tx, did))
+        await runtime.database.look(lambda tx, did=did: store.track_record(tx, did))
         durations.append((time.perf_counter() - started) * 1000)
     figures.add("score and track record of an agent, p99", "ms", [percentile(sorted(durations), 0.99)])
 

@@ -51,9 +51,9 @@ FROM numbered n, paid p
 
 
 @asynccontextmanager
-async def bench_runtime(directory: Path) -> AsyncIterator[Runtime]:
+async def bench_runtime(directory: Path, genesis_supply: str = "90000000000") -> AsyncIterator[Runtime]:
     """A registry's runtime on an embedded database in `directory`."""
-    settings = read_settings(data_dir=directory, genesis_supply="90000000000", log_level="warning")
+    settings = read_settings(data_dir=directory, genesis_supply=genesis_supply, log_level="warning")
     async with prepared_database(settings) as dsn, open_runtime(settings, dsn) as runtime:
         yield runtime
 

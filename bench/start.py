@@ -1,18 +1,17 @@
 """start: CPU time of a later start until `ready`, the database server included; of `--help` and `--version`."""
 
 import asyncio
-import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
 from bench.figures import Figures
+from bench.process_cpu import used_by
 from bench.seed import temporary_directory
 
 PERIODIC_TASKS, MANY_ROUNDS = 5, 20
 COMMAND = Path(sys.executable).with_name("hansa")
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 async def run(*, full: bool) -> Figures:
@@ -39,27 +38,10 @@ async def _start(directory: Path) -> float:
     assert process.stdout is not None
     line = await process.stdout.readline()
     assert line.startswith(b"ready "), line
-    used = _used_by(process.pid)
+    used = used_by(process.pid)
     process.terminate()
     await process.wait()
     return used
-
-
-def _used_by(top: int) -> float:
-    """CPU seconds of a process, of those below it, and of their children that have ended."""
-    parents, used = {}, {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(entry.parent.name)] = int(fields[1])
-        used[int(entry.parent.name)] = sum(map(int, fields[11:15]))
-    family, generation = set(), {top}
-    while generation:
-        family |= generation
-        generation = {child for child, parent in parents.items() if parent in generation}
-    return sum(used[pid] for pid in family) / TICKS
 
 
 def _cpu(*command: str) -> float:

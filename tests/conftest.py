@@ -21,8 +21,26 @@ keep_temporary_files_in_memory()
 # Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
 gc.set_threshold(50_000, 20, 20)
 
-# Files here wait longest, for the processes that they start. Begun first, none is left to one worker at the end.
-LONGEST_FIRST = ("operation", "doors", "browser", "faults", "openapi", "hostile", "properties", "foundation")
+# Begun first, none of these is left to one worker at the end. Then come the folders whose tests start processes.
+LONGEST_FILES = (
+    "test_set_up.py",
+    "test_operator_commands.py",
+    "test_schema_fuzz.py",
+    "test_workers.py",
+    "test_pages_in_a_browser.py",
+    "test_secret_canaries.py",
+    "test_rights_matrix.py",
+    "test_paid_calls_under_faults.py",
+    "test_shared_database.py",
+    "test_federation_listener.py",
+    "test_backups.py",
+    "test_client_pay_commands.py",
+    "test_third_party_tools.py",
+    "test_own_checkout.py",
+    "test_status_and_stop.py",
+    "test_start_and_stop.py",
+)
+LONGEST_FOLDERS = ("operation", "doors", "browser", "faults", "hostile", "properties", "client", "foundation")
 CORES = len(os.sched_getaffinity(0))
 WORKERS_MAX = 6
 
@@ -45,11 +63,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Put the files that take longest first; within a file the order stays."""
     tests = config.rootpath / "tests"
 
-    def rank(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> tuple[int, int]:
         folder = item.path.relative_to(tests).parts[0] if item.path.is_relative_to(tests) else ""
-        return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+        return place_in(LONGEST_FILES, item.path.name), place_in(LONGEST_FOLDERS, folder)
 
     items.sort(key=rank)
+
+
+def place_in(names: tuple[str, ...], name: str) -> int:
+    return names.index(name) if name in names else len(names)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,7 +38,8 @@ from .errors import HansaError
 RECEIPT_HEADER = "x-payment-receipt"
 KIND = "pay.delivery.v1"
 TYPE = "pay-delivery+jws"
-MAX_CHARACTERS = 4096
+# A receipt is brought as the note of a piece of evidence, which has this many characters at most.
+MAX_CHARACTERS = 2000
 PARTS = 3
 _COMMENT, _COMMENT_END = b": x-payment-receipt ", b"\n\n"
 _COMMENT_MAX = len(_COMMENT) + MAX_CHARACTERS + len(_COMMENT_END)

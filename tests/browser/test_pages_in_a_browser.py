@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from tests.conversations.person import person
@@ -13,6 +12,10 @@ PAGES = [
     "/catalogue",
     "/first-steps",
     "/supply",
+    "/status",
+    "/events",
+    "/events/1",
+    "/transactions/tx-1",
     "/set-password#token=x",
     "/docs",
     "/docs/problems",
@@ -60,15 +63,7 @@ async def settled(visit, path, **settings):
     return opened
 
 
-async def test_no_page_asks_another_host_or_breaks_its_own_policy(registry, visit):
-    agent = await registry.agent(iconUrl="https://pictures.example.org/icon.png")
-    await registry.indexed()
-    for path in [*PAGES, f"/agents/{agent.did}"]:
-        opened = await settled(visit, path)
-        assert (path, opened.strangers, opened.complaints) == (path, [], [])
-
-
-async def test_every_page_fits_a_telephone(registry, visit):
+async def test_every_page_fits_a_telephone_asks_no_other_host_and_keeps_its_own_policy(registry, visit):
     skill = {
         "id": "s",
         "name": "s" * 100,
@@ -78,23 +73,30 @@ async def test_every_page_fits_a_telephone(registry, visit):
     }
     url = "https://agent.example.org/" + "u" * 300
     agent = await registry.agent(
-        name="W" * 120, description="unbroken" * 100, tags=["t" * 60], skills=[skill], documentationUrl=url
+        name="W" * 120,
+        description="unbroken" * 100,
+        tags=["t" * 60],
+        skills=[skill],
+        documentationUrl=url,
+        iconUrl="https://pictures.example.org/icon.png",
     )
     await registry.indexed()
     paths, widths = [*PAGES, f"/agents/{agent.did}", "/catalogue?q=www&tag=" + "t" * 60], {}
     for path in paths:
         opened = await settled(visit, path, viewport={"width": 320, "height": 740})
         widths[path] = await opened.page.evaluate("document.documentElement.scrollWidth")
+        assert (path, opened.strangers, opened.complaints) == (path, [], [])
     assert widths == dict.fromkeys(paths, 320)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_every_text_stands_out_from_its_ground(registry, visit, scheme):
+async def test_every_text_stands_out_from_its_background_by_day_and_by_night(registry, visit):
     agent = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
     await registry.indexed()
     for path in [*OWN_PAGES, f"/agents/{agent.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]:
-        opened = await settled(visit, path, color_scheme=scheme)
-        assert (path, await opened.page.evaluate(FAINT_TEXTS)) == (path, [])
+        page = (await settled(visit, path)).page
+        for scheme in ("light", "dark"):
+            await page.emulate_media(color_scheme=scheme)
+            assert (path, scheme, await page.evaluate(FAINT_TEXTS)) == (path, scheme, [])
 
 
 async def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit):
@@ -167,43 +169,34 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
     assert await page.evaluate("getSelection().toString()") == await command.locator("code").text_content()
 
 
-async def test_the_api_page_lists_every_operation(registry, visit):
-    page = (await visit("/docs", viewport=ALL_IN_SIGHT)).page
+async def test_the_api_page_lists_every_operation_and_calls_it_with_the_token_it_was_given(registry, visit):
+    agent = await registry.agent()
+    opened = await visit("/docs", viewport=ALL_IN_SIGHT)
+    page = opened.page
     described = (await registry.get("/openapi.json")).json()["paths"]
     operations = {(method.upper(), path) for path, methods in described.items() for method in methods}
     await expect(page.locator(".opblock", has_text="/metrics")).to_be_visible()
     shown = await page.locator(".opblock").evaluate_all(SHOWN_OPERATIONS)
     assert {tuple(operation) for operation in shown} == operations
-
-
-async def test_the_api_page_calls_the_registry(visit):
-    opened = await visit("/docs", viewport=ALL_IN_SIGHT)
-    operation = opened.page.locator(".opblock", has_text="/public/supply-invariant")
-    await operation.locator(".opblock-summary-control").click()
-    await operation.get_by_role("button", name="Try it out").click()
-    await operation.get_by_role("button", name="Execute").click()
-    answer = operation.locator(".live-responses-table .response")
-    await expect(answer).to_contain_text("200")
-    await expect(answer).to_contain_text('"status": "OK"')
-    assert opened.strangers == []
-    assert opened.complaints == []
-
-
-async def test_the_api_page_sends_the_token_it_was_given(registry, visit):
-    agent = await registry.agent()
-    opened = await visit("/docs", viewport=ALL_IN_SIGHT)
-    page = opened.page
+    public = await answer_shown(page, "/public/supply-invariant")
+    await expect(public).to_contain_text("200")
+    await expect(public).to_contain_text('"status": "OK"')
     await page.get_by_role("button", name="Authorize").first.click()
     scheme = page.locator(".auth-container", has_text="AgentToken")
     await scheme.locator("input").fill(agent.token)
     await scheme.get_by_role("button", name="Apply credentials").click()
     await page.get_by_role("button", name="Close").first.click()
-    operation = page.locator(".opblock", has_text="/teg/balance")
+    await expect(await answer_shown(page, "/teg/balance")).to_contain_text('"balance": "100"')
+    assert (opened.strangers, opened.complaints) == ([], [])
+
+
+async def answer_shown(page, path):
+    """What the API page shows of the answer after it was asked to call an operation."""
+    operation = page.locator(".opblock", has_text=path)
     await operation.locator(".opblock-summary-control").click()
     await operation.get_by_role("button", name="Try it out").click()
     await operation.get_by_role("button", name="Execute").click()
-    await expect(operation.locator(".live-responses-table .response")).to_contain_text('"balance": "100"')
-    assert opened.complaints == []
+    return operation.locator(".live-responses-table .response")
 
 
 async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(registry, visit):

@@ -61,6 +61,8 @@ async def test_both_parties_give_evidence_in_a_dispute_that_is_filed_once(
     assert await contractor.disputes.read(filed.id) == answered
     assert (await provider.disputes.list(role="defendant", status="OPEN")).items == [answered]
     assert (await provider.disputes.list(role="complainant")).items == []
+    of_contractor = await provider.disputes.of_agent(complainant, role="complainant")
+    assert of_contractor.items == [answered]
     bundle = await provider.disputes.bundle(filed.id)
     assert (bundle["proposal"]["ruling"], bundle["proposal"]["rule"]) == (None, propose(bundle).rule)
 

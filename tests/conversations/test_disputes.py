@@ -662,6 +662,29 @@ async def test_a_receipt_of_another_request_decides_for_the_payer_and_the_bundle
     assert (await disputes.registry.get(path, headers=stranger.headers)).status_code == 404
 
 
+async def test_the_bundle_has_the_card_of_the_paid_agent_as_it_was_when_the_token_was_authorized(
+    disputes: Disputing, alice: TestAgent
+) -> None:
+    owner = await disputes.registry.developer()
+    bob = await owner.agent()
+    payments = Payments(disputes.registry, alice, bob)
+    card = (await disputes.registry.get(f"/agent-cards/{bob.did}")).json()["card_data"]
+    token = await payments.authorized("5")
+    await payments.settle(token["token"], wait=20)
+    changed = await disputes.registry.http.put(
+        f"/api/v1/agent-cards/{bob.did}",
+        json={"card_data": {**card, "pricing": {"base_rate": "1", "payment_required": True}}},
+        headers=owner.headers,
+    )
+    assert changed.status_code == 200, changed.text
+    of_token = await disputes.file(alice, bob, token_id=token["token_id"])
+    offer = (await bundle(disputes, alice, of_token))["offer"]
+    versions = (await disputes.registry.get(f"/agents/{bob.did}/versions")).json()["versions"]
+    assert (offer["did"], offer["version"], offer["sha256"]) == (bob.did, 1, versions[-1]["card_hash"])
+    assert "pricing" not in offer["card"]
+    assert (await bundle(disputes, alice, await disputes.file(alice, bob)))["offer"] is None
+
+
 async def bundle(disputes: Disputing, by: TestAgent, dispute: Any) -> Any:
     answer = await disputes.registry.get(f"/disputes/{dispute['id']}/bundle", headers=by.headers)
     assert answer.status_code == 200, answer.text

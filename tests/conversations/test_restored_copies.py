@@ -25,6 +25,7 @@ UPDATE catalogue_card SET changed_xid = changed_xid + {AHEAD}, search_xid = sear
 ALTER TABLE catalogue_card ENABLE TRIGGER USER;
 UPDATE journal_reactor SET xid = xid + {AHEAD};
 UPDATE journal_counted SET before_xid = before_xid + {AHEAD};
+UPDATE journal_volume_counted SET before_xid = before_xid + {AHEAD} WHERE before_xid > 0;
 """
 
 

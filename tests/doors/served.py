@@ -10,6 +10,7 @@ import uvicorn
 
 from hansa.doors.http.app import build_app
 from hansa.doors.listeners import listen
+from hansa.rooms import journal
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.registry import StartRegistry, TestRegistry, another_process
 
@@ -24,7 +25,10 @@ async def served(start_registry: StartRegistry, **settings: object) -> AsyncIter
     registry.app = build_app(registry.runtime)
     configuration = uvicorn.Config(registry.app, lifespan="off", log_config=None, access_log=False)
     server = _Server(configuration)
-    async with SEARCHER.of(registry.runtime).following():
+    async with (
+        SEARCHER.of(registry.runtime).following(),
+        journal.LIVE_FEED.of(registry.runtime).following(),
+    ):
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.ready.wait()

@@ -1,16 +1,15 @@
 """Each statement of each act on a dispute or a bond fails once: nothing has changed, and the act can be done afterwards."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 import asyncpg
-import httpx2
 import pytest
 
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.commerce.disputes.deciding import meet_deadline
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Plan, put_under_plan
+from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement, status_of
 from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import in_days
@@ -22,23 +21,6 @@ from tests.rooms.commerce.disputing import (
     open_disputing,
 )
 from tests.rooms.reputation.bonded import DAY, Bonded
-
-POOL_SIZE = 2
-HANG_SECONDS = 30
-
-_WRITTEN = """
-SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d) AS disputes,
-  (SELECT count(*) FROM commerce_dispute_evidence) AS evidence,
-  (SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM commerce_contract c) AS contracts,
-  (SELECT count(*) FROM commerce_contract_history) AS history,
-  (SELECT md5(string_agg(concat(liquid, escrow), ',' ORDER BY id)) FROM ledger_account) AS balances,
-  (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
-  (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
-  (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
-  (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%') AS events
-"""
-
-Asking = Callable[[], Awaitable[int]]
 
 
 @dataclass(frozen=True)
@@ -74,34 +56,34 @@ class World:
 
 async def _file(world: World) -> Asking:
     contract_id = await world.contract()
-    return _status(lambda: world.disputing.try_file(world.alice, world.bob, contract_id=contract_id))
+    return status_of(lambda: world.disputing.try_file(world.alice, world.bob, contract_id=contract_id))
 
 
 async def _evidence(world: World) -> Asking:
     filed = await world.disputing.file(world.alice, world.bob)
-    return _status(lambda: world.disputing.post(world.bob, f"{filed['id']}/evidence", **EVIDENCE))
+    return status_of(lambda: world.disputing.post(world.bob, f"{filed['id']}/evidence", **EVIDENCE))
 
 
 async def _voting(world: World) -> Asking:
     filed = await world.disputing.file(world.alice, world.bob)
-    return _status(lambda: world.disputing.try_put(filed, "open-voting"))
+    return status_of(lambda: world.disputing.try_put(filed, "open-voting"))
 
 
 async def _slash_and_compensate(world: World) -> Asking:
     paid = await world.transaction()
     filed = await world.disputing.in_voting(world.alice, world.bob, transaction_id=paid)
     amounts = {"compensation_amount": "0.5", "slash_amount": "1"}
-    return _status(lambda: world.disputing.try_rule(filed, FOR_COMPLAINANT, **amounts))
+    return status_of(lambda: world.disputing.try_rule(filed, FOR_COMPLAINANT, **amounts))
 
 
 async def _give_hold(world: World) -> Asking:
     filed = await world.disputing.in_voting(world.alice, world.bob, contract_id=await world.contract())
-    return _status(lambda: world.disputing.try_rule(filed, FOR_DEFENDANT))
+    return status_of(lambda: world.disputing.try_rule(filed, FOR_DEFENDANT))
 
 
 async def _dismiss(world: World) -> Asking:
     filed = await world.disputing.in_voting(world.alice, world.bob, contract_id=await world.contract())
-    return _status(lambda: world.disputing.try_rule(filed, "DISMISSED"))
+    return status_of(lambda: world.disputing.try_rule(filed, "DISMISSED"))
 
 
 async def _rule_on_bond(world: World) -> Asking:
@@ -110,28 +92,28 @@ async def _rule_on_bond(world: World) -> Asking:
     paid = (await world.alice.transfer(bonded, "120")).json()["transaction_id"]
     filed = await world.disputing.in_voting(world.alice, bonded, transaction_id=paid)
     amounts = {"compensation_amount": "50", "slash_amount": "120"}
-    return _status(lambda: world.disputing.try_rule(filed, FOR_COMPLAINANT, **amounts))
+    return status_of(lambda: world.disputing.try_rule(filed, FOR_COMPLAINANT, **amounts))
 
 
 async def _deposit(world: World) -> Asking:
     agent = await world.disputing.agreements.contractor()
-    return _status(lambda: world.bonds.post(agent, "deposit", key="deposit", amount="100"))
+    return status_of(lambda: world.bonds.post(agent, "deposit", key="deposit", amount="100"))
 
 
 async def _deposit_more(world: World) -> Asking:
     agent = await world.bonded()
-    return _status(lambda: world.bonds.post(agent, "deposit", key="deposit-more", amount="10"))
+    return status_of(lambda: world.bonds.post(agent, "deposit", key="deposit-more", amount="10"))
 
 
 async def _release(world: World) -> Asking:
     agent = await world.bonded()
-    return _status(lambda: world.bonds.post(agent, "release"))
+    return status_of(lambda: world.bonds.post(agent, "release"))
 
 
 async def _unlock(world: World) -> Asking:
     agent = await world.bonded("release")
     await world.bonds.elapse(agent, 15 * DAY)
-    return _status(lambda: world.bonds.post(agent, "unlock"))
+    return status_of(lambda: world.bonds.post(agent, "unlock"))
 
 
 async def _unruled(world: World) -> Asking:
@@ -147,13 +129,6 @@ async def _unruled(world: World) -> Asking:
         return 200
 
     return meet
-
-
-def _status(ask: Callable[[], Awaitable[httpx2.Response]]) -> Asking:
-    async def asked() -> int:
-        return (await ask()).status_code
-
-    return asked
 
 
 # What is done, and what its repetition is answered after it was done and its answer was lost.
@@ -197,36 +172,6 @@ async def test_whichever_statement_fails_nothing_has_changed_and_the_act_can_be_
 ) -> None:
     world, plan, observer = stage
     prepare, repeated = ACTS[name]
-    plan.watch()
-    statements = await _undisturbed(await prepare(world), plan)
-    asked = await prepare(world)
-    before = await observer.fetchrow(_WRITTEN)
-    for number, statement in enumerate(statements):
-        plan.fail(number, Way.REFUSED)
-        status = await _within_reason(asked)
-        assert plan.has_failed, (number, statement)
-        assert status >= 500, (status, statement)
-        assert await observer.fetchrow(_WRITTEN) == before, (name, number, statement)
-    commit = max(number for number, statement in enumerate(statements) if "COMMIT" in statement)
-    plan.fail(commit, Way.ANSWER_LOST)
-    assert await _within_reason(asked) >= 500
-    plan.watch()
-    done = await observer.fetchrow(_WRITTEN)
-    assert done != before
-    statuses = [await _within_reason(asked) for _ in range(POOL_SIZE + 1)]
-    assert statuses[-1] in repeated, statuses
-    if 201 not in repeated:
-        assert await observer.fetchrow(_WRITTEN) == done
+    await fail_each_statement(lambda: prepare(world), plan, observer, repeated)
     await prove_book(observer)
     await world.bonds.prove()
-
-
-async def _undisturbed(asked: Asking, plan: Plan) -> list[str]:
-    plan.watch()
-    assert await asked() in {200, 201}
-    return list(plan.listed)
-
-
-async def _within_reason(asked: Asking) -> int:
-    async with asyncio.timeout(HANG_SECONDS):
-        return await asked()

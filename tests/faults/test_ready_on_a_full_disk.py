@@ -7,8 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.doors.http.status import WRITE_PROBE
-from hansa.foundation.plumbing.write_probe import WriteProbe
+from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 from hansa.foundation.values.errors import Unavailable
 from tests.faults.small_disk import SmallDisk, small_disk
 from tests.operation.conftest import end_postgres

@@ -6,10 +6,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hansa.foundation.plumbing.authority import Svid
+from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import federation
+from hansa.rooms.federation import NewPeer, VerifiedCard
+from tests.hostile.console_forms import headers_of_a_page
 from tests.hostile.well_formed import Stage
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, text_of
 
@@ -79,11 +82,36 @@ async def every_credential(stage: Stage) -> Credentials:
             "service_certificate": registry.forwarding(await registry.service("reader")),
             "revoked_service_certificate": registry.forwarding(revoked_service),
             "agent_certificate": registry.forwarding(_certificate_of(stage.agent)),
+            "peer_certificate": registry.forwarding(await peer_of(registry, "peer.example")),
             "licence": await registry.admitted("licensed.example"),
             "suspended_licence": await _licence_that_is(registry, "suspended"),
+            "browser_session": await _cookie(registry, owner),
+            "ended_browser_session": await _ended_cookie(registry, owner),
+            "administrator_browser_session": await _cookie(registry, stage.administrator),
             "revoked_licence": await _licence_that_is(registry, "revoked"),
         }
     )
+
+
+async def _cookie(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:
+    """The cookie of a browser in which the developer is logged in."""
+    answer = await registry.http.post(
+        "/login",
+        data={"email": developer.email, "password": PASSWORD},
+        headers={**headers_of_a_page(registry), **registry.elsewhere()},
+    )
+    assert answer.status_code == 303, answer.text
+    # Whoever uses the client of the tests sends no cookie without saying so.
+    registry.http.cookies.clear()
+    return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+
+
+async def _ended_cookie(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:
+    cookie = await _cookie(registry, developer)
+    token = cookie["Cookie"].partition("=")[2]
+    ending = "UPDATE people_session SET expires_at = now() WHERE browser_token_hash = sha256($1::text::bytea)"
+    await _act(registry, ending, token)
+    return cookie
 
 
 def _certificate_of(agent: TestAgent) -> Svid:
@@ -91,6 +119,35 @@ def _certificate_of(agent: TestAgent) -> Svid:
     assert authority
     spiffe_id = f"spiffe://{agent.registry.settings.trust_domain}/agent/{agent.did.replace(':', '-')}"
     return authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=timedelta(minutes=30))
+
+
+async def peer_of(registry: TestRegistry, trust_domain: str) -> Svid:
+    """The certificate of another registry that is an active peer."""
+    with TemporaryDirectory() as directory:
+        authority = IdentityAuthority(Keyring(Path(directory)), trust_domain)
+    spiffe_id = f"spiffe://{trust_domain}/registry/peer"
+    now = datetime.now(UTC)
+    card = VerifiedCard(
+        spiffe_id=spiffe_id,
+        ledger_id=trust_domain,
+        registry_name="peer",
+        trust_domain=trust_domain,
+        did_namespace=trust_domain,
+        settlement_currency="AVT",
+        federation_base_url=f"https://{trust_domain}",
+        text='{"signature": {"signed_canonical": []}}',
+        etag="0" * 32,
+        kid=f"{spiffe_id}#1",
+        signed_at=now,
+        expires_at=now + timedelta(days=30),
+        keys={"keys": []},
+        verdicts=[],
+    )
+    new = NewPeer(
+        f"https://{trust_domain}", bundle_of(trust_domain, authority.bundle_pem, 1), "approved", card=card
+    )
+    await registry.database.act(lambda tx: federation.add_peer(tx, new))
+    return authority.issue(spiffe_id, now=now, lifetime=timedelta(hours=1))
 
 
 async def _licence_that_is(registry: TestRegistry, status: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hansa.doors.http.guard import NAMES_WITH_SLASHES
-from hansa.doors.http.problems import GET_HAS_EFFECT
+from hansa.doors.http.problems import WITHOUT_HEAD
 from hansa.doors.reference_map import empty_app, entrances
 from tests.hostile.refusals import fault_of
 from tests.hostile.well_formed import with_some_id
@@ -59,7 +59,7 @@ async def test_a_method_that_a_path_does_not_take_is_a_405_in_the_common_envelop
         for method in METHODS - taken:
             answer = await registry.http.request(method, path)
             assert (answer.status_code, fault_of(answer)) == (405, None), f"{method} {path}: {answer.text}"
-            head = {"HEAD"} if "GET" in named and path not in GET_HAS_EFFECT else set()
+            head = {"HEAD"} if "GET" in named and path not in WITHOUT_HEAD else set()
             assert set(answer.headers["allow"].split(", ")) == named | head, f"{method} {path}"
 
 

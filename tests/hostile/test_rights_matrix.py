@@ -12,7 +12,7 @@ from tests.house.rights import KINDS, Rights, read_rights
 from tests.registry import StartRegistry
 
 NOT_CARRIED_OUT = (401, 403, 404)
-END_TOKENS = ("/logout", "/change-password", "/request-deletion")
+END_TOKENS = ("/logout", "/change-password", "/request-deletion", " /login", " /login/code", "/end-all")
 
 
 @pytest.fixture

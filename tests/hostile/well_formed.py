@@ -18,8 +18,9 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import auditor, ledger
+from hansa.rooms import auditor, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
+from tests.hostile.console_forms import CONSOLE_FORMS, headers_of_a_page
 from tests.images import png
 from tests.licences import TestGenesis
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
@@ -48,15 +49,20 @@ class WellFormed:
     form: Mapping[str, str] | None = None
     query: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[str, bytes]] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: Mapping[str, str] = field(default_factory=dict)
 
     async def send(self, registry: TestRegistry, headers: Mapping[str, str]) -> httpx2.Response:
+        cookies = [headers.get("Cookie"), *(f"{name}={value}" for name, value in self.cookies.items())]
+        if any(cookies):
+            headers = {**headers, "Cookie": "; ".join(filter(None, cookies))}
         body = {"json": self.json} if self.json is not None else {"data": self.form} if self.form else {}
         return await registry.http.request(
             self.method,
             self.path,
             params=self.query or None,
             files=self.files,
-            headers={**registry.elsewhere(), **headers},
+            headers={**registry.elsewhere(), **self.headers, **headers},
             **body,
         )
 
@@ -94,6 +100,8 @@ async def set_stage(registry: TestRegistry) -> Stage:
     profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()
     await registry.indexed()
     await auditor.run_cycle(registry.runtime)
+    # A stream has no end of its own.
+    journal.LIVE_FEED.of(registry.runtime).end_streams()
     return Stage(
         registry,
         developer,
@@ -110,7 +118,7 @@ async def set_stage(registry: TestRegistry) -> Stage:
 
 def with_some_id(path: str) -> str:
     """The path of an operation with an id in it that fits, where others would lead nowhere."""
-    return re.sub(r"\{\w+:uuid\}", "1b4e28ba-2fa1-41d2-883f-0016d3cca427", path)
+    return re.sub(r"\{\w+:int\}", "1", re.sub(r"\{\w+:uuid\}", "1b4e28ba-2fa1-41d2-883f-0016d3cca427", path))
 
 
 async def well_formed(operation: str, stage: Stage) -> WellFormed:
@@ -124,6 +132,10 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
+    if operation in CONSOLE_FORMS:
+        filled = await CONSOLE_FORMS[operation](stage)
+        headers = headers_of_a_page(stage.registry)
+        return WellFormed(method, path, form=filled.fields, headers=headers, cookies=filled.cookies)
     if operation in _BODIES:
         return replace(await _BODIES[operation](stage), method=method, path=path)
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
@@ -137,6 +149,8 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{sequence:int}": "1",
+        "{tx_id:int}": "1",
         "{tile:path}": "0/000.p/1",
         "{card_id}": (stage.spare if switched_off else stage.agent).created["agent_card_id"],
         "{did}": agent.did,
@@ -315,7 +329,9 @@ async def _capability_to_use(stage: Stage) -> str:
     return made.json()["id"]
 
 
-def _contract(act: str, *, provided: bool, submitted: bool = False) -> Callable[[Stage], Awaitable[str]]:
+def _contract(
+    act: str, *, provided: bool, submitted: bool = False, kind: str = "service"
+) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on a new contract, in the state that it needs, of the staged agent."""
 
     async def made(stage: Stage) -> str:
@@ -325,11 +341,12 @@ def _contract(act: str, *, provided: bool, submitted: bool = False) -> Callable[
             lambda tx: tx.fetchval(
                 "INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did,"
                 " provider_did, terms, acceptance_criteria, auto_approve, funded, status, expires_at, turn_at,"
-                " created_at) VALUES (1, 'Staged', 'service', 1, 'UNIT', $1, $2, '\"\"', '\"\"', false, false, $3,"
+                " created_at) VALUES (1, 'Staged', $4, 1, 'UNIT', $1, $2, '\"\"', '\"\"', false, false, $3,"
                 " now() + interval '1 day', now(), now()) RETURNING id",
                 contractor.did,
                 provider.did,
                 status,
+                kind,
             )
         )
         return f"{contract_id}/{act}".removesuffix("/")
@@ -407,6 +424,8 @@ async def _forget_wallets(stage: Stage) -> None:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
+    "/contracts/{contract_id:int}": _contract("", provided=False, kind="attestation"),
+    "{contract_id}/page-link": _contract("page-link", provided=False),
     "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
     "{contract_id}/submit-federated": _contract("submit-federated", provided=True),
     "{contract_id}/accept": _contract("accept", provided=True),
@@ -437,6 +456,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{webhook_id}": _webhook,
     "{delivery_id}": _delivery,
     "{session_id}": _session_to_end,
+    "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
 }
 
@@ -526,6 +546,21 @@ async def _recovery_from_a_lost_app(stage: Stage) -> WellFormed:
 
 
 async def _second_step(stage: Stage) -> WellFormed:
+    return _json(partial_token=await _half_login(stage), code=BACKUP_CODE)
+
+
+async def _second_step_in_a_browser(stage: Stage) -> WellFormed:
+    return WellFormed(
+        "",
+        "",
+        form={"code": BACKUP_CODE},
+        headers=headers_of_a_page(stage.registry),
+        cookies={"hansa_login": await _half_login(stage)},
+    )
+
+
+async def _half_login(stage: Stage) -> str:
+    """The partial token of a login that waits for its code."""
     await _have_everybody_use_an_app(stage)
     token = f"hpt_{next(_numbers)}"
     await _everybody(
@@ -534,7 +569,7 @@ async def _second_step(stage: Stage) -> WellFormed:
         " SELECT $1, min(id), now() + interval '5 minutes' FROM people_developer",
         fingerprint(token),
     )
-    return _json(partial_token=token, code=BACKUP_CODE)
+    return token
 
 
 async def _have_everybody_use_an_app(stage: Stage) -> None:
@@ -842,6 +877,7 @@ def _json(**members: Any) -> WellFormed:
 
 
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
+    "POST /login/code": _second_step_in_a_browser,
     "POST /api/v1/contracts": _proposal,
     "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,

@@ -113,6 +113,7 @@ _.changed_keys
 _.checked_at
 _.checkpoint
 _.checks
+_.circulating
 _.claimable_rewards
 _.claimed_amount
 _.claimed_damages
@@ -161,6 +162,7 @@ _.current_page
 _.current_password
 _.data
 _.date
+_.day
 _.days
 _.dead_at
 _.decided_at
@@ -175,6 +177,7 @@ _.delta
 _.denied_features
 _.depth
 _.description
+_.destroyed
 _.detail
 _.developer_id
 _.developer_name
@@ -317,6 +320,7 @@ _.is_malpractice
 _.is_seed
 _.is_valid
 _.is_verified
+_.issued
 _.issued_at
 _.issued_by
 _.issuer
@@ -361,6 +365,7 @@ _.links
 _.liquid_balance
 _.list
 _.listing
+_.live_from
 _.liveness
 _.liveness_interval_seconds
 _.lock_days_max
@@ -409,10 +414,12 @@ _.no_redelegate
 _.nonce
 _.note
 _.number
+_.offer
 _.offset
 _.ok
 _.old_hash
 _.old_size
+_.older
 _.opened_at
 _.operation
 _.operations
@@ -667,6 +674,7 @@ _.transaction_id
 _.transactions
 _.transfer_id
 _.transfers
+_.transit_net
 _.tries
 _.trouble
 _.trust_domain

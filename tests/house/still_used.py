@@ -58,6 +58,7 @@ _.organization
 _.organization_url
 _.per
 _.skills_left_out
+_.svg
 _.snippets
 
 # Filled from rows by name, and shown by the shape that reads the record whole.

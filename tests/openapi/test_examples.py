@@ -18,7 +18,16 @@ from tests.hostile.well_formed import BACKUP_CODE, EVERYTHING_ON, Stage, WellFor
 from tests.house.rights import KINDS, Rights, read_rights
 from tests.registry import StartRegistry
 
-WHO_MAY = ("none", "developer", "agent", "administrator", "internal", "password_setter", "bootstrap")
+WHO_MAY = (
+    "none",
+    "developer",
+    "agent",
+    "administrator",
+    "internal",
+    "password_setter",
+    "bootstrap",
+    "browser_session",
+)
 # What the state of the registry may answer to a request of the right form.
 REFUSED_BY_STATE = {401, 402, 403, 404, 409}
 

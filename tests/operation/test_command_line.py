@@ -3,6 +3,8 @@
 import asyncio
 import sys
 from asyncio.subprocess import PIPE
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ import pytest
 import typer.main
 
 import hansa
+from hansa.doors.commands.presentation import run_command_line
 from hansa.doors.commands.program import app
 from tests.operation.conftest import Launch
-from tests.operation.registry_process import RegistryProcess, run
+from tests.operation.registry_process import Ended, RegistryProcess, run
 
 
 def commands(group: Any, *path: str) -> dict[tuple[str, ...], Any]:
@@ -32,27 +35,55 @@ def is_group(path: tuple[str, ...]) -> bool:
     return hasattr(EVERY_COMMAND[path], "commands")
 
 
-@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
-async def test_every_command_explains_itself(tmp_path: Path, command: tuple[str, ...]):
-    told = await run(*command, "--help", data_dir=tmp_path / "data", as_program=True)
-    assert told.code == 0
-    assert "Usage: hansa" in told.output
-    assert told.complaint == ""
+def shown(*arguments: str) -> Ended:
+    """What a command that ends at once prints, run in this process."""
+    output, complaint = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(complaint):
+        patch.setattr(sys, "argv", ["hansa", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            run_command_line(app)
+    return Ended(int(ended.value.code or 0), output.getvalue(), complaint.getvalue())
+
+
+@pytest.fixture(scope="module")
+def explained() -> dict[tuple[str, ...], Ended]:
+    """What `--help` of each command prints."""
+    return {path: shown(*path, "--help") for path in EVERY_COMMAND}
+
+
+def test_every_command_explains_itself(explained: dict[tuple[str, ...], Ended]):
+    for path, ended in explained.items():
+        assert (ended.code, ended.complaint) == (0, ""), path
+        assert "Usage: hansa" in ended.output, path
+
+
+def test_short_help_is_the_same_as_help(explained: dict[tuple[str, ...], Ended]):
+    for path, ended in explained.items():
+        assert shown(*path, "-h") == ended, path
+
+
+def test_help_shows_every_flag_without_a_type(explained: dict[tuple[str, ...], Ended]):
+    assert not [path for path, ended in explained.items() if "<bool>" in ended.output]
+
+
+def test_the_help_of_a_command_shows_it_in_use(explained: dict[tuple[str, ...], Ended]):
+    for path, ended in explained.items():
+        if not is_group(path):
+            assert f"hansa {' '.join(path)}" in ended.output.partition("Example")[2], path
+
+
+async def test_the_installed_program_explains_a_command(tmp_path: Path):
+    explained = await run("db", "migrate", "--help", data_dir=tmp_path / "data", as_program=True)
+    assert (explained.code, explained.complaint) == (0, "")
+    assert "Usage: hansa db migrate" in explained.output
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
-async def test_short_help_shows_every_flag_without_a_type(tmp_path: Path, command: tuple[str, ...]):
-    shown = await run(*command, "-h", data_dir=tmp_path / "data")
-    assert (shown.code, shown.complaint) == (0, "")
-    assert "<bool>" not in shown.output
-
-
-async def test_commands_are_listed_by_their_purpose(tmp_path: Path):
-    shown = (await run("--help", data_dir=tmp_path / "data")).output
-    places = [shown.index(f"─ {panel} ─") for panel in ("Run", "Administer", "Inspect", "Develop")]
+def test_commands_are_listed_by_their_purpose(explained: dict[tuple[str, ...], Ended]):
+    listing = explained[()].output
+    places = [listing.index(f"─ {panel} ─") for panel in ("Run", "Administer", "Inspect", "Develop")]
     assert places == sorted(places)
-    assert min(shown.index("│ map "), shown.index("│ schema ")) > places[-1]
+    assert min(listing.index("│ map "), listing.index("│ schema ")) > places[-1]
 
 
 async def test_help_is_shown_without_loading_the_service():
@@ -92,13 +123,6 @@ async def test_a_usage_error_is_one_line_without_internals(tmp_path: Path, argum
 async def test_the_version_is_printed(tmp_path: Path):
     shown = await run("--version", data_dir=tmp_path / "data")
     assert (shown.code, shown.output, shown.complaint) == (0, f"hansa {hansa.__version__}\n", "")
-
-
-@pytest.mark.parametrize("path", [path for path in EVERY_COMMAND if not is_group(path)], ids=" ".join)
-async def test_the_help_of_a_command_shows_it_in_use(tmp_path: Path, path: tuple[str, ...]):
-    shown = await run(*path, "--help", data_dir=tmp_path / "data")
-    _, _, examples = shown.output.partition("Example")
-    assert f"hansa {' '.join(path)}" in examples
 
 
 async def test_the_printed_address_leads_to_the_database_in_use(running: RegistryProcess):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.mounted import mounted
+from tests.properties.scale import by_tier
 
 ROOT = Path(__file__).parents[2]
 PROJECT = """
@@ -36,6 +37,8 @@ def build_editable(directory, config_settings=None, metadata_directory=None):
     return "tiny-1-py3-none-any.whl"
 """
 WANTED = "nothing-of-that-name==1 --hash=sha256:" + "0" * 64 + "\n"
+WITHOUT_AN_INDEX = [{"PIP_INDEX_URL": "http://127.0.0.1:1/"}, {"PIP_NO_INDEX": "1"}]
+INTERRUPTIONS = [signal.SIGINT, signal.SIGKILL, signal.SIGTERM]
 WITHOUT_ENSUREPIP = "raise ImportError('no ensurepip here')\n"
 
 
@@ -146,7 +149,7 @@ def test_a_python_that_is_not_there_is_named(checkout: Path):
     assert not (checkout / ".venv").exists()
 
 
-@pytest.mark.parametrize("variables", [{"PIP_INDEX_URL": "http://127.0.0.1:1/"}, {"PIP_NO_INDEX": "1"}])
+@pytest.mark.parametrize("variables", by_tier(WITHOUT_AN_INDEX[:1], WITHOUT_AN_INDEX, WITHOUT_AN_INDEX))
 def test_packages_that_cannot_be_downloaded_leave_nothing_half_made(
     checkout: Path, variables: dict[str, str]
 ):
@@ -191,7 +194,7 @@ def silent_index() -> Iterator[tuple[str, socket.socket]]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/", listener
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", by_tier(INTERRUPTIONS[:2], INTERRUPTIONS, INTERRUPTIONS))
 def test_an_interrupted_installation_heals(checkout: Path, silent_index, number: signal.Signals):
     index, listener = silent_index
     (checkout / "requirements" / "service.txt").write_text(WANTED)

@@ -5,7 +5,6 @@ import json
 import shutil
 from base64 import b64decode
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -17,11 +16,11 @@ from tests.hostile.served import serve
 from tests.pinned_tools import PinnedTools
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
+from tests.stock_clients.running_app import running, terms_of
 from tests.stock_clients.tools import HERE, installed
 from tests.wallets import TestWallet
 
 PRICE_MINOR, PRICE, PRICE_AND_FEE = "25000000", Decimal("0.25"), Decimal("0.25125")
-START_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -61,36 +60,9 @@ async def purses(
 async def shop(purses: Purses) -> AsyncIterator[Shop]:
     tools, payee = await asyncio.to_thread(installed), await purses.agent()
     async with serve(purses.registry) as served, httpx2.AsyncClient() as http:
-        supported = (await http.get(f"{served.url}/x402/supported")).json()["kinds"]
-        kind = next(one for one in supported if one["network"].startswith("eip155:"))
-        wallets = await http.get(f"{served.url}/api/v1/agents/me/wallets", headers=payee.headers)
-        options = {
-            "facilitator": f"{served.url}/x402",
-            "payTo": wallets.json()["receive_address"],
-            "network": kind["network"],
-            "asset": kind["extra"]["asset"],
-            "amount": PRICE_MINOR,
-            "extra": {name: kind["extra"][name] for name in ("name", "version")},
-        }
-        async with _running(tools, options) as url:
-            yield Shop(tools, url, payee, kind["network"], kind["extra"]["asset"])
-
-
-@asynccontextmanager
-async def _running(tools: PinnedTools, options: dict[str, Any]) -> AsyncIterator[str]:
-    process = await asyncio.create_subprocess_exec(
-        tools.python, HERE / "paid_app.py", json.dumps(options), stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout
-    try:
-        async with asyncio.timeout(START_SECONDS):
-            line = (await process.stdout.readline()).decode()
-        assert line.startswith("ready "), line
-        yield line.split()[1]
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
+        terms = await terms_of(http, served.url, payee, PRICE_MINOR)
+        async with running(tools, terms) as url:
+            yield Shop(tools, url, payee, terms["network"], terms["asset"])
 
 
 @pytest.fixture(params=["pay_httpx.py", "pay_requests.py", "pay_fetch.mjs"])

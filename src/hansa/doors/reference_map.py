@@ -17,9 +17,10 @@ from fastapi.routing import RouteContext, iter_route_contexts
 from fastapi.security.base import SecurityBase
 
 from hansa.doors import assembly
+from hansa.doors.console.access import policy
 from hansa.doors.http.app import build_app
 from hansa.foundation.events import event_types
-from hansa.foundation.plumbing import caller
+from hansa.foundation.plumbing import caller, peer_caller
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.mail import OutboxMail
@@ -39,8 +40,13 @@ CALLERS = {
     caller.password_setter_caller: "whoever may set a new password, once",
     caller.internal_caller: "a service, or an admitted registry",
     caller.developer_or_agent_caller: "developer or agent",
+    policy.signed_in: "a person who is logged in in a browser",
+    policy.acting: "a form of a person who is logged in in a browser",
+    policy.proved_acting: "a form of such a person who gave the password in the last ten minutes",
+    peer_caller.peer_caller: "a peer registry",
 }
 
+_QUOTED = re.compile(r"'(\w+)'")
 _TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
 _RENAMED_TABLE = re.compile(r"ALTER TABLE (\w+) RENAME TO (\w+)")
 
@@ -120,6 +126,7 @@ def _callers(dependant: Dependant) -> Iterator[str]:
         permission = getattr(dependency.call, "permission", None)
         area = getattr(dependency.call, "area", None)
         scope = getattr(dependency.call, "scope", None)
+        page_area = getattr(dependency.call, "page_area", None)
         optional_scope = getattr(dependency.call, "optional_scope", None)
         if permission:
             yield f"agent holding `{permission}`"
@@ -127,6 +134,8 @@ def _callers(dependant: Dependant) -> Iterator[str]:
             yield f"developer holding `{area}`"
         elif scope:
             yield f"developer; an API key with `{scope}`"
+        elif page_area:
+            yield f"a person who is logged in in a browser, holding `{page_area}`"
         elif optional_scope:
             yield f"anyone; a developer sees more, with an API key that has `{optional_scope}`"
         elif dependency.call in CALLERS:
@@ -175,30 +184,23 @@ def _table_rows() -> Iterator[Sequence[str]]:
 
 
 def _event_rows() -> Iterator[Sequence[str]]:
-    trees = {room.name: _trees(room) for room in sorted(ROOMS.iterdir()) if room.is_dir()}
+    used = {room.name: _called_and_quoted(room) for room in sorted(ROOMS.iterdir()) if room.is_dir()}
     for event in event_types():
-        emitters = [room for room, files in trees.items() if any(_makes(tree, event) for tree in files)]
-        folders = [room for room, files in trees.items() if any(_folds(tree, event) for tree in files)]
+        emitters = [room for room, (called, _) in used.items() if event.__name__ in called]
+        folders = [room for room, (_, quoted) in used.items() if event.__name__ in quoted]
         yield f"`{event.__name__}`", event.aggregate_type, ", ".join(emitters), ", ".join(folders)
 
 
-def _trees(room: Path) -> list[ast.Module]:
-    return [ast.parse(file.read_text()) for file in sorted(room.rglob("*.py"))]
-
-
-def _makes(tree: ast.Module, event: type) -> bool:
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == event.__name__
-        for node in ast.walk(tree)
-    )
-
-
-def _folds(tree: ast.Module, event: type) -> bool:
-    """SQL that reads the journal names the event type in quotes."""
-    return any(
-        isinstance(node, ast.Constant) and isinstance(node.value, str) and f"'{event.__name__}'" in node.value
-        for node in ast.walk(tree)
-    )
+def _called_and_quoted(room: Path) -> tuple[set[str], set[str]]:
+    """The names that a room calls, and those that stand in quotes in its texts: SQL that reads the journal does so."""
+    called, quoted = set(), set()
+    for file in room.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                called.add(node.func.id)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                quoted.update(_QUOTED.findall(node.value))
+    return called, quoted
 
 
 def _reactor_rows() -> Iterator[Sequence[str]]:

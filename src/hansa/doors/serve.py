@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import socket
-import ssl
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -30,6 +29,8 @@ from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listeners import Listeners, open_listeners
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
 from hansa.doors.startup import has_administrator, open_runtime, prepared_database, require_signing_key
+from hansa.doors.trusted_domains import TrustedDomains
+from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
 from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
@@ -123,12 +124,13 @@ async def serve_here(
         serving = [(server_of(app, ready_line(settings) if announce else None), listeners.public)]
         if listeners.federation is not None:
             assert runtime.authority is not None
-            context = await meanwhile.enter_async_context(mutual_tls(settings, runtime.authority))
-            connections = AgentConnections(app, runtime.database)
-            await meanwhile.enter_async_context(connections.watched())
-            serving.append((federation_server_of(connections, context), listeners.federation))
+            federated = await meanwhile.enter_async_context(
+                federation_server(app, runtime, runtime.authority)
+            )
+            serving.append((federated, listeners.federation))
 
         def stop() -> None:
+            journal.LIVE_FEED.of(runtime).end_streams()
             for server, _ in serving:
                 server.handle_exit(signal.SIGTERM, None)
 
@@ -151,14 +153,22 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
     return _Server(_configured(app, ConnectionProtocol), ready_line)
 
 
-def federation_server_of(app: AgentConnections, context: ssl.SSLContext) -> uvicorn.Server:
-    """The server of mutual TLS of one process, not yet serving."""
-    return _Server(_configured(app, FederationProtocol, context), None)
+@asynccontextmanager
+async def federation_server(
+    app: FastAPI, runtime: Runtime, authority: IdentityAuthority
+) -> AsyncIterator[uvicorn.Server]:
+    """The server of mutual TLS of one process, not yet serving; whom it trusts is followed meanwhile."""
+    trusted = TrustedDomains(runtime.settings.trust_domain, authority)
+    connections = AgentConnections(app, runtime.database, trusted)
+    async with (
+        mutual_tls(runtime.settings, authority, trusted),
+        trusted.watched(runtime.database),
+        connections.watched(),
+    ):
+        yield _Server(_configured(connections, FederationProtocol), None, trusted)
 
 
-def _configured(
-    app: FastAPI | AgentConnections, protocol: type[ConnectionProtocol], context: ssl.SSLContext | None = None
-) -> uvicorn.Config:
+def _configured(app: FastAPI | AgentConnections, protocol: type[ConnectionProtocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         lifespan="off",
@@ -173,7 +183,6 @@ def _configured(
         ws_per_message_deflate=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
-        ssl_context_factory=None if context is None else lambda _, __: context,
     )
 
 
@@ -191,16 +200,19 @@ def address_of(settings: Settings) -> str:
 class _Server(uvicorn.Server):
     """Says when it is ready, and leaves signals to us, so that a drained stop exits 0."""
 
-    def __init__(self, config: uvicorn.Config, ready_line: str | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready_line: str | None, trusted: TrustedDomains | None = None
+    ) -> None:
         super().__init__(config)
         self._ready_line = ready_line
+        self._trusted = trusted
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.
         await super().startup([])
         addresses = ADDRESS_COUNTS.of(self.config.loaded_app.state.runtime)
         self.servers = [
-            ConnectionAcceptor(one, self._connection, self.config.ssl, addresses)  # type: ignore[misc]
+            ConnectionAcceptor(one, self._connection, self._trusted, addresses)  # type: ignore[misc]
             for one in sockets or ()
         ]
         if self._ready_line:

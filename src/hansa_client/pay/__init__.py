@@ -5,6 +5,7 @@ from .asynchronous.receipts import AsyncDeliveryReceipts
 from .budget import Budget
 from .clients import AsyncPayingClient, AsyncPayingTransport, PayingClient, PayingTransport
 from .errors import (
+    AnswerLost,
     BudgetExceeded,
     OfferDeclined,
     PaymentFailed,
@@ -17,8 +18,10 @@ from .journal import Entry, Journal, Progress
 from .options import paying
 from .synchronous.pending import PendingPayments
 from .synchronous.receipts import DeliveryReceipts
+from .wallet import WalletSigner
 
 __all__ = [
+    "AnswerLost",
     "AsyncDeliveryReceipts",
     "AsyncPayingClient",
     "AsyncPayingTransport",
@@ -38,5 +41,6 @@ __all__ = [
     "PaymentUnresolved",
     "PendingPayments",
     "Progress",
+    "WalletSigner",
     "paying",
 ]

@@ -14,6 +14,7 @@ from .asynchronous.payer import PATIENCE_SECONDS, AsyncPayer
 from .budget import Budget
 from .journal import Journal
 from .synchronous.payer import Payer
+from .wallet import WalletSigner
 
 TIMEOUT_SECONDS = 60.0
 
@@ -54,7 +55,8 @@ class AsyncPayingClient(httpx2.AsyncClient):
     """An `httpx2.AsyncClient` that pays for its calls as an agent of `registry`, within `budget`.
 
     `max_amount` is the most one call may cost, where the call does not state its own (`paying`). `journal` is a file
-    that any number of programs share.
+    that any number of programs share. A `wallet` that is bound to the agent, such as an account of `eth_account`, signs
+    for services that x402 pays; those have to be called with `paying(payee=…)` unless they name their payee.
     """
 
     def __init__(
@@ -65,12 +67,13 @@ class AsyncPayingClient(httpx2.AsyncClient):
         budget: Budget | None = None,
         journal: Journal | Path | str | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
+        wallet: WalletSigner | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
         **options: Any,
     ) -> None:
         self.journal = journal if isinstance(journal, Journal) else Journal(journal)
         self._owns_journal = self.journal is not journal
-        payer = AsyncPayer(registry, self.journal, _budget(budget, max_amount), patience_seconds)
+        payer = AsyncPayer(registry, self.journal, _budget(budget, max_amount), patience_seconds, wallet)
         stated = {"timeout": TIMEOUT_SECONDS, "follow_redirects": False, **options}
         super().__init__(transport=AsyncPayingTransport(payer, transport), **stated)
 
@@ -108,12 +111,13 @@ class PayingClient(httpx2.Client):
         budget: Budget | None = None,
         journal: Journal | Path | str | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
+        wallet: WalletSigner | None = None,
         transport: httpx2.BaseTransport | None = None,
         **options: Any,
     ) -> None:
         self.journal = journal if isinstance(journal, Journal) else Journal(journal)
         self._owns_journal = self.journal is not journal
-        payer = Payer(registry, self.journal, _budget(budget, max_amount), patience_seconds)
+        payer = Payer(registry, self.journal, _budget(budget, max_amount), patience_seconds, wallet)
         stated = {"timeout": TIMEOUT_SECONDS, "follow_redirects": False, **options}
         super().__init__(transport=PayingTransport(payer, transport), **stated)
 

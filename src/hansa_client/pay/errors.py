@@ -38,5 +38,9 @@ class PaymentUnresolved(HansaError):
         self.payment_id = payment_id
 
 
+class AnswerLost(HansaError):
+    """The payment is settled, and the service does not return the answer again. Nothing more is paid."""
+
+
 class PaymentInProgress(HansaError):
     """Another request of a running program pays for this `call_id`."""

@@ -64,11 +64,13 @@ class Intent:
     payee: str
     registry: str
     payer: str
-    """The client id of the agent that pays; another agent never continues its payment."""
+    """The client id of the agent, or the address of the wallet, that pays; another one never continues its payment."""
     amount: Decimal
     currency: str | None
     capture_by: str
     ttl_seconds: int
+    authorization: str | None = None
+    """What a wallet signs, of a payment by a wallet."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class Begun:
 
     entry: Entry
     is_continued: bool
+    authorization: str | None = None
+    """What the wallet signs, of a payment by a wallet: in each attempt the same."""
 
 
 _COLUMNS = tuple(field.name for field in fields(Entry))
@@ -133,6 +137,8 @@ _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS payment_open ON payment (fingerprint) WHERE ended_at IS NULL",
     """CREATE TABLE IF NOT EXISTS delivery_receipt (
         payment_id TEXT PRIMARY KEY, receipt TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS wallet_authorization (
+        payment_id TEXT PRIMARY KEY, authorization TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS payment_of_day ON payment (created_at)",
     # One payment for a name of the caller's: a second is possible only after nothing was paid by the first.
     """CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
@@ -147,7 +153,11 @@ _MOVE = """UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), de
 _KEEP_RECEIPT = """INSERT INTO delivery_receipt VALUES (?, ?)
     ON CONFLICT (payment_id) DO UPDATE SET receipt = excluded.receipt"""
 _RECEIPT = "SELECT receipt FROM delivery_receipt WHERE payment_id = ?"
-_FORGET_RECEIPTS = "DELETE FROM delivery_receipt WHERE payment_id NOT IN (SELECT payment_id FROM payment)"
+_FORGET = (
+    "DELETE FROM delivery_receipt WHERE payment_id NOT IN (SELECT payment_id FROM payment)",
+    "DELETE FROM wallet_authorization WHERE payment_id NOT IN (SELECT payment_id FROM payment)",
+)
+_AUTHORIZATION = "SELECT authorization FROM wallet_authorization WHERE payment_id = ?"
 _PAID_OR_HELD = """SELECT payee, amount FROM payment
     WHERE created_at >= ? AND progress NOT IN ('released', 'failed', 'expired')"""
 
@@ -235,6 +245,10 @@ class Journal:
 
         return self._run(use)
 
+    def authorization(self, payment_id: str) -> "Future[str | None]":
+        """What a wallet signed or was to sign, of a payment by a wallet."""
+        return self._run(lambda connection: _authorization(connection, payment_id))
+
     def _run(self, use: Callable[[sqlite3.Connection], T]) -> "Future[T]":
         self._writer.open()
 
@@ -243,7 +257,8 @@ class Journal:
                 for statement in _SCHEMA:
                     connection.execute(statement)
                 connection.execute("DELETE FROM payment WHERE created_at < ?", (time.time() - KEPT_SECONDS,))
-                connection.execute(_FORGET_RECEIPTS)
+                for statement in _FORGET:
+                    connection.execute(statement)
                 self._has_schema = True
             return use(connection)
 
@@ -255,7 +270,8 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         connection.execute(
             "UPDATE payment SET owner = ? WHERE payment_id = ?", (this_process(), found.payment_id)
         )
-        return Begun(replace(found, owner=this_process()), is_continued=True)
+        kept = _authorization(connection, found.payment_id)
+        return Begun(replace(found, owner=this_process()), is_continued=True, authorization=kept)
     budget.require_day(intent.amount, *_spent_today(connection, intent.payee))
     entry = Entry(
         payment_id=uuid4().hex,
@@ -278,7 +294,15 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         detail=None,
     )
     connection.execute(_INSERT, _row(entry))
-    return Begun(entry, is_continued=False)
+    if intent.authorization is not None:
+        values = (entry.payment_id, intent.authorization)
+        connection.execute("INSERT INTO wallet_authorization VALUES (?, ?)", values)
+    return Begun(entry, is_continued=False, authorization=intent.authorization)
+
+
+def _authorization(connection: sqlite3.Connection, payment_id: str) -> str | None:
+    found = connection.execute(_AUTHORIZATION, (payment_id,)).fetchone()
+    return None if found is None else str(found[0])
 
 
 def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:

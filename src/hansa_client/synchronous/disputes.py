@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -77,6 +78,20 @@ class Disputes:
         """The agent's disputes, newest first; `role` is `complainant` or `defendant`."""
         query = {"role": role, "status": status, "limit": limit, "offset": offset}
         call = Call("GET", f"{PREFIX}/", query=query)
+        return self._transport.answer(call, Page[Dispute], self._agent)
+
+    def of_agent(
+        self,
+        agent_did: str,
+        *,
+        role: str | None = None,
+        status: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Page[Dispute]:
+        """The disputes of an agent that this one may read, newest first."""
+        query = {"role": role, "status": status, "limit": limit, "offset": offset}
+        call = Call("GET", f"{PREFIX}/agent/{quote(agent_did, safe=':')}", query=query)
         return self._transport.answer(call, Page[Dispute], self._agent)
 
 

@@ -20,7 +20,7 @@ from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
 WIDE_SAMPLE = 40
 BACKUP_CODES = ("first", "second")
-SOMEWHERE = Client("test", "192.0.2.1")
+OPENING = sessions.opening_for(Client("test", "192.0.2.1"))
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Scene:
 
     def complete(self, half: int, code: str) -> UseCase:
         seal = self.registry.runtime.seal
-        return lambda tx: login.complete(tx, seal, self.halves[half], code, SOMEWHERE)
+        return lambda tx: login.complete(tx, seal, self.halves[half], code, OPENING)
 
     def log_in(self, code: str) -> UseCase:
         seal = self.registry.runtime.seal
-        return lambda tx: login.log_in(tx, seal, self.account, code, SOMEWHERE)
+        return lambda tx: login.log_in(tx, seal, self.account, code, OPENING)
 
     def change_password(self) -> UseCase:
         developer = Developer(self.account.id, "", "", is_verified=True, areas=frozenset(), is_admin=False)

@@ -4,6 +4,8 @@
 - Every state of the catalogue page is an address; nothing needs a script but checking a signature in the browser.
 """
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
@@ -17,7 +19,9 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.rooms import catalogue
+from hansa.rooms import catalogue, commerce
+
+CONTRACTS_SHOWN = 20
 
 router = APIRouter(
     include_in_schema=False,
@@ -56,18 +60,30 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
 async def show_agent(_: Public, request: Request, db: Db, settings: Config, card_key: str) -> HTMLResponse:
     """One agent: by its DID, or by the UUID or number of its card."""
     try:
-        card, is_exported, panel = await db.read(lambda tx: _shown(tx, card_key))
+        card, is_exported, panel, contracts = await db.read(lambda tx: _shown(tx, card_key))
     except catalogue.CardUnknown:
         return page(request, "agent-unknown.html", status=404, key=card_key)
     return page(
-        request, "agent.html", agent=AgentPage.of(card, settings, is_exported=is_exported), reputation=panel
+        request,
+        "agent.html",
+        agent=AgentPage.of(card, settings, is_exported=is_exported),
+        reputation=panel,
+        contracts=contracts,
     )
 
 
-async def _shown(tx: Tx, card_key: str) -> tuple[catalogue.Card, bool, ReputationPanel | None]:
-    """The card, whether this registry exports it signed, and the reputation of an own agent. Raises: CardUnknown."""
+async def _shown(
+    tx: Tx, card_key: str
+) -> tuple[catalogue.Card, bool, ReputationPanel | None, Sequence[commerce.Contract]]:
+    """The card, whether this registry exports it signed, the reputation and the public contracts of an own agent.
+
+    Raises: CardUnknown.
+    """
     card = await catalogue.card_of(tx, card_key)
     if card.did is None:
-        return card, False, None
-    panel = await panel_of(tx, card.did) if card.source_registry is None else None
-    return card, await catalogue.is_exported(tx, card.did), panel
+        return card, False, None, ()
+    is_exported = await catalogue.is_exported(tx, card.did)
+    if card.source_registry is not None:
+        return card, is_exported, None, ()
+    contracts = await commerce.public_contracts_of(tx, card.did, CONTRACTS_SHOWN)
+    return card, is_exported, await panel_of(tx, card.did), contracts

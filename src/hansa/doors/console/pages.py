@@ -6,9 +6,7 @@
 """
 
 import inspect
-import json
 from dataclasses import dataclass
-from datetime import datetime
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
@@ -27,7 +25,6 @@ from hansa.rooms import auditor
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 READS = [Depends(within_read_limit)]
-RECORDS_SHOWN = 60
 
 
 @router.get("/", dependencies=READS)
@@ -46,16 +43,6 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config) -> H
         )
     ]
     return page(request, "front.html", watch=watch, figures=figures, chain=chain)
-
-
-@router.get("/supply", dependencies=READS)
-async def show_supply(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """The chain of supply attestations: its head, its newest records and the gaps in it."""
-    frame = settings.trust_domain
-    chain = await db.read(lambda tx: auditor.read_watch(tx, frame))
-    records = await db.look(lambda tx: auditor.list_attestations(tx, frame, None, RECORDS_SHOWN))
-    shown = [AttestedLine.of(record) for record in records]
-    return page(request, "supply.html", chain=chain, records=shown)
 
 
 @router.get("/first-steps")
@@ -92,24 +79,6 @@ async def show_problem(_: Public, request: Request, code: str) -> HTMLResponse:
         return page(request, "problem-unknown.html", status=404, code=code)
     routes = routes_with(request.app.openapi(), code)
     return page(request, "problem.html", refusal=Explained.of(kinds), routes=routes)
-
-
-@dataclass(frozen=True)
-class AttestedLine:
-    """A record of the chain as the page shows it. `delta` is None where it attests no reading."""
-
-    record: auditor.Attestation
-    status: str | None
-    delta: str | None
-    gap: tuple[datetime, datetime] | None
-
-    @classmethod
-    def of(cls, record: auditor.Attestation) -> "AttestedLine":
-        """Reads the signed text; amounts keep their digits."""
-        said = json.loads(record.payload, parse_float=str, parse_int=str)
-        gap = said.get("gap")
-        times = gap and (datetime.fromisoformat(gap["from"]), datetime.fromisoformat(gap["to"]))
-        return cls(record, said.get("live_status"), said.get("delta"), times)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from hansa.doors.console.rendering import page
+from hansa.doors.console.rendering import page, wants_json
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
@@ -29,8 +29,7 @@ async def show_receipt(
     _: Public, request: Request, db: Db, settings: Config, signatory: SignatoryOfHere, token_id: UUID
 ) -> Response:
     """The receipt of a settled payment: a page, or JSON where the request accepts that and no page."""
-    accepted = request.headers.get("accept", "")
-    is_json = "application/json" in accepted and "text/html" not in accepted
+    is_json = wants_json(request)
     try:
         receipt = await commerce.signed_receipt(db, signatory, token_id, settings.settlement_currency)
     except commerce.ReceiptUnknown:

@@ -2,17 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -23,6 +24,8 @@ from hansa.doors.console.owner_text import link, theirs
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.visible_text import apart
+
+Handler = Callable[..., Awaitable[Response]]
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -82,10 +85,43 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
     return HTMLResponse(body, status_code=status, headers=headers)
 
 
+def both_forms(router: APIRouter, path: str) -> Callable[[Handler], Handler]:
+    """Declare a GET route as a page at `path` and as JSON at `path`.json; `page_or_json` answers it."""
+
+    def declare(handler: Handler) -> Handler:
+        for address in (path, f"{path}.json"):
+            router.add_api_route(address, handler, methods=["GET"])
+        return handler
+
+    return declare
+
+
+def wants_json(request: Request) -> bool:
+    """Whether a page is asked for as JSON: by its address, or by a request that accepts JSON and no page."""
+    accepted = request.headers.get("accept", "")
+    return request.url.path.endswith(".json") or (
+        "application/json" in accepted and "text/html" not in accepted
+    )
+
+
+def page_or_json(request: Request, template: str, document: BaseModel, **content: Any) -> Response:
+    """One page of the console, or what it shows as JSON; the page gets the address of its JSON as `json_address`."""
+    answer: Response
+    if wants_json(request):
+        answer = JSONResponse(document.model_dump(mode="json"))
+    else:
+        query = f"?{request.url.query}" if request.url.query else ""
+        answer = page(
+            request, template, json_address=f"{request.url.path}.json{query}", shown=document, **content
+        )
+    answer.headers["Vary"] = "Accept, Accept-Encoding"
+    return answer
+
+
 def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page: not for the API, nor for a document with a well-known address."""
+    """Whether a browser asks for a page or sends a form: not for the API, nor for a document with a well-known address."""
     return (
-        request.scope.get("method") == "GET"
+        request.scope.get("method") in {"GET", "POST"}
         and "text/html" in request.headers.get("accept", "")
         and not request.url.path.startswith(("/api/", "/.well-known/"))
     )

@@ -8,6 +8,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from typing import Protocol
 
 import structlog
 
@@ -36,6 +37,14 @@ class Placed(asyncio.Protocol):
     place: Place | None = None
 
 
+class Handshakes(Protocol):
+    """The TLS of a listener."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """For the next handshake."""
+
+
 class ConnectionAcceptor:
     """Takes in the connections of one listening socket, as `asyncio.Server` does."""
 
@@ -43,13 +52,13 @@ class ConnectionAcceptor:
         self,
         listener: socket.socket,
         protocol: Callable[[], Placed],
-        context: ssl.SSLContext | None,
+        handshakes: Handshakes | None,
         addresses: AddressCounts,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._listener = listener
         self._protocol = protocol
-        self._context = context
+        self._handshakes = handshakes
         self._addresses = addresses
         self._refused = RefusedSockets()
         self._refusals: dict[str, tuple[int, str]] = {}
@@ -108,7 +117,7 @@ class ConnectionAcceptor:
         self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, ACCEPTED_AT_ONCE_MAX)
 
     def _refuse(self, connection: socket.socket, address: str, reason: str) -> None:
-        self._refused.refuse(connection, is_plain=self._context is None)
+        self._refused.refuse(connection, is_plain=self._handshakes is None)
         self._refusals[reason] = self._refusals.get(reason, (0, ""))[0] + 1, address
         if self._logging is None:
             # Counted and logged together: under attack either would cost as much as the refusal itself.
@@ -131,8 +140,8 @@ class ConnectionAcceptor:
             await self._loop.connect_accepted_socket(
                 placed,
                 connection,
-                ssl=self._context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._context else None,
+                ssl=self._handshakes.context if self._handshakes else None,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._handshakes else None,
             )
         except (OSError, asyncio.CancelledError):
             # It is gone already, or shows no certificate that is taken.

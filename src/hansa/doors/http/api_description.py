@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
 from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
+from hansa.foundation.plumbing.peer_caller import PEER_SCHEME
 from hansa.foundation.plumbing.problem_docs import (
     PROBLEM_SHAPE,
     Problem,
@@ -99,6 +100,7 @@ def install(app: FastAPI, runtime: Runtime) -> None:
                 _declare_refusals(operation)
                 _keep_one_tag(operation)
             document["components"]["securitySchemes"]["MutualTLS"] = MUTUAL_TLS
+            document["components"]["securitySchemes"].pop(PEER_SCHEME, None)
             _write_whole_numbers(document)
             add_examples(document)
             app.openapi_schema = document
@@ -135,10 +137,13 @@ def _declare_problems(document: dict[str, Any]) -> None:
 
 
 def _declare_credentials(operation: dict[str, Any]) -> None:
-    """An operation that takes none says so. The framework knows no mutual TLS; it opens what the internal key does."""
+    """An operation that takes none says so. The framework knows no mutual TLS: it opens what the internal key does, and the routes of peers."""
     schemes = operation.setdefault("security", [])
     if {"InternalKey": []} in schemes:
         schemes.append({"MutualTLS": []})
+    for scheme in schemes:
+        if scheme.pop(PEER_SCHEME, None) is not None:
+            scheme["MutualTLS"] = []
     if schemes:
         operation["responses"].setdefault("401", problem_response(NO_CREDENTIAL))
     if any("DeveloperToken" in scheme for scheme in schemes):

@@ -62,6 +62,7 @@ VALUES: dict[str, Any] = {
         },
         "contract": {"id": 7, "status": "FAILED", "ended_because": "not_submitted"},
         "token": None,
+        "offer": None,
         "same_work": [],
         "payments": [],
         "evidence": [],

@@ -12,7 +12,18 @@ from starlette.types import Receive, Scope, Send
 
 import hansa
 from hansa.doors.assembly import ASSEMBLY
-from hansa.doors.console import account_pages, catalogue_pages, pages, receipt_pages
+from hansa.doors.console import (
+    account_pages,
+    catalogue_pages,
+    contract_pages,
+    event_pages,
+    log_in_pages,
+    pages,
+    receipt_pages,
+    session_pages,
+    status_page,
+    supply_page,
+)
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import admin_jobs, api_description, problems, status
 from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
@@ -20,11 +31,10 @@ from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from hansa.doors.http.route_index import RouteIndex
-from hansa.doors.http.status import WRITE_PROBE
 from hansa.foundation.plumbing.direct import direct_handlers
 from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.write_probe import WriteProbe
+from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 
 API_PREFIX = "/api/v1"
 
@@ -49,6 +59,12 @@ def service_routes() -> ServiceRoutes:
         account_pages.router,
         catalogue_pages.router,
         receipt_pages.router,
+        log_in_pages.router,
+        session_pages.router,
+        event_pages.router,
+        contract_pages.router,
+        supply_page.router,
+        status_page.router,
     ]
     routes: list[BaseRoute] = [
         Route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False),

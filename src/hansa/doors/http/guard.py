@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hansa.doors.http.problems import GET_HAS_EFFECT, answered, problem
+from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
 
@@ -59,7 +59,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         method = scope["method"]
-        if method == "HEAD" and scope["path"] not in GET_HAS_EFFECT:
+        if method == "HEAD" and scope["path"] not in WITHOUT_HEAD:
             # The server sends no body of an answer to HEAD.
             scope = {**scope, "method": "GET"}
         request = Request(scope, receive)

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 
+from hansa.doors.console.access import Diverted
 from hansa.doors.console.rendering import error_page, wants_page
 from hansa.foundation.plumbing.invalid_member import InvalidMember
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -37,8 +38,8 @@ TAGS = {
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
 SENTENCES = {404: "No route matches this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
-# A link in a mail: programs that look at links before a person does send HEAD.
-GET_HAS_EFFECT = frozenset({"/api/v1/auth/verify-email", "/verify-email"})
+# Links in a mail, since programs that look at links before a person does send HEAD; and a stream, which has no end.
+WITHOUT_HEAD = frozenset({"/api/v1/auth/verify-email", "/verify-email", "/events/stream"})
 
 _log = structlog.get_logger()
 
@@ -79,6 +80,7 @@ def problem(
 def install(app: FastAPI) -> None:
     """Answer every trouble of the app with a problem document."""
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(Diverted, _diverted)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _crashed)
@@ -110,6 +112,11 @@ async def _refused(request: Request, trouble: Exception) -> Response:
     )
 
 
+async def _diverted(_: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, Diverted)
+    return trouble.answer
+
+
 async def _invalid(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, RequestValidationError)
     invalid = InvalidMember.of(trouble)
@@ -139,7 +146,7 @@ def _allow(request: Request) -> dict[str, str]:
     ]
     as_it_stands = [route for route in fitting if route.path == path]
     methods = {method for route in as_it_stands or fitting for method in route.methods or ()}
-    if "GET" in methods and path not in GET_HAS_EFFECT:
+    if "GET" in methods and path not in WITHOUT_HEAD:
         methods.add("HEAD")
     return {"Allow": ", ".join(sorted(methods))}
 

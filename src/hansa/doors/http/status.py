@@ -1,7 +1,7 @@
 """How the process is, and what the registry says of itself in public."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
@@ -14,9 +14,9 @@ from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Jobs, Slot
+from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.write_probe import WriteProbe
+from hansa.foundation.plumbing.write_probe import Probe
 from hansa.foundation.values.errors import TooManyRequests, Unavailable
 from hansa.rooms import auditor
 
@@ -95,11 +95,6 @@ class RegistryConfig(BaseModel):
     email_verification_required: bool
     tos_version: str
     documents_version: str
-
-
-WRITE_PROBE: Slot[WriteProbe] = Slot("http: write probe")
-
-Probe = Annotated[WriteProbe, Depends(WRITE_PROBE.given)]
 
 
 @root_router.get("/health", responses=problems(Unavailable))

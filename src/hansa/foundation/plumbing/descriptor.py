@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.caller import (
 )
 from hansa.foundation.plumbing.jobs import forget_dead_jobs, sweep
 from hansa.foundation.plumbing.limits import READ_LIMIT, WRITE_LIMIT, LeasedLimit
+from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room
 
 PLUMBING = Room(
@@ -28,6 +29,7 @@ PLUMBING = Room(
         PASSWORD_SETTER_CHECK,
         LICENCE_CHECK,
         SERVICE_CHECK,
+        PEER_CHECK,
         IS_DEVELOPER_SUSPENDED,
         READ_LIMIT,
         WRITE_LIMIT,

@@ -6,8 +6,12 @@ ask at once share one statement.
 
 import asyncio
 from time import monotonic
+from typing import Annotated
+
+from fastapi import Depends
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.errors import Unavailable
 
 GOOD_SECONDS = 2.0
@@ -49,3 +53,9 @@ async def _write(tx: Tx) -> None:
         raise Unavailable("The database does not accept writes at the moment.", retry_after=5)
     await tx.execute(_SMALL_MEMORY)
     await tx.fetchval(_WRITE_ROWS)
+
+
+WRITE_PROBE: Slot[WriteProbe] = Slot("http: write probe")
+
+Probe = Annotated[WriteProbe, Depends(WRITE_PROBE.given)]
+"""The probe of the process that serves this request."""

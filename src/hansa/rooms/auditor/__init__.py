@@ -19,6 +19,7 @@ from hansa.rooms.auditor.cycle import (
 )
 from hansa.rooms.auditor.descriptor import ROOM
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
+from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Attestation",
     "AuditVerdict",
     "AuditorKey",
+    "SupplyPoint",
     "SupplyVerdict",
     "SupplyWatch",
     "Watch",
@@ -39,5 +41,6 @@ __all__ = [
     "replace_sealed_auditor_key",
     "rotate_auditor_key",
     "run_cycle",
+    "supply_over_time",
     "watch_supply",
 ]

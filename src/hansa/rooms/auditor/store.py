@@ -79,6 +79,17 @@ FROM auditor_verdict ORDER BY id DESC LIMIT 1
 """
 
 
+# A cycle runs every minute, so numbers evenly spaced are times evenly spaced; each is one look into the primary key.
+_SAMPLE = """
+SELECT DISTINCT ON (v.id) v.checked_at, v.issued, v.destroyed, v.circulating, v.agent_count
+FROM (SELECT min(id) AS oldest, max(id) AS newest FROM auditor_verdict) ends
+CROSS JOIN generate_series(0, $1::bigint - 1) AS step
+CROSS JOIN LATERAL (
+  SELECT * FROM auditor_verdict WHERE id <= oldest + (newest - oldest) * step / ($1 - 1) ORDER BY id DESC LIMIT 1
+) v ORDER BY v.id
+"""
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """What the ledger events before `folded_from` add up to, in this cluster."""
@@ -282,3 +293,8 @@ async def latest_verdict(tx: Tx, recent_seconds: float = 0) -> KeptVerdict | Non
     if row is None:
         return None
     return KeptVerdict(**{**row, "delta": Minor(int(row["delta"])), "checks": json.loads(row["checks"])})
+
+
+async def sample_verdicts(tx: Tx, points: int) -> list[asyncpg.Record]:
+    """At most so many verdicts, two or more, from the first to the newest."""
+    return list(await tx.fetch(_SAMPLE, points))

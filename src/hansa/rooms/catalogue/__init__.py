@@ -34,6 +34,7 @@ from .signatures import AGENT_KEYS, AgentKey, is_exported
 from .store import newest_position
 from .template import card_template
 from .track_record import show_scores, show_track_record
+from .versions.reading import card_document_at
 from .versions.records import Replaced
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "Searcher",
     "StoredCard",
     "agent_json_ld",
+    "card_document_at",
     "card_of",
     "card_of_agent",
     "card_template",

@@ -16,6 +16,9 @@ ROOM = Room(
     routes=(
         Routes(150, payments.hot_router),
         Routes(2010, contracts.router),
+        Routes(2011, contracts.read_router),
+        Routes(2012, contracts.federated_router),
+        Routes(2013, contracts.link_router),
         Routes(2015, disputes.malpractice_router),
         Routes(2016, disputes.router),
         Routes(2017, disputes.admin_router),

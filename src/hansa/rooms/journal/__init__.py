@@ -5,7 +5,7 @@ from hansa.rooms.journal.append import append
 from hansa.rooms.journal.descriptor import ROOM
 from hansa.rooms.journal.emission import settle_policies
 from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided
-from hansa.rooms.journal.feed import OWNED_AMONG
+from hansa.rooms.journal.feed import LIVE_FEED, OWNED_AMONG, LiveFeed, StreamFilter, event_stream
 from hansa.rooms.journal.fold import (
     NOTHING_FOLDED,
     ORIGIN,
@@ -29,9 +29,16 @@ from hansa.rooms.journal.ledger_readings import (
     LedgerReadings,
 )
 from hansa.rooms.journal.partitions import keep_partitions_ahead
+from hansa.rooms.journal.public_reading import (
+    PublicFilter,
+    PublicPage,
+    find_public_event,
+    list_public_events,
+    public_events_of_transaction,
+)
 from hansa.rooms.journal.reactors import pass_over, reactor_jobs, read_reactors, settle_reactors
 from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events
-from hansa.rooms.journal.schemas import EventsPageOut
+from hansa.rooms.journal.schemas import EventRecord, EventsPageOut
 from hansa.rooms.journal.store import (
     add_months,
     months,
@@ -39,9 +46,11 @@ from hansa.rooms.journal.store import (
     newest_sequence,
     sequence_of,
 )
+from hansa.rooms.journal.volume import DayVolume, volume_by_day
 
 __all__ = [
     "LEDGER_READINGS",
+    "LIVE_FEED",
     "NOTHING_FOLDED",
     "ORIGIN",
     "OWNED_AMONG",
@@ -50,36 +59,47 @@ __all__ = [
     "AccountCount",
     "AccountKey",
     "CursorInvalid",
+    "DayVolume",
     "EmissionUndecided",
     "EventFilter",
+    "EventRecord",
     "EventsPage",
     "EventsPageOut",
     "FoldedFrom",
     "Held",
     "Horizon",
     "LedgerReadings",
+    "LiveFeed",
     "Move",
+    "PublicFilter",
+    "PublicPage",
     "Reactor",
     "SortOrder",
     "StoredEvent",
+    "StreamFilter",
     "SupplyFold",
     "SupplyTerms",
     "TypedSupply",
     "add_months",
     "append",
+    "event_stream",
+    "find_public_event",
     "fold_moves",
     "fold_supply",
     "horizon",
     "keep_partitions_ahead",
     "list_events",
+    "list_public_events",
     "months",
     "newest_position",
     "newest_sequence",
     "pass_over",
+    "public_events_of_transaction",
     "reactor_jobs",
     "read_reactors",
     "sequence_of",
     "settle_policies",
     "settle_reactors",
     "typed_supply",
+    "volume_by_day",
 ]

@@ -22,6 +22,7 @@ from .feed import router as feed_router
 from .ledger_readings import LEDGER_READINGS
 from .partitions import keep_partitions_ahead
 from .routes import router
+from .volume import add_settled_volume
 
 
 def _live_feed(runtime: Runtime) -> LiveFeed:
@@ -38,6 +39,7 @@ ROOM = Room(
     routes=(Routes(2100, router), Routes(2200, feed_router), Routes(3000, feed_root_router, at_root=True)),
     jobs=(
         sweep("journal: count what is settled", 5, count_settled),
+        sweep("journal: add settled payments to the volume", 60, add_settled_volume),
         sweep("journal: keep partitions ahead", 3600, keep_partitions_ahead),
         sweep("live feed: forget expired tickets", 60, forget_tickets),
     ),

@@ -83,7 +83,7 @@ class PlacedPage:
 
 
 async def placed_events(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> PlacedPage:
-    """One page forward, with a cursor for each event. Raises: CursorInvalid."""
+    """One page in the order asked for, with a cursor for each event. Raises: CursorInvalid."""
     start, placed = await _read(tx, event_filter, ledger)
     events = [PlacedEvent(event, reached.cursor) for event, reached in placed]
     position = events[-1].position if events else start.cursor

@@ -48,12 +48,13 @@ WITH moved AS (
 SELECT {{selected}} FROM moved m CROSS JOIN LATERAL (
   SELECT {COLUMNS} FROM {events_of(_ROWS_BEHIND)} ORDER BY xid, seq
 ) f
-WHERE f.data ->> 'tx_id' = m.tx_id AND (f.sequence = m.moved_seq OR {_NAMED})
+WHERE f.data ->> 'tx_id' = m.tx_id AND ($1::text IS NULL OR f.sequence = m.moved_seq OR {_NAMED})
 """  # noqa: S608
 
 _OF_KEYS = _BEHIND.format(selected="m.position, f.*")
 _NEWER_OF_KEYS = f"{_OF_KEYS} AND f.sequence > $4 ORDER BY f.sequence LIMIT $5"
 _OLDER_OF_KEYS = f"{_OF_KEYS} AND f.sequence < $4 ORDER BY f.sequence DESC LIMIT $5"
+_OF_TRANSACTION = _BEHIND.format(selected="f.*") + " ORDER BY f.sequence"
 _COUNT_OF_KEYS = _BEHIND.format(selected="count(*)")
 
 _LEFT_OUT = f"""
@@ -108,6 +109,11 @@ async def of_keys(
     rows = await tx.fetch(statement, did, positions, names, beyond_seq, limit)
     events = stored([{name: value for name, value in row.items() if name != "position"} for row in rows])
     return [(row["position"], event) for row, event in zip(rows, events, strict=True)]
+
+
+async def of_transaction(tx: Tx, key: str) -> list[StoredEvent]:
+    """The movement with this key and everything that was recorded for the same transaction, in the order of the log."""
+    return stored(await tx.fetch(_OF_TRANSACTION, None, [0], [key]))
 
 
 async def count_of_keys(tx: Tx, did: str, keys: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
 
-from .expansion import events_of, rows_after, rows_of_type
+from .expansion import SPAN_MAX, events_of, rows_after, rows_of_type
 from .store import COLUMNS, stored
 
 # The words of the partial indexes: the types that a transfer writes are in none of them.
@@ -34,6 +34,10 @@ SELECT {COLUMNS} FROM {events_of(_ROWS_BEFORE)} WHERE (xid, seq) < ($1, $2) {{ev
 ORDER BY xid DESC, seq DESC LIMIT $3 OFFSET $4
 """  # noqa: S608
 
+_ROWS_AT = f"SELECT e FROM journal_event e WHERE e.seq BETWEEN $1::bigint - {SPAN_MAX - 1} AND $1"  # noqa: S608
+
+_AT = f"SELECT {COLUMNS} FROM {events_of(_ROWS_AT)} WHERE seq = $1"  # noqa: S608
+
 Place = tuple[int, int]
 
 
@@ -49,6 +53,12 @@ async def events_before(
 ) -> list[StoredEvent]:
     """The events before a place, the nearest first."""
     return await _page(tx, _BEFORE, place, event_type=event_type, limit=limit, offset=offset)
+
+
+async def event_at(tx: Tx, sequence: int) -> StoredEvent | None:
+    """The event with this sequence number."""
+    found = stored(await tx.fetch(_AT, sequence))
+    return found[0] if found else None
 
 
 async def public_events_before(

@@ -1,13 +1,20 @@
 """Login: who holds the right password, and the right code where two factors are asked for, gets a session."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
 
-from . import partial_login, passwords, store, two_factor
-from .errors import WrongCredentials
-from .sessions import Client, OpenSession, continue_session
+from . import partial_login, passwords, store, two_factor, verify_email
+from .attempts import admit_attempt
+from .errors import EmailUnverified, WrongCredentials
+
+Opened = TypeVar("Opened")
+Open = Callable[[Tx, int], Awaitable[Opened]]
+"""Opens a session of this developer."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +22,22 @@ class PartialLogin:
     """The password was right; the token waits for a code."""
 
     partial_token: str = field(repr=False)
+
+
+async def admit(
+    database: Database, seal: Seal, settings: Settings, *, username: str, password: str
+) -> store.Account:
+    """The account with this e-mail address and password. Where the address is to be verified first, a link is mailed.
+
+    Raises: WrongCredentials, EmailUnverified, TooManyRequests, TooManyPasswords.
+    """
+    await admit_attempt(database, username)
+    found = await database.read(lambda tx: find_account(tx, username))
+    account = await require_right_password(found, password)
+    if settings.email_verification_required and not account.is_verified:
+        await database.act(lambda tx: verify_email.mail_link_if_due(tx, seal, account, settings.base_url))
+        raise EmailUnverified
+    return account
 
 
 async def find_account(tx: Tx, username: str) -> store.Account | None:
@@ -35,8 +58,8 @@ async def require_right_password(account: store.Account | None, password: str) -
 
 
 async def log_in(
-    tx: Tx, seal: Seal, account: store.Account, code: str | None, client: Client
-) -> OpenSession | PartialLogin | None:
+    tx: Tx, seal: Seal, account: store.Account, code: str | None, open_session: Open[Opened]
+) -> Opened | PartialLogin | None:
     """Open a session, or half of one where a code is still to come.
 
     None when the code is wrong: the caller refuses after the commit, because the try counts.
@@ -50,10 +73,12 @@ async def log_in(
             return PartialLogin(await partial_login.begin(tx, account.id))
         if not await two_factor.take_code(tx, seal, account.id, code):
             return None
-    return await continue_session(tx, await store.open_session(tx, account.id, client.name, client.address))
+    return await open_session(tx, account.id)
 
 
-async def complete(tx: Tx, seal: Seal, partial_token: str, code: str, client: Client) -> OpenSession | None:
+async def complete(
+    tx: Tx, seal: Seal, partial_token: str, code: str, open_session: Open[Opened]
+) -> Opened | None:
     """Open the session of a login that waited for its code.
 
     None when the token is good no more or the code is wrong: the caller refuses after the commit, because the try counts.
@@ -64,4 +89,4 @@ async def complete(tx: Tx, seal: Seal, partial_token: str, code: str, client: Cl
     if developer_id is None or not await two_factor.take_code(tx, seal, developer_id, code):
         return None
     await partial_login.burn(tx, partial_token)
-    return await continue_session(tx, await store.open_session(tx, developer_id, client.name, client.address))
+    return await open_session(tx, developer_id)

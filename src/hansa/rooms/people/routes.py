@@ -17,7 +17,6 @@ from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, 
 from hansa.foundation.values.paging import Page, Pagination
 
 from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
-from .attempts import admit_attempt
 from .errors import (
     AgeNotConfirmed,
     DisplayNameTaken,
@@ -126,14 +125,9 @@ async def log_in(
     _: Public,
 ) -> LoginOut:
     """Log in with e-mail address and password; two-factor login needs a code, here or in a second step."""
-    await admit_attempt(db, form.username)
-    found = await db.read(lambda tx: login.find_account(tx, form.username))
-    account = await login.require_right_password(found, form.password)
-    if config.email_verification_required and not account.is_verified:
-        await db.act(lambda tx: verify_email.mail_link_if_due(tx, seal, account, config.base_url))
-        raise EmailUnverified
-    client = sessions.Client.of(request)
-    opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, client))
+    account = await login.admit(db, seal, config, username=form.username, password=form.password)
+    opening = sessions.opening_for(sessions.Client.of(request))
+    opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, opening))
     if opened is None:
         raise two_factor.CodeWrong
     if isinstance(opened, login.PartialLogin):
@@ -164,8 +158,8 @@ async def finish_login(
     _: Public,
 ) -> LoginOut:
     """Finish a login with a code. The partial token ends after five wrong codes."""
-    client = sessions.Client.of(request)
-    opened = await db.act(lambda tx: login.complete(tx, seal, body.partial_token, body.code, client))
+    opening = sessions.opening_for(sessions.Client.of(request))
+    opened = await db.act(lambda tx: login.complete(tx, seal, body.partial_token, body.code, opening))
     if opened is None:
         raise PartialTokenRefused
     return _logged_in(opened, tokens, config)

@@ -1,5 +1,6 @@
 """Sessions: refreshed by a token that works once, ended by logout or by the second use of such a token."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -54,6 +55,17 @@ class OpenSession:
         )
 
 
+def opening_for(client: Client) -> Callable[[Tx, int], Awaitable[OpenSession]]:
+    """Opens a session of a developer for this client, with its first refresh token."""
+
+    async def open_session(tx: Tx, developer_id: int) -> OpenSession:
+        return await continue_session(
+            tx, await store.open_session(tx, developer_id, client.name, client.address)
+        )
+
+    return open_session
+
+
 async def continue_session(tx: Tx, session: store.Session) -> OpenSession:
     """Give the session its next refresh token."""
     refresh_token = new_hex("hrt_")
@@ -83,6 +95,11 @@ async def end_one(tx: Tx, developer_id: int, session_id: UUID) -> None:
     """End one session of the account. Raises: SessionUnknown, also for somebody else's and for one that has ended."""
     if not await store.end_session(tx, developer_id, session_id):
         raise SessionUnknown
+
+
+async def end_one_if_open(tx: Tx, developer_id: int, session_id: UUID) -> None:
+    """End one session of the account, unless it has ended: a page that is sent twice changes nothing more."""
+    await store.end_session(tx, developer_id, session_id)
 
 
 async def open_ones(tx: Tx, developer: Developer, *, limit: int, offset: int) -> tuple[int, list[SessionOut]]:

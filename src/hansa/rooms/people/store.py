@@ -4,13 +4,27 @@ Locked in this order: the developer, the partial token, the second factor; refre
 change of the password waits for the logins under way and ends their sessions too.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+
+# A developer `d` in a session `s`, for `developer_of`.
+DEVELOPER_COLUMNS = (
+    "d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin,"
+    " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id"
+    " AND f.enabled_at IS NOT NULL) AS has_second_factor"
+)
+
+
+_OF_OPEN_SESSION = f"""
+SELECT {DEVELOPER_COLUMNS} FROM people_session s JOIN people_developer d ON d.id = s.developer_id
+WHERE s.id = $2 AND d.id = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL AND to_timestamp($3::bigint) > clock_timestamp()
+"""  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -291,10 +305,14 @@ async def end_session(tx: Tx, developer_id: int, session_id: UUID) -> bool:
 async def open_sessions(
     tx: Tx, developer_id: int, idle_days: int, limit: int, offset: int
 ) -> list[OpenSession]:
-    """Sessions that a token can still continue, the one used last first; by the index of open ones."""
+    """Sessions that a token can still continue, the one used last first; by the index of open ones.
+
+    Those of browsers have an expiry of their own.
+    """
     rows = await tx.fetch(
         "SELECT id, opened_at, continued_at, client, address FROM people_session"
         " WHERE developer_id = $1 AND ended_at IS NULL AND continued_at > now() - make_interval(days => $2)"
+        " AND (expires_at IS NULL OR expires_at > clock_timestamp())"
         " ORDER BY continued_at DESC, id LIMIT $3 OFFSET $4",
         developer_id,
         idle_days,
@@ -307,7 +325,8 @@ async def open_sessions(
 async def count_open_sessions(tx: Tx, developer_id: int, idle_days: int) -> int:
     count: int = await tx.fetchval(
         "SELECT count(*) FROM people_session"
-        " WHERE developer_id = $1 AND ended_at IS NULL AND continued_at > now() - make_interval(days => $2)",
+        " WHERE developer_id = $1 AND ended_at IS NULL AND continued_at > now() - make_interval(days => $2)"
+        " AND (expires_at IS NULL OR expires_at > clock_timestamp())",
         developer_id,
         idle_days,
     )
@@ -363,17 +382,18 @@ async def developer_in_session(
 ) -> Developer | None:
     """The developer, while the session is open and its token (epoch seconds) has not expired."""
     row = await tx.fetchrow(
-        "SELECT d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin,"
-        " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id"
-        " AND f.enabled_at IS NOT NULL) AS has_second_factor"
-        " FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
-        " WHERE s.id = $2 AND d.id = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL"
-        " AND to_timestamp($3::bigint) > clock_timestamp()",
+        _OF_OPEN_SESSION,
         developer_id,
         session_id,
         expires_at,
     )
-    return Developer(**{**row, "areas": frozenset(row["areas"])}) if row else None
+    return developer_of(dict(row)) if row else None
+
+
+def developer_of(row: Mapping[str, Any]) -> Developer:
+    """The developer in a row with DEVELOPER_COLUMNS; other columns are left out."""
+    members = {field.name: row[field.name] for field in fields(Developer) if field.name in row}
+    return Developer(**{**members, "areas": frozenset(row["areas"])})
 
 
 async def has_administrator(tx: Tx) -> bool:

@@ -2,10 +2,14 @@
 
 import time
 
+import msgspec
+
 from hansa_client import AsyncRegistry
+from hansa_client.calls import Call
 from hansa_client.errors import HansaError, Refusal
 from hansa_client.pay.journal import Entry, Journal, Progress
 from hansa_client.pay.primitives import async_result
+from hansa_client.pay.wallet import WALLET, Authorization
 
 ENDED = {
     "settled": Progress.SETTLED,
@@ -16,6 +20,11 @@ ENDED = {
 SERVER_ERRORS = 500
 OPEN_REFUSALS = frozenset({401, 409, 429})
 TOKENS_LISTED = 200
+# Reasons of `/x402/verify` for an authorization: its nonce is used, or its time is over.
+WALLET_ENDED = {
+    "invalid_exact_evm_nonce_already_used": Progress.SETTLED,
+    "invalid_exact_evm_payload_authorization_valid_before": Progress.EXPIRED,
+}
 # The registry keeps the answer of an authorization for 24 hours.
 ANSWER_SECONDS = 23 * 3600.0
 
@@ -41,6 +50,8 @@ class AsyncEnding:
 
     async def look(self, entry: Entry) -> Progress:
         """What the registry says of an entry whose token is known; an ended one is recorded as such."""
+        if entry.capture_by == WALLET:
+            return await self._look_at_wallet(entry)
         try:
             status = await self._status_of(entry)
         except HansaError:
@@ -75,6 +86,19 @@ class AsyncEnding:
             return entry.progress
         ended = ENDED.get(settlement.status)
         return await self._ended(entry, ended, detail or settlement.reason) if ended else entry.progress
+
+    async def _look_at_wallet(self, entry: Entry) -> Progress:
+        """Whether the nonce of an authorization is used; it is by nobody else, because it was drawn for this payment."""
+        kept = await async_result(self._journal.authorization(entry.payment_id))
+        if kept is None:
+            return entry.progress
+        call = Call("POST", "/x402/verify", json=Authorization.read(kept).question(), is_idempotent=True)
+        try:
+            answer = msgspec.json.decode((await self._registry.fetch(call)).content)
+        except (HansaError, msgspec.DecodeError):
+            return entry.progress
+        ended = WALLET_ENDED.get(answer.get("invalidReason"))
+        return await self._ended(entry, ended, None) if ended else entry.progress
 
     async def _status_of(self, entry: Entry) -> str | None:
         if entry.token_id is None:

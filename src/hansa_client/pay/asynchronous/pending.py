@@ -7,6 +7,7 @@ from hansa_client.errors import HansaError
 from hansa_client.pay.errors import PaymentUnresolved
 from hansa_client.pay.journal import Entry, Journal, Progress
 from hansa_client.pay.primitives import async_result
+from hansa_client.pay.wallet import WALLET
 
 from .ending import AsyncEnding
 
@@ -22,7 +23,9 @@ class AsyncPendingPayments:
     async def list(self) -> Sequence[Entry]:
         """The interrupted payments, after asking the registry which of them have ended."""
         for entry in await self._interrupted():
-            if entry.progress is Progress.DELIVERED:
+            if entry.capture_by == WALLET:
+                await self._ending.look(entry)
+            elif entry.progress is Progress.DELIVERED:
                 await self._settled(entry, success=True)
             elif entry.progress is Progress.UNDELIVERED:
                 await self._settled(entry, success=False)
@@ -51,7 +54,10 @@ class AsyncPendingPayments:
         return resolved
 
     async def _settled(self, entry: Entry, *, success: bool) -> None:
-        """The token is returned again for the key of the entry."""
+        """The token is returned again for the key of the entry; what a wallet signed ends by itself."""
+        if entry.capture_by == WALLET:
+            await self._ending.look(entry)
+            return
         if not await self._ending.may_authorize(entry):
             return
         try:
@@ -76,5 +82,6 @@ class AsyncPendingPayments:
         return [entry for entry in entries if entry.is_interrupted and self._is_own(entry)]
 
     def _is_own(self, entry: Entry) -> bool:
-        """Another agent would be given a token of its own for the key of an entry."""
-        return (entry.registry, entry.payer) == (self._registry.url, self._registry.agent_client_id)
+        """Another agent would be given a token of its own for the key of an entry; what a wallet signed anyone can look up."""
+        is_payer = entry.capture_by == WALLET or entry.payer == self._registry.agent_client_id
+        return is_payer and entry.registry == self._registry.url

@@ -3,7 +3,7 @@
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -23,17 +23,21 @@ from hansa_client.pay.offer import Offer, price_on_card, read_offer, require_agr
 from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import Send, Stream, result
+from hansa_client.pay.wallet import WALLET, WalletSigner
 from hansa_client.primitives import sleep
 from hansa_client.receipts import RECEIPT_HEADER, ReceiptInvalid, StreamDigest, digest_of, read_receipt
 from hansa_client.records.payments import AuthorizedToken
 
 from .cards import SignedCards
 from .ending import Ending
+from .wallet_payer import WalletPayer
 
 log = logging.getLogger(__name__)
 
 STREAM = "text/event-stream"
 PATIENCE_SECONDS = 60.0
+# By how much the clocks of this machine and of the registry may differ.
+CLOCK_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Payer:
         journal: Journal,
         budget: Budget,
         patience_seconds: float = PATIENCE_SECONDS,
+        wallet: WalletSigner | None = None,
     ) -> None:
         self._registry = registry
         self._journal = journal
@@ -61,6 +66,9 @@ class Payer:
         self._patience_seconds = patience_seconds
         self._cards = SignedCards(registry)
         self._ending = Ending(registry, journal)
+        self._wallet = (
+            WalletPayer(registry, journal, self._ending, wallet, patience_seconds) if wallet else None
+        )
 
     def send(self, request: httpx2.Request, send: Send) -> httpx2.Response:
         """The response to a request, paid where it has to be.
@@ -71,18 +79,41 @@ class Payer:
         if not options.is_paid:
             return send(request)
         request.read()
-        offer = self._offer_on_card(options.payee) if options.payee else None
+        # A wallet pays what the service requires of one; for that it is asked first.
+        is_known = options.payee is not None and self._wallet is None
+        offer = self._offer_on_card(options.payee) if options.payee and is_known else None
         if offer is None:
             response = send(request)
             if response.status_code != PAYMENT_REQUIRED:
                 return response
             response.read()
+            paid = self._paid_by_wallet(response, request, options, send)
+            if paid is not None:
+                return paid
             offer = read_offer(_problem(response))
             if offer is None:
                 return response
         self._require_acceptable(offer, request, options)
         begun = result(self._journal.begin(self._intent(request, offer, options), self._budget))
         return self._paid(begun, offer, request, send)
+
+    def _paid_by_wallet(
+        self, required: httpx2.Response, request: httpx2.Request, options: PayOptions, send: Send
+    ) -> httpx2.Response | None:
+        """The response to a request that a wallet paid; None where there is no wallet, or nothing is required of it."""
+        stated = self._wallet.offer(required, options.payee) if self._wallet else None
+        if self._wallet is None or stated is None:
+            return None
+        self._require_acceptable(stated.offer, request, options)
+        intent = replace(
+            self._intent(request, stated.offer, options),
+            payer=self._wallet.wallet.address,
+            capture_by=WALLET,
+            ttl_seconds=stated.window_seconds + CLOCK_SECONDS,
+            authorization=self._wallet.authorization(stated).text(),
+        )
+        begun = result(self._journal.begin(intent, self._budget))
+        return self._wallet.paid(begun, request, send)
 
     def _offer_on_card(self, payee: str) -> Offer | None:
         priced = price_on_card(self._cards.card(payee))

@@ -1,9 +1,10 @@
 // Keeps the supply line and the latest events current while somebody looks at them.
 
+import { eventRow, moment } from "./event_rows.js";
+
 const PERIOD_MILLISECONDS = 5000;
 const EVENTS_SHOWN = 12;
 const COLUMNS = 4;
-const ABOUT_MAX_CHARACTERS = 31;
 
 const supply = document.getElementById("supply");
 const eventRows = document.querySelector("[data-events]");
@@ -18,10 +19,6 @@ function grouped(amount) {
   const [whole, fraction] = amount.split(".");
   const groups = whole.replace(/(?<=\d)(?=(?:\d{3})+(?!\d))/g, "\u202f");
   return fraction === undefined ? groups : `${groups}.${fraction}`;
-}
-
-function moment(timestamp) {
-  return `${new Date(timestamp).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 function write(element, text) {
@@ -45,41 +42,13 @@ function showSupply(verdict) {
   write(supply.querySelector("[data-agents]"), String(verdict.agent_count));
 }
 
-function abbreviated(text) {
-  if (text.length <= ABOUT_MAX_CHARACTERS) return text;
-  const half = Math.floor((ABOUT_MAX_CHARACTERS - 1) / 2);
-  return `${text.slice(0, half)}…${text.slice(-half)}`;
-}
-
-function cell(text, className) {
-  const made = document.createElement("td");
-  made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
-function about(event) {
-  const made = cell(abbreviated(event.aggregate_id), "identifier");
-  made.title = event.aggregate_id;
-  return made;
-}
-
-function eventRow(event) {
-  const row = document.createElement("tr");
-  row.append(
-    cell(String(event.sequence), "number"),
-    cell(event.event_type.replace(/(?<=[a-z])(?=[A-Z])/g, " ")),
-    about(event),
-    cell(moment(event.timestamp).replace(" UTC", "")),
-  );
-  return row;
-}
-
 function showEvents(recent) {
   const rows = recent.events.map(eventRow);
   if (rows.length === 0) {
     const row = document.createElement("tr");
-    const none = cell("No events yet.", "faint");
+    const none = document.createElement("td");
+    none.textContent = "No events yet.";
+    none.className = "faint";
     none.colSpan = COLUMNS;
     row.append(none);
     rows.push(row);

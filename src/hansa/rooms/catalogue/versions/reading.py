@@ -1,5 +1,7 @@
 """Read the documents that a card had. The history of a withdrawn card is readable by its owner only."""
 
+from datetime import datetime
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.errors import CardUnknown, CardVersionUnknown
 from hansa.rooms.catalogue.reading import card_of
@@ -23,6 +25,11 @@ async def version_of(tx: Tx, key: str, version: int, reader: int | None) -> Card
     if found is None:
         raise CardVersionUnknown
     return found
+
+
+async def card_document_at(tx: Tx, did: str, moment: datetime) -> CardVersion | None:
+    """What the card of an agent of this registry said at a moment; None where that is not kept, or was erased."""
+    return await store.version_at(tx, did, moment)
 
 
 async def _readable_card(tx: Tx, key: str, reader: int | None) -> Card:

@@ -4,6 +4,7 @@ Locks: `lock_document` holds the card's row until the transaction ends, so docum
 """
 
 import json
+from datetime import datetime
 
 import asyncpg
 
@@ -73,6 +74,15 @@ UNION ALL
 SELECT version, document_source, document_since, NULL, card_data FROM catalogue_card WHERE id = $1 AND version = $2
 """
 
+_AT = """
+SELECT v.version, v.source, v.valid_from AS changed_at, v.card_hash, v.card_data
+FROM catalogue_card c JOIN catalogue_card_version v ON v.card_id = c.id
+WHERE c.did = $1 AND c.source_registry IS NULL AND v.valid_from <= $2 AND $2 < v.valid_until
+UNION ALL
+SELECT version, document_source, document_since, NULL, card_data FROM catalogue_card
+WHERE did = $1 AND source_registry IS NULL AND document_since <= $2 AND NOT is_erased
+"""
+
 _FORGET_OLDEST = "DELETE FROM catalogue_card_version WHERE card_id = $1 AND version <= $2"
 
 
@@ -137,6 +147,12 @@ async def history(tx: Tx, card_id: int) -> list[CardVersion]:
 async def one_version(tx: Tx, card_id: int, version: int) -> CardVersion | None:
     """One version with its document."""
     row = await tx.fetchrow(_ONE, card_id, version)
+    return None if row is None else _version(row)
+
+
+async def version_at(tx: Tx, did: str, moment: datetime) -> CardVersion | None:
+    """The version that the native card of an agent had at a moment, with its document."""
+    row = await tx.fetchrow(_AT, did, moment)
     return None if row is None else _version(row)
 
 

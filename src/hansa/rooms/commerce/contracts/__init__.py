@@ -10,11 +10,25 @@ from hansa.rooms.commerce.contracts.disputing import (
     held_for,
     restore,
 )
-from hansa.rooms.commerce.contracts.errors import ContractUnknown, DeadlinePassed, WrongState
+from hansa.rooms.commerce.contracts.errors import (
+    ContractUnknown,
+    DeadlinePassed,
+    PageLinkInvalid,
+    WrongState,
+)
+from hansa.rooms.commerce.contracts.federated_routes import router as federated_router
+from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
-from hansa.rooms.commerce.contracts.reading import open_contracts_of, shown
+from hansa.rooms.commerce.contracts.page_link import (
+    public_contracts_of,
+    read_by_ticket,
+    read_public_contract,
+)
+from hansa.rooms.commerce.contracts.read_routes import router as read_router
+from hansa.rooms.commerce.contracts.reading import ContractShown, open_contracts_of, shown
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
+from hansa.rooms.commerce.contracts.schemas import ContractOut
 from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 
@@ -24,19 +38,28 @@ __all__ = [
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
     "Contract",
+    "ContractOut",
+    "ContractShown",
     "ContractUnknown",
     "DeadlinePassed",
+    "PageLinkInvalid",
     "Status",
     "WrongState",
     "award",
     "close",
     "counts",
     "dispute",
+    "federated_router",
     "find",
     "held_for",
+    "link_router",
     "now",
     "open_contracts_of",
     "paid_by",
+    "public_contracts_of",
+    "read_by_ticket",
+    "read_public_contract",
+    "read_router",
     "require_in_time",
     "require_state",
     "require_unbound",

@@ -1,6 +1,6 @@
 """Why an act on a contract is refused."""
 
-from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, Unauthorized
 
 
 class ContractUnknown(NotFound):
@@ -8,6 +8,14 @@ class ContractUnknown(NotFound):
 
     code = "CONTRACT_UNKNOWN"
     sentence = "There is no contract with this id that you may read."
+
+
+class PageLinkInvalid(Unauthorized):
+    """The ticket in the link has expired, was changed, or belongs to another contract."""
+
+    code = "PAGE_LINK_INVALID"
+    sentence = "This link has expired or is invalid; a party can request a new one."
+    remedy = "Request a new link at POST /contracts/{contract_id}/page-link as a party to the contract."
 
 
 class ProviderUnknown(NotFound):

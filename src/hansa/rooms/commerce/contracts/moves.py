@@ -53,23 +53,26 @@ async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcemen
 
 async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Event) -> Contract:
     """Write a move. Raises: WrongState when the contract is not in the state that it is moved from."""
-    await keep(tx, before, after)
-    await publish(tx, after, act, *events)
+    await keep(tx, before, after, _line(after, act))
+    await journal.append(tx, *events)
     return after
 
 
 async def publish(tx: Tx, contract: Contract, act: Act, *events: Event) -> None:
     """Write the line of the history and the events of a move."""
-    line = HistoryLine(
-        contract.id, act.name, act.actor, act.milestone, act.note, act.deliverable, contract.now
-    )
-    await store.note(tx, line)
+    await store.note(tx, _line(contract, act))
     await journal.append(tx, *events)
 
 
-async def keep(tx: Tx, before: Contract, after: Contract) -> None:
-    """Write the state and let its deadline be met. Raises: WrongState."""
-    if not await store.save(tx, before, after):
+def _line(contract: Contract, act: Act) -> HistoryLine:
+    return HistoryLine(
+        contract.id, act.name, act.actor, act.milestone, act.note, act.deliverable, contract.now
+    )
+
+
+async def keep(tx: Tx, before: Contract, after: Contract, line: HistoryLine | None = None) -> None:
+    """Write the state, with the line of the history where there is one, and let its deadline be met. Raises: WrongState."""
+    if not await store.save(tx, before, after, line):
         raise WrongState("The contract has changed meanwhile.")
     if after.due_at is not None and after.due_at != before.due_at:
         await schedule(tx, after)

@@ -33,12 +33,13 @@ async def propose(tx: Tx, agent: Agent, proposal: Proposal, settings: Settings) 
     terms = proposal.terms
     rules.require_sound(terms, await store.now(tx))
     await _require_provider(tx, terms.provider_did)
-    if await store.lock_proposals_of(tx, agent.did) >= rules.OPEN_PROPOSALS_MAX:
-        raise TooManyProposals
-    # Locked, so that the agent does not end while the contract comes to be.
+    # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
     owned = await agents.lock_owner_and_status(tx, agent.did)
     if owned is None or owned[1] != "active":
         raise Forbidden("The agent is not active.")
+    count, now = await store.open_proposals_of(tx, agent.did)
+    if count >= rules.OPEN_PROPOSALS_MAX:
+        raise TooManyProposals
     if agent.is_governed and rules.pays_without_approval(terms):
         if terms.provider_did is None:
             raise TermsInvalid(
@@ -51,7 +52,7 @@ async def propose(tx: Tx, agent: Agent, proposal: Proposal, settings: Settings) 
         )
         if asked is not None:
             return asked
-    contract = await store.insert(tx, terms, settings.settlement_currency, await store.now(tx))
+    contract = await store.insert(tx, terms, settings.settlement_currency, now)
     await schedule(tx, contract)
     await publish(tx, contract, Act("proposed", agent.did), recorded.proposed(contract))
     return contract

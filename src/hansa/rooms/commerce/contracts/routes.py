@@ -1,9 +1,9 @@
-"""Contracts over HTTP."""
+"""The acts of a contract over HTTP."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing import idempotency
@@ -11,9 +11,7 @@ from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
-    DeveloperOrAgent,
     PermissionMissing,
-    Public,
     agent_holding,
 )
 from hansa.foundation.plumbing.database import Database, Tx
@@ -29,7 +27,6 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
-from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
 from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits
@@ -44,27 +41,21 @@ from hansa.rooms.commerce.payments.errors import (
 from . import errors
 from .accept import accept
 from .approve import Approval, approve
-from .contract import Contract, Status
+from .contract import Contract
 from .ending import cancel, mark_failed
 from .paying import PERMISSION, Consent
 from .propose import Proposal, propose
-from .reading import ContractShown, list_contracts, read_contract, reader_of, shown
-from .records import ContractFilter
+from .reading import ContractShown, shown
 from .schemas import (
     ApprovalIn,
     ContractIn,
     ContractOut,
-    FederatedAcceptIn,
-    FederatedSubmissionIn,
     NoteIn,
     ReasonIn,
     SubmissionIn,
 )
 from .work import Submission, request_changes, submit
 
-PAGE_DEFAULT = 50
-PAGE_MAX = 200
-OFFSET_MAX = 2**31 - 1
 BIGINT_MAX = 2**63 - 1
 
 router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
@@ -72,11 +63,6 @@ router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedR
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
-Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
-Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
-Role = Annotated[Literal["contractor", "provider"] | None, Query()]
-Counterparty = Annotated[str | None, Query(max_length=512)]
-AgentDid = Annotated[str, Path(max_length=512)]
 
 _EVERY_ACT: tuple[type[Refused], ...] = (
     Unauthorized,
@@ -285,97 +271,6 @@ async def cancel_contract(
     given = body or ReasonIn()
     request = _repeatable(agent, f"/contracts/{contract_id}/cancel", key, given)
     return await _once(db, request, lambda tx: cancel(tx, agent, contract_id, given.reason), config)
-
-
-@router.post(
-    "/{contract_id}/accept-federated",
-    response_model=ContractOut,
-    responses=problems(Unauthorized, Forbidden, errors.PeerUnknown, Invalid, BodyInvalid),
-)
-async def accept_federated_contract(
-    contract_id: ContractId, body: FederatedAcceptIn, agent: CurrentAgent
-) -> NoReturn:
-    """Accept a proposal that a peer holds; no other registry is a peer of this one yet."""
-    del contract_id, agent
-    raise errors.PeerUnknown(context={"registry": body.contractor_registry})
-
-
-@router.post(
-    "/{contract_id}/submit-federated",
-    response_model=ContractOut,
-    responses=problems(Unauthorized, Forbidden, errors.PeerUnknown, Invalid, BodyInvalid),
-)
-async def submit_federated_work(
-    contract_id: ContractId, body: FederatedSubmissionIn, agent: CurrentAgent
-) -> NoReturn:
-    """Submit the work of a contract that a peer holds; no other registry is a peer of this one yet."""
-    del contract_id, agent
-    raise errors.PeerUnknown(context={"registry": body.contractor_registry})
-
-
-@router.post("/cross-registry/proxy", response_model=ContractOut, responses=problems(Unauthorized))
-async def relay_act_of_peer(_: Public) -> NoReturn:
-    """Carry out an act that a peer relays; it needs the client certificate of a peer."""
-    raise Unauthorized("The client certificate of a peer registry is required.")
-
-
-@router.get("", responses=problems(Unauthorized, Forbidden, Invalid))
-async def list_own_contracts(
-    caller: DeveloperOrAgent,
-    config: Config,
-    db: Db,
-    *,
-    role: Role = None,
-    status: Annotated[Status | None, Query()] = None,
-    counterparty: Counterparty = None,
-    is_open: Annotated[
-        bool, Query(alias="open", description="Open proposals of every agent instead of one's own contracts.")
-    ] = False,
-    limit: Limit = PAGE_DEFAULT,
-    offset: Offset = 0,
-) -> Page[ContractOut]:
-    """The asking agent's contracts, newest first; an administrator of enforcement reads all."""
-    reader = reader_of(caller)
-    of = None if is_open else reader
-    filters = ContractFilter(of, reader, role, status, counterparty, is_open, limit, offset)
-    return await _page(db, filters, config)
-
-
-@router.get("/agent/{agent_did}", responses=problems(Unauthorized, Forbidden, Invalid))
-async def list_contracts_of_agent(
-    agent_did: AgentDid,
-    caller: DeveloperOrAgent,
-    config: Config,
-    db: Db,
-    *,
-    role: Role = None,
-    status: Annotated[Status | None, Query()] = None,
-    counterparty: Counterparty = None,
-    limit: Limit = PAGE_DEFAULT,
-    offset: Offset = 0,
-) -> Page[ContractOut]:
-    """The contracts of an agent that the caller may read, newest first."""
-    filters = ContractFilter(
-        agent_did, reader_of(caller), role, status, counterparty, is_open=False, limit=limit, offset=offset
-    )
-    return await _page(db, filters, config)
-
-
-@router.get("/{contract_id}", responses=problems(Unauthorized, Forbidden, errors.ContractUnknown, Invalid))
-async def read_one_contract(
-    contract_id: ContractId, caller: DeveloperOrAgent, config: Config, db: Db
-) -> ContractOut:
-    """One contract, for its parties; open proposals and attestation contracts for every agent."""
-    found = await db.read(lambda tx: read_contract(tx, caller, contract_id))
-    return ContractOut.of(found, config.trust_domain)
-
-
-async def _page(db: Database, filters: ContractFilter, settings: Settings) -> Page[ContractOut]:
-    found, total = await db.read(lambda tx: list_contracts(tx, filters))
-    return Page[ContractOut](
-        items=[ContractOut.of(one, settings.trust_domain) for one in found],
-        pagination=Pagination.of(total=total, limit=filters.limit, offset=filters.offset),
-    )
 
 
 def _repeatable(agent: Agent, route: str, key: str | None, body: RequestBody) -> Repeatable | None:

@@ -19,9 +19,11 @@ from .contract import Contract, Ending, Milestone, Status, Terms
 from .records import ContractFilter, HistoryLine
 from .rules import expiry_of
 
-_LOCK = "SELECT FROM commerce_contract WHERE id = $1 FOR NO KEY UPDATE"
+_NAMES = [one.name for one in fields(Contract) if one.name not in {"now", "milestones"}]
+_COLUMNS = ", ".join(f"c.{name}" for name in _NAMES)
+_TAKEN = ", ".join(f"(t.contract).{name}" for name in _NAMES)
 
-_COLUMNS = ", ".join(f"c.{one.name}" for one in fields(Contract) if one.name not in {"now", "milestones"})
+_TAKE = f"SELECT {_TAKEN}, t.now, t.milestones FROM commerce_take_contract($1) t"  # noqa: S608
 
 _CONTRACTS = f"""
 SELECT {_COLUMNS}, clock_timestamp() AS now, (
@@ -34,8 +36,8 @@ FROM commerce_contract c
 _INSERT = """
 INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
   acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING id
-"""
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING {columns}
+""".format(columns=", ".join(_NAMES))
 
 _INSERT_MILESTONES = """
 INSERT INTO commerce_contract_milestone (contract_id, index, title, amount, due)
@@ -83,6 +85,15 @@ INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, n
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 
+_OF_LINE = ", ".join(f"${place}" for place in range(len(_CHANGING) + 3, len(_CHANGING) + 9))
+
+_SAVE_AND_NOTE = f"""
+WITH saved AS ({_SAVE}), noted AS (
+  INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, note, deliverable, at)
+  SELECT $1, {_OF_LINE} FROM saved
+) SELECT 1 FROM saved
+"""  # noqa: S608
+
 _HISTORY = """
 SELECT contract_id, act, actor_did, milestone, note, deliverable, at FROM commerce_contract_history
 WHERE contract_id = ANY($1) ORDER BY contract_id, id
@@ -104,9 +115,18 @@ _LIST = f"{_CONTRACTS} {_WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
 
 _COUNT = f"SELECT count(*) FROM commerce_contract c {_WANTED}"  # noqa: S608
 
+_OPEN_PROPOSALS = """
+SELECT count(*) AS open, clock_timestamp() AS now FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'
+"""
+
 _OF_PARTY = """
 SELECT id FROM commerce_contract WHERE contractor_did = $1 AND status = ANY($2)
 UNION SELECT id FROM commerce_contract WHERE provider_did = $1 AND status = ANY($2) ORDER BY id
+"""
+
+_ATTESTATIONS_OF = f"""
+{_CONTRACTS} WHERE c.contract_type = 'attestation' AND (c.contractor_did = $1 OR c.provider_did = $1)
+ORDER BY c.id DESC LIMIT $2
 """
 
 _PAID_BY = """
@@ -134,20 +154,16 @@ async def now(tx: Tx) -> datetime:
     return moment
 
 
-async def lock_proposals_of(tx: Tx, did: str) -> int:
-    """Hold back other proposals of this agent; how many it has open."""
-    await tx.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended('commerce: proposals of ' || $1, 1))", did
-    )
-    count: int = await tx.fetchval(
-        "SELECT count(*) FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'", did
-    )
-    return count
+async def open_proposals_of(tx: Tx, did: str) -> tuple[int, datetime]:
+    """How many proposals of this agent are open, and the clock."""
+    row = await tx.fetchrow(_OPEN_PROPOSALS, did)
+    assert row is not None
+    return row["open"], row["now"]
 
 
 async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> Contract:
     """A new proposal."""
-    contract_id: int = await tx.fetchval(
+    row = await tx.fetchrow(
         _INSERT,
         terms.version,
         terms.title,
@@ -165,30 +181,27 @@ async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> C
         expiry_of(terms, created_at),
         created_at,
     )
+    assert row is not None
     if terms.milestones:
         await tx.execute(
             _INSERT_MILESTONES,
-            contract_id,
+            row["id"],
             [one.index for one in terms.milestones],
             [one.title for one in terms.milestones],
             [one.amount for one in terms.milestones],
             [one.due for one in terms.milestones],
         )
-    made = await find(tx, contract_id)
-    assert made is not None
-    return made
+    return _contract({**row, "now": created_at}, terms.milestones)
 
 
 async def lock(tx: Tx, contract_id: int) -> Contract | None:
     """One contract, as it is once no other act has it."""
-    await tx.execute(_LOCK, contract_id)
-    return await find(tx, contract_id)
+    return _found(await tx.fetchrow(_TAKE, contract_id))
 
 
 async def find(tx: Tx, contract_id: int) -> Contract | None:
     """One contract."""
-    row = await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id)
-    return _contract(row) if row else None
+    return _found(await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id))
 
 
 async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
@@ -196,12 +209,17 @@ async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
     bounds = (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
     rows = await tx.fetch(_LIST, *bounds, filters.limit, filters.offset)
     total: int = await tx.fetchval(_COUNT, *bounds)
-    return [_contract(row) for row in rows], total
+    return [one for row in rows if (one := _found(row))], total
 
 
 async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
     """The contracts of an agent that are in one of these states, in order."""
     return [row["id"] for row in await tx.fetch(_OF_PARTY, did, [str(status) for status in statuses])]
+
+
+async def attestations_of(tx: Tx, did: str, limit: int) -> list[Contract]:
+    """The newest attestation contracts to which an agent is a party."""
+    return [one for row in await tx.fetch(_ATTESTATIONS_OF, did, limit) if (one := _found(row))]
 
 
 async def paid_by(tx: Tx, tx_id: int) -> int | None:
@@ -222,10 +240,14 @@ async def count_open(tx: Tx, did: str) -> int:
     return count
 
 
-async def save(tx: Tx, before: Contract, after: Contract) -> bool:
-    """Write what has changed; whether the contract was still in the state that it is moved from."""
+async def save(tx: Tx, before: Contract, after: Contract, line: HistoryLine | None) -> bool:
+    """Write what has changed, and the line of the history where there is one.
+
+    Returns whether the contract was still in the state that it is moved from; else nothing is written.
+    """
     values = [getattr(after, name) for name in _CHANGING]
-    if await tx.fetchval(_SAVE, before.id, before.status, *values) is None:
+    statement, noted = (_SAVE, []) if line is None else (_SAVE_AND_NOTE, _noted(line))
+    if await tx.fetchval(statement, before.id, before.status, *values, *noted) is None:
         return False
     known = {one.index: one for one in before.milestones}
     if changed := [one for one in after.milestones if known[one.index] != one]:
@@ -243,17 +265,12 @@ async def save(tx: Tx, before: Contract, after: Contract) -> bool:
 
 async def note(tx: Tx, line: HistoryLine) -> None:
     """Add a line to the history."""
+    await tx.execute(_NOTE, line.contract_id, *_noted(line))
+
+
+def _noted(line: HistoryLine) -> list[Any]:
     deliverable = None if line.deliverable is None else json.dumps(line.deliverable)
-    await tx.execute(
-        _NOTE,
-        line.contract_id,
-        line.act,
-        line.actor_did,
-        line.milestone,
-        line.note,
-        deliverable,
-        line.at,
-    )
+    return [line.act, line.actor_did, line.milestone, line.note, deliverable, line.at]
 
 
 async def history(tx: Tx, contract_ids: Sequence[int]) -> dict[int, list[HistoryLine]]:
@@ -271,10 +288,15 @@ async def counts(tx: Tx, payer: str, payee: str) -> bool:
     return does_count
 
 
-def _contract(row: asyncpg.Record) -> Contract:
+def _found(row: asyncpg.Record | None) -> Contract | None:
+    if row is None:
+        return None
     members = dict(row)
     stored = json.loads(members.pop("milestones") or "[]")
-    milestones = tuple(_milestone(**one) for one in stored)
+    return _contract(members, tuple(_milestone(**one) for one in stored))
+
+
+def _contract(members: dict[str, Any], milestones: tuple[Milestone, ...]) -> Contract:
     ended_because = members.pop("ended_because")
     members |= {
         "status": Status(members["status"]),

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import agents, federation, ledger
+from hansa.rooms import agents, catalogue, federation, ledger
 from hansa.rooms.commerce import contracts, payments
 from hansa_verify import CARD_PROFILE, RULES_VERSION, Proposal, propose
 
@@ -56,6 +56,7 @@ async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, An
         ],
         "keys": await _keys(tx, dispute),
     }
+    bundle["offer"] = await _offer(tx, bundle["contract"], bundle["token"])
     bundle["payments"] = await _payments(tx, bundle.pop("paid_by"), dispute)
     proposal = propose(bundle)
     return {
@@ -107,6 +108,7 @@ async def _contract(tx: Tx, dispute: Dispute) -> dict[str, Any]:
     document = {
         "id": contract.id,
         "version": contract.version,
+        "created_at": contract.created_at.isoformat(),
         "contractor_did": contract.contractor_did,
         "provider_did": contract.provider_did,
         "title": contract.title,
@@ -180,6 +182,28 @@ async def _token(tx: Tx, dispute: Dispute) -> dict[str, Any]:
         for one in same
     ]
     return {"token": document, "same_work": others}
+
+
+async def _offer(
+    tx: Tx, contract: dict[str, Any] | None, token: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """The card of the paid agent as it was when the terms were set; a later change of the card changes no offer."""
+    if contract is not None:
+        did, moment = contract["provider_did"], contract["created_at"]
+    elif token is not None:
+        did, moment = token["payee_did"], token["created_at"]
+    else:
+        return None
+    found = await catalogue.card_document_at(tx, did, datetime.fromisoformat(moment))
+    if found is None:
+        return None
+    return {
+        "did": did,
+        "version": found.version,
+        "valid_from": found.changed_at.isoformat(),
+        "sha256": found.card_hash,
+        "card": found.card_data,
+    }
 
 
 async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[str, Any]]:

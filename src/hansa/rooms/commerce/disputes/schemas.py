@@ -229,6 +229,9 @@ class BundleOut(BaseModel):
     dispute: dict[str, Any]
     contract: dict[str, Any] | None
     token: dict[str, Any] | None
+    offer: dict[str, Any] | None = Field(
+        description="What the card of the paid agent said when the contract was proposed or the token authorized."
+    )
     same_work: list[dict[str, Any]]
     payments: list[dict[str, Any]]
     evidence: list[dict[str, Any]]

@@ -2,7 +2,17 @@
 
 from .bearer import OWNED_AMONG
 from .live_feed import LIVE_FEED, LiveFeed
+from .public_stream import StreamFilter, event_stream
 from .routes import root_router, router
 from .store import forget_tickets
 
-__all__ = ["LIVE_FEED", "OWNED_AMONG", "LiveFeed", "forget_tickets", "root_router", "router"]
+__all__ = [
+    "LIVE_FEED",
+    "OWNED_AMONG",
+    "LiveFeed",
+    "StreamFilter",
+    "event_stream",
+    "forget_tickets",
+    "root_router",
+    "router",
+]

@@ -1,4 +1,4 @@
-"""The feed of one process: one follower, the replays of its channels, and whoever listens."""
+"""The feed of one process: one follower, the replays of its channels, its sockets and its streams of public events."""
 
 import asyncio
 from collections import defaultdict
@@ -17,9 +17,11 @@ from hansa.rooms.journal.ledger_readings import LedgerReadings
 from . import rules
 from .errors import TooManyChannels
 from .follower import Follower
+from .listener_queue import ListenerQueue
 from .messages import LiveEvent, message
 from .reader import Reader
 from .replays import Replays
+from .store import Place
 
 SOCKETS_MAX = 10_000
 CHANNELS_MAX = 64
@@ -40,6 +42,9 @@ class LiveFeed:
         self._replays = Replays(database, lambda: self._follower.place, frame=frame, ledger=ledger)
         self._ready = asyncio.Event()
         self._readers: defaultdict[str, set[Reader]] = defaultdict(set)
+        self._queues: set[ListenerQueue] = set()
+        self.is_ending = False
+        """Whether no stream of public events begins any more."""
         self._sockets = 0
 
     @asynccontextmanager
@@ -90,6 +95,27 @@ class LiveFeed:
             for channel in list(reader.channels.values()):
                 self.unsubscribe(reader, channel)
 
+    @property
+    def position(self) -> Place:
+        """The last place delivered: every event up to it is committed for good. Only within `place()`."""
+        return self._follower.place
+
+    @contextmanager
+    def listening(self, event_type: str | None, did: str | None) -> Iterator[ListenerQueue]:
+        """The public events of a type and a DID, from the present position on; None of either sets no bound."""
+        queue = ListenerQueue(event_type, did)
+        self._queues.add(queue)
+        try:
+            yield queue
+        finally:
+            self._queues.discard(queue)
+
+    def end_streams(self) -> None:
+        """End every stream of public events, and those that begin later: the process stops."""
+        self.is_ending = True
+        for queue in self._queues:
+            queue.end()
+
     async def subscribe(self, reader: Reader, channel: rules.Channel) -> None:
         """Confirm, replay the latest events of the channel from the store, and tell from now on.
 
@@ -114,9 +140,11 @@ class LiveFeed:
 
     def deliver(self, events: Sequence[StoredEvent]) -> None:
         """Make each event ready once and give every reader its own."""
+        live = list(map(LiveEvent, events))
+        for queue in self._queues:
+            queue.deliver(live)
         for_reader: defaultdict[Reader, list[LiveEvent]] = defaultdict(list)
-        for stored in events:
-            event = LiveEvent(stored)
+        for event, stored in zip(live, events, strict=True):
             self._replays.add(event)
             for key in rules.private_keys_stopped_by(stored.event_type, stored.aggregate_id):
                 for reader in self._readers.get(key, ()):

@@ -13,6 +13,7 @@ from hansa.rooms.journal.parties import parties_of
 from hansa.rooms.journal.schemas import EventRecord
 
 from . import rules
+from .store import Place
 
 
 class LiveEvent:
@@ -21,6 +22,7 @@ class LiveEvent:
     def __init__(self, event: StoredEvent) -> None:
         self.id: UUID = event.id
         self.sequence = event.sequence
+        self.place = Place.of(event)
         self.keys = rules.keys_of(event.event_type, event.aggregate_id, event.data)
         self._event = event
         self._parties = frozenset(parties_of(event.event_type, event.aggregate_id, event.data))
@@ -31,6 +33,13 @@ class LiveEvent:
     def is_public(self) -> bool:
         """Whether anyone may see it, in part at least."""
         return bool(self.frame_for(frozenset()))
+
+    @property
+    def public_record(self) -> bytes:
+        """The event as JSON, as anyone sees it. Only of an event that `is_public`."""
+        record = self._record_for(frozenset())
+        assert record is not None
+        return record
 
     def frame_for(self, agents: frozenset[str]) -> bytes:
         """The live message to a reader who owns these agents; empty when the event is not shown to it."""

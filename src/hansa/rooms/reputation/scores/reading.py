@@ -10,15 +10,19 @@ GRADE_CHANGES_SHOWN = 20
 
 
 async def reputation_of(tx: Tx, did: str) -> Reputation:
-    """The score of an agent of this registry. Raises: AgentUnknown."""
-    await _require_known(tx, did)
-    return Reputation(did, await store.score_of(tx, did), await store.newest_epoch(tx))
+    """The score of an agent of this registry, in one statement. Raises: AgentUnknown."""
+    found = await store.reputation_of(tx, did)
+    if found is None:
+        raise agents.AgentUnknown
+    return found
 
 
 async def track_record_of(tx: Tx, did: str) -> TrackRecord:
-    """The track record of an agent of this registry. Raises: AgentUnknown."""
-    await _require_known(tx, did)
-    return await store.track_record(tx, did)
+    """The track record of an agent of this registry, in one statement. Raises: AgentUnknown."""
+    found = await store.track_record(tx, did)
+    if found is None:
+        raise agents.AgentUnknown
+    return found
 
 
 async def grade_history_of(tx: Tx, did: str) -> list[GradeChange]:
@@ -38,8 +42,3 @@ async def export(tx: Tx, after: ExportCursor, limit: int) -> ExportPage:
         signals[-1].id if signals else after.signal, next(reversed(scores)) if scores else after.agent
     )
     return ExportPage(epoch, signals, scores, None if is_last else following)
-
-
-async def _require_known(tx: Tx, did: str) -> None:
-    if await agents.owner_of(tx, did) is None:
-        raise agents.AgentUnknown

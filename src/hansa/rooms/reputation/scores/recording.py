@@ -8,7 +8,7 @@ from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import agents, catalogue
 
 from . import store
-from .records import StoredSignal
+from .records import StoredSignal, TrackRecord
 from .track_record import members_of
 
 RECORDING = "reputation: record signals"
@@ -62,7 +62,7 @@ async def _record(tx: Tx, runtime: Runtime, _: Job) -> None:
             await recording.take(signal)
         await store.set_recorded(tx, signals[-1].id)
     for did in sorted(recording.changed):
-        record = await store.track_record(tx, did)
+        record = await store.track_record(tx, did) or TrackRecord()
         await catalogue.show_track_record(tx, did, record.jobs_verified, members_of(record))
 
 

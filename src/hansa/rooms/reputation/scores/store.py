@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.values.money import Minor
 from hansa_verify import FORMULA, Score, Signal, grade_of
 
-from .records import Epoch, GradeChange, StoredSignal, TrackRecord
+from .records import Epoch, GradeChange, Reputation, StoredSignal, TrackRecord
 
 ROWS_AT_ONCE = 5000
 
@@ -53,16 +53,20 @@ ON CONFLICT (agent_did) DO UPDATE SET disputes_won = r.disputes_won + excluded.d
   disputes_lost = r.disputes_lost + excluded.disputes_lost
 """
 
+# No row: there is no such agent here.
 _RECORD = """
-SELECT jobs_verified, jobs_foreign, volume, contracts_completed, disputes_won, disputes_lost, first_job_at
-FROM reputation_record WHERE agent_did = $1
+SELECT r.jobs_verified, r.jobs_foreign, r.volume, r.contracts_completed, r.disputes_won, r.disputes_lost, r.first_job_at
+FROM agents_status($1) a (status) LEFT JOIN reputation_record r ON r.agent_did = $1 WHERE a.status IS NOT NULL
 """
 
 _EPOCH = "SELECT epoch, through, formula, computed_at FROM reputation_epoch"
 
-_SCORE = """
-SELECT score, paid_work, payments_made, disputes_won, disputes_lost FROM reputation_score WHERE agent_did = $1
-"""
+# No row: there is no such agent here.
+_REPUTATION = f"""
+SELECT s.score, s.paid_work, s.payments_made, s.disputes_won, s.disputes_lost, e.epoch, e.through, e.formula, e.computed_at
+FROM agents_status($1) a (status) LEFT JOIN reputation_score s ON s.agent_did = $1
+LEFT JOIN ({_EPOCH} ORDER BY epoch DESC LIMIT 1) e ON true WHERE a.status IS NOT NULL
+"""  # noqa: S608
 
 _GRADES = "SELECT epoch, grade, score FROM reputation_grade WHERE agent_did = $1 ORDER BY epoch DESC LIMIT $2"
 
@@ -171,10 +175,12 @@ async def add_ruling(tx: Tx, agent_did: str, *, won: bool) -> None:
     await tx.execute(_ADD_RULING, agent_did, int(won), int(not won))
 
 
-async def track_record(tx: Tx, agent_did: str) -> TrackRecord:
-    """The track record of an agent; an empty one if nothing counts yet."""
+async def track_record(tx: Tx, agent_did: str) -> TrackRecord | None:
+    """The track record of an agent, an empty one if nothing counts yet; None: there is no such agent here."""
     row = await tx.fetchrow(_RECORD, agent_did)
-    return TrackRecord(**{**row, "volume": int(row["volume"])}) if row else TrackRecord()
+    if row is None:
+        return None
+    return TrackRecord() if row["volume"] is None else TrackRecord(**{**row, "volume": int(row["volume"])})
 
 
 async def newest_epoch(tx: Tx) -> Epoch | None:
@@ -183,10 +189,17 @@ async def newest_epoch(tx: Tx) -> Epoch | None:
     return Epoch(**row) if row else None
 
 
-async def score_of(tx: Tx, agent_did: str) -> Score:
-    """The score of an agent in the newest epoch."""
-    row = await tx.fetchrow(_SCORE, agent_did)
-    return Score(*map(int, row)) if row else Score(0, 0, 0, 0, 0)
+async def reputation_of(tx: Tx, agent_did: str) -> Reputation | None:
+    """The score of an agent in the newest epoch; None: there is no such agent here."""
+    row = await tx.fetchrow(_REPUTATION, agent_did)
+    if row is None:
+        return None
+    *score, epoch, through, formula, computed_at = row
+    return Reputation(
+        agent_did,
+        Score(*(int(one or 0) for one in score)),
+        None if epoch is None else Epoch(epoch, through, formula, computed_at),
+    )
 
 
 async def grade_changes(tx: Tx, agent_did: str, most: int) -> list[GradeChange]:

@@ -1,0 +1,49 @@
+"""Who is logged in in the browser, and the forms that such a person sends.
+
+The parameter type in a page's signature is its policy, as for the routes of the API:
+
+- `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well. Without
+  a session the answer leads to the login, and back.
+- `Act`: a form of such a person; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more.
+- `OpenForm`: a form that needs no login.
+
+A form is taken only from the registry's own pages (`same_origin`). The form of a person who is logged in carries a key
+(`form_keys`): it is good for that account and one day, and repeats the first outcome when it is sent again (`act_once`).
+"""
+
+from .errors import FormRefused
+from .form_acts import act_once
+from .form_keys import new_form_key
+from .forms import SentForm
+from .pages import account_page, see_other
+from .policy import (
+    Act,
+    Acting,
+    Diverted,
+    OpenForm,
+    ProvedAct,
+    SignedIn,
+    SignedInPerson,
+    act_in,
+    person_holding,
+    proved_act_in,
+)
+
+__all__ = [
+    "Act",
+    "Acting",
+    "Diverted",
+    "FormRefused",
+    "OpenForm",
+    "ProvedAct",
+    "SentForm",
+    "SignedIn",
+    "SignedInPerson",
+    "account_page",
+    "act_in",
+    "act_once",
+    "new_form_key",
+    "person_holding",
+    "proved_act_in",
+    "see_other",
+]

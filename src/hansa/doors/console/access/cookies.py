@@ -1,0 +1,61 @@
+"""The cookies of the console: the token of a session, and of a login that waits for its code.
+
+Over https they have the prefix `__Host-`, so no other host and no path can set or read them. A browser takes such cookies
+only over https: over http they have plain names, and are set only where the registry is reached by a loopback address.
+"""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.settings import Settings
+
+SESSION = "hansa_session"
+HALF_LOGIN = "hansa_login"
+SESSION_SECONDS = 12 * 3600
+HALF_LOGIN_SECONDS = 300
+
+
+def cookie_of(request: Request, settings: Settings, name: str) -> str | None:
+    """The value of one cookie of the console."""
+    return request.cookies.get(_named(settings, name))
+
+
+def set_cookie(answer: Response, settings: Settings, name: str, value: str, seconds: int) -> None:
+    """Let the browser keep a value that no script reads and no other site sends."""
+    answer.set_cookie(
+        _named(settings, name),
+        value,
+        max_age=seconds,
+        path="/",
+        secure=_is_https(settings),
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def drop_cookie(answer: Response, settings: Settings, name: str) -> None:
+    """Let the browser forget a value."""
+    set_cookie(answer, settings, name, "", 0)
+
+
+def may_log_in(settings: Settings) -> bool:
+    """Whether cookies are safe here: over https, or to a loopback address."""
+    return _is_https(settings) or _is_loopback(urlsplit(settings.base_url).hostname or "")
+
+
+def _named(settings: Settings, name: str) -> str:
+    return f"__Host-{name}" if _is_https(settings) else name
+
+
+def _is_https(settings: Settings) -> bool:
+    return settings.base_url.startswith("https://")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

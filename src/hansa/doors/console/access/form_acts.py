@@ -1,0 +1,59 @@
+"""A form that is sent twice, by a double click, a reload or the back button, is carried out once."""
+
+import asyncio
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable, recall, remember
+from hansa.foundation.plumbing.runtime import runtime_of
+
+from .forms import KEY_FIELD
+from .policy import Acting
+
+SEALED_FOR = "outcome of a console form"
+# The second of two clicks waits for the first: 12 seconds in all.
+PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
+
+Outcome = TypeVar("Outcome", bound=BaseModel)
+
+
+async def act_once(
+    request: Request,
+    sender: Acting,
+    model: type[Outcome],
+    use_case: Callable[[Tx], Awaitable[Outcome]],
+) -> Outcome:
+    """Carry out `use_case` in one transaction, or return what it returned to the same form before.
+
+    The outcome is kept for a day, sealed under the key of the form: secrets that are shown once can be shown again to
+    who sends the form again, and to nobody who reads the database.
+
+    Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and what the use case raises.
+    """
+    runtime = runtime_of(request)
+    repeatable = Repeatable(
+        f"browser:{sender.person.developer.id}",
+        request.url.path,
+        sender.key,
+        [pair for pair in sender.form.kept if pair[0] != KEY_FIELD],
+    )
+
+    async def recalled_or_done(tx: Tx) -> Outcome:
+        if (kept := await recall(tx, repeatable)) is not None:
+            return model.model_validate_json(runtime.seal.open_under(sender.key, b64decode(kept), SEALED_FOR))
+        outcome = await use_case(tx)
+        sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)
+        await remember(tx, repeatable, b64encode(sealed).decode())
+        return outcome
+
+    for pause in PAUSES_SECONDS:
+        try:
+            return await runtime.database.act(recalled_or_done)
+        except KeyInProgress:
+            await asyncio.sleep(pause)
+    return await runtime.database.act(recalled_or_done)

@@ -1,0 +1,103 @@
+"""A form as it was sent, and as a page shows it again: values kept, each message beside its field."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+
+from hansa.foundation.plumbing.bodies import BODY_MAX_BYTES, FORM, BodyInvalid, read_within
+from hansa.foundation.values.errors import Refused, UnsupportedMediaType
+
+from .errors import FormRefused
+
+KEY_FIELD = "form_key"
+RESUME_FIELD = "resume"
+# Never shown again, never kept for after a login.
+SECRET_FIELDS = frozenset({"password", "current_password", "new_password", "code", "recovery_key"})
+FIELDS_MAX = 1000
+
+_PREFIX = re.compile(r"^Value error, ")
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """The fields of a form with what is wrong with them; without any, a form that is still empty."""
+
+    fields: Sequence[tuple[str, str]] = field(default=(), repr=False)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    message: str | None = None
+    """What is wrong with the whole."""
+
+    def value(self, name: str) -> str:
+        """The last value of a field, or an empty text."""
+        return next((value for key, value in reversed(self.fields) if key == name), "")
+
+    def values(self, name: str) -> list[str]:
+        """Every value of a field that may stand several times, as check boxes do."""
+        return [value for key, value in self.fields if key == name]
+
+    def shown(self, name: str) -> str:
+        """What a page shows in the field: nothing of a secret."""
+        return "" if name in SECRET_FIELDS else self.value(name)
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """The fields without secrets."""
+        return [(name, value) for name, value in self.fields if name not in SECRET_FIELDS]
+
+    def read_as(self, model: type[_Model], **given: object) -> _Model:
+        """The form as a model of the API; `given` are members that are no plain texts. Empty optional fields are left out.
+
+        Raises: FormRefused.
+        """
+        members = {
+            name: self.value(name)
+            for name, member in model.model_fields.items()
+            if name not in given and (self.value(name) != "" or member.is_required())
+        }
+        try:
+            return model.model_validate({**members, **given})
+        except ValidationError as trouble:
+            raise FormRefused(_messages(trouble)) from None
+
+    def refused(self, refusal: Refused) -> "SentForm":
+        """The same form with what was wrong with it."""
+        if isinstance(refusal, FormRefused):
+            return SentForm(self.fields, refusal.errors, refusal.detail)
+        errors = {refusal.field: refusal.detail} if refusal.field else {}
+        return SentForm(self.fields, errors, refusal.detail)
+
+
+async def read_form(request: Request) -> SentForm:
+    """The form that was sent. Raises: UnsupportedMediaType, PayloadTooLarge, BodyInvalid."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in {FORM, ""}:
+        raise UnsupportedMediaType(f"This page takes a form ({FORM}).")
+    body = await read_within(request, BODY_MAX_BYTES)
+    try:
+        fields = parse_qsl(
+            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX
+        )
+    except (UnicodeDecodeError, ValueError):
+        raise BodyInvalid("The form is not percent-encoded UTF-8, or has too many fields.") from None
+    # Browsers end the lines of a text with CR LF.
+    fields = [(name, value.replace("\r\n", "\n")) for name, value in fields]
+    if any("\x00" in text for pair in fields for text in pair):
+        raise BodyInvalid("The form contains a NUL character.")
+    return SentForm(fields)
+
+
+def _messages(trouble: ValidationError) -> dict[str, str]:
+    """A sentence for each field, the first one of each."""
+    found: dict[str, str] = {}
+    for error in trouble.errors():
+        text = _PREFIX.sub("", error["msg"])
+        is_empty = error["type"] in {"missing", "string_too_short"} and not error.get("input")
+        sentence = "This field is required." if is_empty else f"{text[:1].upper()}{text[1:]}."
+        found.setdefault(str(error["loc"][0]) if error["loc"] else "", sentence)
+    return found

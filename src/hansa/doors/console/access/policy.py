@@ -1,0 +1,166 @@
+"""Who may open a page or send a form: dependencies that name it in the signature of the page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.caller import AdminNeeds2fa, AreaMissing, Developer
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.rooms import people
+
+from .cookies import SESSION, cookie_of
+from .form_keys import new_form_key, require_form_key
+from .forms import KEY_FIELD, SentForm, read_form
+from .pages import account_page, form_page, see_other
+from .resume import KeptForm, keep_form
+from .same_origin import require_same_origin
+
+
+class Diverted(Exception):
+    """The answer to a request that must log in, or give the password, first."""
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A person who is logged in in this browser."""
+
+    session: people.BrowserSession
+    seal: Seal = field(repr=False)
+
+    @property
+    def developer(self) -> Developer:
+        """The person, as every route of the API knows one."""
+        return self.session.developer
+
+    @property
+    def areas(self) -> frozenset[str]:
+        """The areas that the person administers now."""
+        return self.session.developer.areas
+
+    @property
+    def now(self) -> datetime:
+        """The database's time at the beginning of the request."""
+        return self.session.now
+
+    def form_key(self) -> str:
+        """A new key for one form of this person."""
+        return new_form_key(self.seal, self.developer.id, self.now)
+
+
+@dataclass(frozen=True)
+class Acting:
+    """A person who sent a form that the registry made for this person."""
+
+    person: SignedIn
+    form: SentForm
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of what the form does."""
+        return self.form.value(KEY_FIELD)
+
+
+async def signed_in(request: Request) -> SignedIn:
+    """The person who is logged in. Raises: Diverted to the login, which leads back."""
+    person = await _person_of(request)
+    if person is None:
+        address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise Diverted(see_other(f"/login?next={quote(address, safe='/')}"))
+    return person
+
+
+async def acting(request: Request) -> Acting:
+    """Who sent this form. Raises: CrossSiteForm, FormExpired, Diverted to the login, after which the form can be sent."""
+    runtime = runtime_of(request)
+    require_same_origin(request, runtime.settings)
+    form = await read_form(request)
+    person = await _person_of(request)
+    if person is None:
+        kept = keep_form(runtime.seal, KeptForm(request.url.path, form.kept))
+        raise Diverted(form_page(request, "login.html", status=401, resume=kept, next="", notice="ended"))
+    require_form_key(runtime.seal, person.developer.id, person.now, form.value(KEY_FIELD))
+    return Acting(person, form)
+
+
+async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acting)]) -> Acting:
+    """As `acting`, by who gave the password in the last ten minutes. Raises: Diverted to the page that asks for it."""
+    if not sender.person.session.is_proved_recently:
+        kept = keep_form(sender.person.seal, KeptForm(request.url.path, sender.form.kept))
+        raise Diverted(account_page(request, "confirm.html", sender.person, status=403, resume=kept))
+    return sender
+
+
+async def open_form(request: Request) -> SentForm:
+    """A form that needs no login. Raises: CrossSiteForm."""
+    require_same_origin(request, runtime_of(request).settings)
+    return await read_form(request)
+
+
+def person_holding(area: str) -> Any:
+    """A dependency: the person who is logged in, who administers `area`."""
+
+    async def administrator(request: Request, person: Annotated[SignedIn, Depends(signed_in)]) -> SignedIn:
+        _require_area(request, person, area)
+        return person
+
+    return _in_area(administrator, area)
+
+
+def act_in(area: str) -> Any:
+    """A dependency: a form of a person who administers `area`."""
+
+    async def administrator_acting(request: Request, sender: Annotated[Acting, Depends(acting)]) -> Acting:
+        _require_area(request, sender.person, area)
+        return sender
+
+    return _in_area(administrator_acting, area)
+
+
+def proved_act_in(area: str) -> Any:
+    """As `act_in`, by who gave the password in the last ten minutes."""
+
+    async def administrator_acting(
+        request: Request, sender: Annotated[Acting, Depends(proved_acting)]
+    ) -> Acting:
+        _require_area(request, sender.person, area)
+        return sender
+
+    return _in_area(administrator_acting, area)
+
+
+def _in_area(dependency: Callable[..., Any], area: str) -> Any:
+    assert area in ADMIN_AREAS, area
+    dependency.page_area = area  # type: ignore[attr-defined]
+    return Depends(dependency)
+
+
+def _require_area(request: Request, person: SignedIn, area: str) -> None:
+    """Raises: AreaMissing, AdminNeeds2fa."""
+    if area not in person.areas:
+        raise AreaMissing(context={"area": area})
+    if runtime_of(request).settings.require_admin_2fa and not person.developer.has_second_factor:
+        raise AdminNeeds2fa
+
+
+async def _person_of(request: Request) -> SignedIn | None:
+    runtime = runtime_of(request)
+    token = cookie_of(request, runtime.settings, SESSION)
+    session = await people.check_browser_session(runtime.database, token) if token else None
+    return SignedIn(session, runtime.seal) if session else None
+
+
+SignedInPerson = Annotated[SignedIn, Depends(signed_in)]
+Act = Annotated[Acting, Depends(acting)]
+ProvedAct = Annotated[Acting, Depends(proved_acting)]
+OpenForm = Annotated[SentForm, Depends(open_form)]

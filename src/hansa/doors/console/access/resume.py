@@ -1,0 +1,43 @@
+"""A form that could not be carried out yet: kept, sealed, in the page that asks for the login or the password.
+
+Nothing is stored. Secrets are left out, and only the registry can have made what it opens again.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.seal import BadSeal, Seal
+
+PURPOSE = "console form kept for after a login"
+KEPT_MAX_CHARACTERS = 400_000
+
+
+@dataclass(frozen=True)
+class KeptForm:
+    """Where a form goes and its fields."""
+
+    path: str
+    fields: Sequence[tuple[str, str]]
+
+
+def keep_form(seal: Seal, form: KeptForm) -> str:
+    """The sealed form for a hidden field; empty for one that is too large."""
+    text = json.dumps([form.path, list(form.fields)])
+    if len(text) > KEPT_MAX_CHARACTERS:
+        return ""
+    return base64.urlsafe_b64encode(seal.close(text.encode(), PURPOSE)).decode()
+
+
+def kept_form(seal: Seal, kept: str) -> KeptForm | None:
+    """The form that was kept, or None where this is none of ours."""
+    if not kept or not kept.isascii():
+        return None
+    try:
+        opened = seal.open(base64.b64decode(kept, altchars=b"-_", validate=True), PURPOSE)
+    except (BadSeal, binascii.Error):
+        return None
+    path, fields = json.loads(opened)
+    return KeptForm(path, [(name, value) for name, value in fields])

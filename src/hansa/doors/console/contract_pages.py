@@ -1,0 +1,58 @@
+"""The page of a contract: public for attestation contracts, for its parties by a link with a ticket."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.rendering import both_forms, page_or_json
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.rooms import commerce
+
+BIGINT_MAX = 2**63 - 1
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+@both_forms(router, "/contracts/{contract_id:int}")
+async def show_contract(
+    _: Public,
+    request: Request,
+    db: Db,
+    seal: Sealing,
+    settings: Config,
+    *,
+    contract_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    ticket: Annotated[str, Query(max_length=1024)] = "",
+) -> Response:
+    """One contract with its history. Raises: ContractUnknown, PageLinkInvalid."""
+
+    async def reading(tx: Tx) -> commerce.ContractShown:
+        if ticket:
+            return await commerce.read_by_ticket(tx, seal, contract_id, ticket)
+        return await commerce.read_public_contract(tx, contract_id)
+
+    found = commerce.ContractOut.of(await db.read(reading), settings.trust_domain)
+    return page_or_json(
+        request,
+        "contract.html",
+        found,
+        terms=_wording(found.terms),
+        criteria=_wording(found.acceptance_criteria),
+        is_private=bool(ticket),
+    )
+
+
+def _wording(agreed: str | dict[str, Any] | list[Any]) -> str:
+    """What was agreed as text; JSON with everything but ASCII escaped."""
+    return agreed if isinstance(agreed, str) else json.dumps(agreed, indent=2)

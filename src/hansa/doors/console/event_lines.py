@@ -1,0 +1,137 @@
+"""Events as the pages list them: what the public sees, with links to what an event is about."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.rooms import journal
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PARTY_NAMES = {
+    "from": "From",
+    "to": "To",
+    "payer": "Payer",
+    "payee": "Payee",
+    "caller": "Caller",
+    "collector": "Fee collector",
+    "account": "Account",
+    "contractor_did": "Contractor",
+    "provider_did": "Provider",
+    "complainant_did": "Complainant",
+    "defendant_did": "Defendant",
+}
+_AMOUNTS = {"amount": "Amount", "fee": "Fee"}
+
+
+class EventsOut(BaseModel):
+    """Events, newest first."""
+
+    events: list[journal.EventRecord]
+    older: str | None = Field(
+        description="Send it as `before` for the events before these; null at the beginning."
+    )
+    live_from: str = Field(
+        description="Send it as `after` to /events/stream for what is committed from now on."
+    )
+
+    @classmethod
+    def of(cls, page: journal.PublicPage) -> "EventsOut":
+        """The page as JSON."""
+        events = [journal.EventRecord.model_validate(event) for event in page.events]
+        return cls(events=events, older=page.older, live_from=page.live_from)
+
+
+@dataclass(frozen=True)
+class EventLine:
+    """One event of a list."""
+
+    sequence: int
+    event_type: str
+    title: str
+    subject: str
+    amount: str | None
+    timestamp: datetime
+
+    @classmethod
+    def of(cls, event: journal.EventRecord | StoredEvent) -> "EventLine":
+        """The line of an event."""
+        amount = event.data.get("amount")
+        return cls(
+            sequence=event.sequence,
+            event_type=event.event_type,
+            title=title_of(event.event_type),
+            subject=event.aggregate_id,
+            amount=amount if isinstance(amount, str) else None,
+            timestamp=event.timestamp,
+        )
+
+
+@dataclass(frozen=True)
+class Party:
+    """An agent or account that an event names, and what it is there."""
+
+    name: str
+    did: str
+    address: str
+
+
+@dataclass(frozen=True)
+class EventDetails:
+    """One event with what it says; `data` is JSON text in ASCII."""
+
+    line: EventLine
+    parties: list[Party]
+    amounts: list[tuple[str, str]]
+    transaction: str | None
+    contract_id: int | None
+    data: str
+
+    @classmethod
+    def of(cls, event: journal.EventRecord) -> "EventDetails":
+        """The details of an event as the public sees it."""
+        data = event.data
+        contract = data.get("contract_id")
+        return cls(
+            line=EventLine.of(event),
+            parties=[
+                Party(name, data[member], events_address(did=data[member]))
+                for member, name in _PARTY_NAMES.items()
+                if isinstance(data.get(member), str)
+            ],
+            amounts=[
+                (name, f"{data[member]} {data.get('currency', '')}".strip())
+                for member, name in _AMOUNTS.items()
+                if isinstance(data.get(member), str)
+            ],
+            transaction=_transaction(data),
+            contract_id=contract if isinstance(contract, int) else None,
+            data=json.dumps(data, indent=2),
+        )
+
+
+def title_of(event_type: str) -> str:
+    """The type in words: `TokensTransferred` is `Tokens Transferred`."""
+    return _WORDS.sub(" ", event_type)
+
+
+def events_address(**filters: str | None) -> str:
+    """The address of the list with these filters."""
+    given = urlencode({name: value for name, value in filters.items() if value}, quote_via=quote)
+    return f"/events?{given}" if given else "/events"
+
+
+def lines_of(events: Sequence[journal.EventRecord]) -> list[EventLine]:
+    """The lines of a list."""
+    return [EventLine.of(event) for event in events]
+
+
+def _transaction(data: dict[str, Any]) -> str | None:
+    tx_id = data.get("tx_id")
+    return f"tx-{tx_id}" if isinstance(tx_id, int) and tx_id > 0 else None

@@ -1,0 +1,169 @@
+"""Log in, with a second factor where it is on, and log out. Every login has a new session token."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
+
+from hansa.doors.console.access import OpenForm, SentForm, see_other
+from hansa.doors.console.access.cookies import (
+    HALF_LOGIN,
+    HALF_LOGIN_SECONDS,
+    SESSION,
+    SESSION_SECONDS,
+    cookie_of,
+    drop_cookie,
+    may_log_in,
+    set_cookie,
+)
+from hansa.doors.console.access.errors import ConsoleNeedsHttps
+from hansa.doors.console.access.forms import RESUME_FIELD
+from hansa.doors.console.access.pages import form_page, own_path
+from hansa.doors.console.access.resume import kept_form
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import limited, within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import people
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+TARGET_MAX_CHARACTERS = 2000
+
+
+class LoginFields(BaseModel):
+    """A login."""
+
+    email: Annotated[str, Field(min_length=1, max_length=254)]
+    password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
+
+
+class CodeFields(BaseModel):
+    """The second step of a login."""
+
+    code: Annotated[str, Field(min_length=1, max_length=64, repr=False)]
+
+
+@router.get("/login", dependencies=[Depends(within_read_limit)])
+async def show_login(
+    _: Public,
+    request: Request,
+    db: Db,
+    settings: Config,
+    next_page: Annotated[str, Query(alias="next", max_length=TARGET_MAX_CHARACTERS)] = "",
+) -> Response:
+    """The login; who is logged in already goes where it leads."""
+    token = cookie_of(request, settings, SESSION)
+    if token and await people.check_browser_session(db, token):
+        return see_other(own_path(next_page))
+    return _login_page(request, SentForm(), next_page=next_page)
+
+
+@router.post("/login", dependencies=[Depends(limited(people.LOGINS_PER_ADDRESS))])
+async def log_in(
+    _: Public, request: Request, form: OpenForm, *, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Log in, or begin a login that needs a code."""
+    if not may_log_in(settings):
+        raise ConsoleNeedsHttps
+    try:
+        fields = form.read_as(LoginFields)
+        opened = await people.log_in_browser(
+            db, seal, settings, email=fields.email, password=fields.password, client=people.Client.of(request)
+        )
+    except Refused as refusal:
+        return _login_page(request, form.refused(refusal), status=refusal.status, refusal=refusal)
+    if isinstance(opened, people.PartialLogin):
+        answer: Response = _code_page(request, form)
+        set_cookie(answer, settings, HALF_LOGIN, opened.partial_token, HALF_LOGIN_SECONDS)
+        return answer
+    return await _logged_in(request, db, seal, settings, form, opened=opened)
+
+
+@router.post("/login/code", dependencies=[Depends(limited(people.CODES_PER_ADDRESS))])
+async def finish_login(
+    _: Public, request: Request, form: OpenForm, *, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Finish a login with a code of the app or a backup code."""
+    partial_token = cookie_of(request, settings, HALF_LOGIN) or ""
+    try:
+        fields = form.read_as(CodeFields)
+        opened = await people.finish_browser_login(
+            db, seal, partial_token=partial_token, code=fields.code, client=people.Client.of(request)
+        )
+    except Refused as refusal:
+        return _code_page(request, form.refused(refusal), status=refusal.status)
+    answer = await _logged_in(request, db, seal, settings, form, opened=opened)
+    drop_cookie(answer, settings, HALF_LOGIN)
+    return answer
+
+
+@router.post("/logout")
+async def log_out(_: Public, request: Request, form: OpenForm, db: Db, settings: Config) -> Response:
+    """End the session of this browser, if it has one."""
+    del form
+    await _end_session(request, db, settings)
+    answer = see_other("/login?notice=logged-out")
+    drop_cookie(answer, settings, SESSION)
+    return answer
+
+
+async def _end_session(request: Request, db: Db, settings: Settings) -> None:
+    token = cookie_of(request, settings, SESSION)
+    session = await people.check_browser_session(db, token) if token else None
+    if session:
+        await db.act(lambda tx: people.end_one_if_open(tx, session.developer.id, session.id))
+
+
+async def _logged_in(
+    request: Request,
+    db: Db,
+    seal: Seal,
+    settings: Settings,
+    form: SentForm,
+    *,
+    opened: people.OpenBrowserSession,
+) -> Response:
+    """The session of a browser that logs in again ends; a form that was kept can be sent now."""
+    await _end_session(request, db, settings)
+    kept = kept_form(seal, form.value(RESUME_FIELD))
+    answer: Response = (
+        form_page(request, "resume.html", kept=kept) if kept else see_other(own_path(form.value("next")))
+    )
+    set_cookie(answer, settings, SESSION, opened.token, SESSION_SECONDS)
+    return answer
+
+
+def _login_page(
+    request: Request,
+    form: SentForm,
+    *,
+    status: int = 200,
+    next_page: str = "",
+    refusal: Refused | None = None,
+) -> HTMLResponse:
+    unverified = isinstance(refusal, people.EmailUnverified)
+    return form_page(
+        request,
+        "login.html",
+        form,
+        status=status,
+        resume=form.value(RESUME_FIELD),
+        next=form.value("next") or next_page,
+        notice="unverified" if unverified else request.query_params.get("notice", ""),
+    )
+
+
+def _code_page(request: Request, form: SentForm, *, status: int = 200) -> HTMLResponse:
+    return form_page(
+        request,
+        "login-code.html",
+        form,
+        status=status,
+        resume=form.value(RESUME_FIELD),
+        next=form.value("next"),
+    )

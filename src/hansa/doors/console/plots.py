@@ -1,0 +1,74 @@
+"""Plots drawn by the server: SVG without styles of its own, so that the policy of the pages holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from markupsafe import Markup
+
+WIDTH, HEIGHT = 600, 200
+LEFT, RIGHT, TOP, BOTTOM = 8, 8, 20, 24
+BAR_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A curve over time, or bars; each point is a label of the time and a value. Never empty.
+
+    `shown` is the text of a value. A curve is placed by `positions`, any rising numbers; bars stand side by side.
+    """
+
+    title: str
+    points: Sequence[tuple[str, int]]
+    shown: Sequence[str]
+    positions: Sequence[float] | None = None
+
+    @property
+    def summary(self) -> str:
+        """What is to be seen, in words."""
+        (first, _), (last, _) = self.points[0], self.points[-1]
+        highest = max(range(len(self.points)), key=lambda place: self.points[place][1])
+        return (
+            f"{self.title}: {self.shown[0]} on {first}, {self.shown[-1]} on {last}, "
+            f"highest {self.shown[highest]} on {self.points[highest][0]}."
+        )
+
+    @property
+    def svg(self) -> Markup:
+        """The plot, complete in itself."""
+        drawn = self._curve() if self.positions else self._bars()
+        base = HEIGHT - BOTTOM
+        highest = max(range(len(self.points)), key=lambda place: self.points[place][1])
+        return Markup(  # noqa: S704
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.summary)}">'
+            f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>{drawn}'
+            f'<text x="{LEFT}" y="14">{escape(self.shown[highest])}</text>'
+            f'<text x="{LEFT}" y="{HEIGHT - 6}">{escape(self.points[0][0])}</text>'
+            f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 6}" text-anchor="end">{escape(self.points[-1][0])}</text></svg>'
+        )
+
+    def _height_of(self, value: int) -> float:
+        top = max(value for _, value in self.points) or 1
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * max(value, 0) / top
+
+    def _curve(self) -> str:
+        assert self.positions is not None
+        start, length = self.positions[0], (self.positions[-1] - self.positions[0]) or 1
+        across = [LEFT + (WIDTH - LEFT - RIGHT) * (place - start) / length for place in self.positions]
+        if len(across) == 1:
+            across, values = [LEFT, WIDTH - RIGHT], [self.points[0][1]] * 2
+        else:
+            values = [value for _, value in self.points]
+        corners = " ".join(
+            f"{x:.1f},{self._height_of(value):.1f}" for x, value in zip(across, values, strict=True)
+        )
+        return f'<polyline class="line" points="{corners}"/>'
+
+    def _bars(self) -> str:
+        step = (WIDTH - LEFT - RIGHT) / len(self.points)
+        base = HEIGHT - BOTTOM
+        return "".join(
+            f'<rect class="bar" x="{LEFT + place * step:.1f}" width="{step * BAR_SHARE:.1f}"'
+            f' y="{self._height_of(value):.1f}" height="{base - self._height_of(value):.1f}"/>'
+            for place, (_, value) in enumerate(self.points)
+        )

@@ -1,0 +1,95 @@
+"""The account at a glance, its sessions, and the password given again before something dangerous."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
+
+from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other
+from hansa.doors.console.access.cookies import SESSION, drop_cookie
+from hansa.doors.console.access.forms import RESUME_FIELD
+from hansa.doors.console.access.resume import kept_form
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import people
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+SESSIONS_SHOWN = 100
+
+
+class PasswordFields(BaseModel):
+    """The password, given again."""
+
+    password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
+
+
+@router.get("/account")
+async def show_account(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """The account of the person who is logged in."""
+    profile = await db.read(lambda tx: people.own_profile(tx, person.developer, settings))
+    return account_page(request, "account.html", person, profile=profile)
+
+
+@router.get("/account/sessions")
+async def show_sessions(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """Where the account is logged in."""
+    total, shown = await db.read(
+        lambda tx: people.open_ones(tx, person.developer, limit=SESSIONS_SHOWN, offset=0)
+    )
+    return account_page(
+        request,
+        "sessions.html",
+        person,
+        sessions=shown,
+        total=total,
+        done=request.query_params.get("done", ""),
+    )
+
+
+@router.post("/account/sessions/{session_id:uuid}/end")
+async def end_session(session_id: UUID, sender: Act, db: Db, settings: Config) -> Response:
+    """End one session of the account; the one of this browser leads to the login."""
+    person = sender.person
+    await db.act(lambda tx: people.end_one_if_open(tx, person.developer.id, session_id))
+    if session_id == person.session.id:
+        return _logged_out(settings)
+    return see_other("/account/sessions?done=ended")
+
+
+@router.post("/account/sessions/end-all")
+async def end_all_sessions(sender: Act, db: Db, settings: Config) -> Response:
+    """End every session of the account, also the one of this browser."""
+    await db.act(lambda tx: people.end_all(tx, sender.person.developer.id))
+    return _logged_out(settings)
+
+
+@router.post("/confirm")
+async def confirm(sender: Act, request: Request, db: Db) -> Response:
+    """Give the password again; then the form that needed it can be sent."""
+    person, form = sender.person, sender.form
+    resume = form.value(RESUME_FIELD)
+    try:
+        fields = form.read_as(PasswordFields)
+        await people.confirm_password(db, person.developer, person.session.id, fields.password)
+    except Refused as refusal:
+        return account_page(
+            request, "confirm.html", person, form.refused(refusal), status=refusal.status, resume=resume
+        )
+    kept = kept_form(person.seal, resume)
+    return account_page(request, "resume.html", person, kept=kept) if kept else see_other("/account")
+
+
+def _logged_out(settings: Config) -> Response:
+    answer = see_other("/login?notice=logged-out")
+    drop_cookie(answer, settings, SESSION)
+    return answer

@@ -1,0 +1,34 @@
+"""The supply over time, from the verdicts of the audit cycles."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
+
+from . import store
+
+
+@dataclass(frozen=True)
+class SupplyPoint:
+    """What one audit cycle found; amounts in minor units."""
+
+    checked_at: datetime
+    issued: Minor
+    destroyed: Minor
+    circulating: Minor
+    agent_count: int
+
+
+async def supply_over_time(tx: Tx, points: int) -> list[SupplyPoint]:
+    """At most so many cycles from the first to the newest, about evenly spaced, oldest first."""
+    return [
+        SupplyPoint(
+            checked_at=row["checked_at"],
+            issued=Minor(int(row["issued"])),
+            destroyed=Minor(int(row["destroyed"])),
+            circulating=Minor(int(row["circulating"])),
+            agent_count=row["agent_count"],
+        )
+        for row in await store.sample_verdicts(tx, points)
+    ]

@@ -1,0 +1,104 @@
+"""The log as anyone may read it: newest first, one event, one transaction. Members withheld from the public are absent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansa.foundation.events import ledger_key
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.reactors import StoredEvent
+
+from . import participants_store, reading_store
+from .audience import PRIVATE_TYPES, seen_by
+from .cursor import seal, unseal
+from .ledger_readings import LedgerReadings
+from .participants import ParticipantFilter, placed_events
+from .reading import BIGGEST
+
+READ_AT_ONCE = 200
+READS_MAX = 10
+
+
+@dataclass(frozen=True)
+class PublicFilter:
+    """Which events: of one type, of one DID, of both, or all; `cursor` is the `older` of the page before."""
+
+    frame: str
+    limit: int
+    event_type: str | None = None
+    did: str | None = None
+    cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class PublicPage:
+    """Events, newest first. `older` leads to what stands before them, None at the beginning of the log.
+
+    `live_from` is a position before everything that may still be committed: a stream that starts there misses nothing and
+    may repeat events of this page.
+    """
+
+    events: Sequence[StoredEvent]
+    older: str | None
+    live_from: str
+
+
+async def list_public_events(tx: Tx, wanted: PublicFilter, ledger: LedgerReadings) -> PublicPage:
+    """One page of the log; `tx` must be one snapshot. Raises: CursorInvalid."""
+    oldest_open = await participants_store.oldest_open(tx)
+    events, older = await (_of_log(tx, wanted) if wanted.did is None else _of_did(tx, wanted, ledger))
+    return PublicPage(events, older, seal(oldest_open, 0))
+
+
+async def find_public_event(tx: Tx, sequence: int) -> StoredEvent | None:
+    """The event with this sequence number; None where there is none that the public sees."""
+    event = await reading_store.event_at(tx, sequence)
+    return event and seen_by(event, ())
+
+
+async def public_events_of_transaction(tx: Tx, frame: str, tx_id: int) -> list[StoredEvent]:
+    """What a ledger transaction recorded, its movement first; empty for a transaction that does not exist."""
+    events = await participants_store.of_transaction(tx, ledger_key(frame, tx_id))
+    return _seen(events)
+
+
+async def _of_log(tx: Tx, wanted: PublicFilter) -> tuple[list[StoredEvent], str | None]:
+    if wanted.event_type in PRIVATE_TYPES:
+        return [], None
+    xid, seq = unseal(wanted.cursor, 2) if wanted.cursor else (BIGGEST, BIGGEST)
+    if wanted.event_type is None:
+        events = await reading_store.public_events_before(tx, (xid, seq), PRIVATE_TYPES, limit=wanted.limit)
+    else:
+        events = await reading_store.events_before(
+            tx, (xid, seq), event_type=wanted.event_type, limit=wanted.limit, offset=0
+        )
+    is_full = len(events) == wanted.limit
+    return _seen(events), seal(events[-1].xid, events[-1].sequence) if is_full else None
+
+
+async def _of_did(
+    tx: Tx, wanted: PublicFilter, ledger: LedgerReadings
+) -> tuple[list[StoredEvent], str | None]:
+    """The events of a DID have no index by type: a page may be short, and goes on at `older`."""
+    assert wanted.did is not None
+    found: list[StoredEvent] = []
+    cursor = wanted.cursor
+    for _ in range(READS_MAX):
+        page = await placed_events(
+            tx,
+            ParticipantFilter(wanted.did, wanted.frame, limit=READ_AT_ONCE, sort_order="desc", cursor=cursor),
+            ledger,
+        )
+        for placed in page.events:
+            cursor = placed.position
+            event = seen_by(placed.event, ())
+            if event is not None and wanted.event_type in (None, event.event_type):
+                found.append(event)
+            if len(found) == wanted.limit:
+                return found, cursor
+        if page.is_last:
+            return found, None
+    return found, cursor
+
+
+def _seen(events: Sequence[StoredEvent]) -> list[StoredEvent]:
+    return [shown for shown in (seen_by(event, ()) for event in events) if shown is not None]

@@ -1,0 +1,18 @@
+"""Sessions of browsers: a token in a cookie in place of developer and refresh tokens.
+
+- A session has a new token at each login; only the SHA-256 of the token is stored.
+- It ends after an hour without a request, twelve hours after the login, by logout, and by every change of the password.
+- What is dangerous needs the password again when it was last given more than ten minutes ago.
+"""
+
+from .checking import BrowserSession, check_browser_session
+from .opening import OpenBrowserSession, confirm_password, finish_browser_login, log_in_browser
+
+__all__ = [
+    "BrowserSession",
+    "OpenBrowserSession",
+    "check_browser_session",
+    "confirm_password",
+    "finish_browser_login",
+    "log_in_browser",
+]

@@ -1,0 +1,75 @@
+"""Open a browser session by a login, and give the password again within it."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.secrets import fingerprint, new_hex
+from hansa.rooms.people import login
+from hansa.rooms.people.attempts import prove_password
+from hansa.rooms.people.errors import PartialTokenRefused, WrongPassword
+from hansa.rooms.people.sessions import Client
+
+from . import store
+
+TOKEN_PREFIX = "hbs_"  # noqa: S105
+
+
+@dataclass(frozen=True)
+class OpenBrowserSession:
+    """A session with the token for its cookie, which is shown once."""
+
+    token: str = field(repr=False)
+
+
+async def log_in_browser(
+    database: Database,
+    seal: Seal,
+    settings: Settings,
+    *,
+    email: str,
+    password: str,
+    client: Client,
+) -> OpenBrowserSession | login.PartialLogin:
+    """Open a session, or the half of a login that waits for a code.
+
+    Raises: WrongCredentials, EmailUnverified, TooManyRequests, TooManyPasswords, CodesPaused.
+    """
+    account = await login.admit(database, seal, settings, username=email, password=password)
+    opened = await database.act(
+        lambda tx: login.log_in(tx, seal, account, None, lambda tx, id_: _open(tx, id_, client))
+    )
+    assert opened is not None
+    return opened
+
+
+async def finish_browser_login(
+    database: Database, seal: Seal, *, partial_token: str, code: str, client: Client
+) -> OpenBrowserSession:
+    """Open the session of a login that waited for its code. Raises: PartialTokenRefused, CodesPaused."""
+    opened = await database.act(
+        lambda tx: login.complete(tx, seal, partial_token, code, lambda tx, id_: _open(tx, id_, client))
+    )
+    if opened is None:
+        raise PartialTokenRefused
+    return opened
+
+
+async def confirm_password(database: Database, developer: Developer, session_id: UUID, password: str) -> None:
+    """Note that the password was given again in this session.
+
+    Raises: WrongPassword, also when the password was changed or the session ended meanwhile, TooManyRequests,
+    TooManyPasswords.
+    """
+    password_hash = await prove_password(database, developer, password)
+    if not await database.act(lambda tx: store.note_proof(tx, developer.id, session_id, password_hash)):
+        raise WrongPassword
+
+
+async def _open(tx: Tx, developer_id: int, client: Client) -> OpenBrowserSession:
+    token = new_hex(TOKEN_PREFIX)
+    await store.open_browser_session(tx, developer_id, fingerprint(token), client.name, client.address)
+    return OpenBrowserSession(token)

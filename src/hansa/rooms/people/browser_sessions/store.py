@@ -1,0 +1,86 @@
+"""Statements on sessions of browsers, rows of people_session that have a browser token."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.people.store import DEVELOPER_COLUMNS, developer_of
+
+# After the last request, and after the login.
+IDLE_MINUTES = 60
+LIFETIME_HOURS = 12
+
+_EXPIRY = f"least(now() + interval '{IDLE_MINUTES} minutes', opened_at + interval '{LIFETIME_HOURS} hours')"
+
+
+_OPEN_SESSION = f"""
+SELECT {DEVELOPER_COLUMNS}, s.id AS session_id, clock_timestamp() AS now, s.continued_at, s.proved_at
+FROM people_session s JOIN people_developer d ON d.id = s.developer_id
+WHERE s.browser_token_hash = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
+"""  # noqa: S608
+
+_CONTINUE = f"""
+UPDATE people_session SET continued_at = now(), expires_at = {_EXPIRY}
+WHERE id = $1 AND ended_at IS NULL AND expires_at > now()
+"""  # noqa: S608
+
+
+@dataclass(frozen=True)
+class FoundSession:
+    """An open session. `continued_at` is when its idle time began."""
+
+    id: UUID
+    developer: Developer
+    now: datetime
+    continued_at: datetime
+    proved_at: datetime
+
+
+async def open_browser_session(
+    tx: Tx, developer_id: int, token_hash: bytes, client: str, address: str
+) -> None:
+    await tx.execute(
+        "INSERT INTO people_session (developer_id, client, address, browser_token_hash, proved_at, expires_at)"
+        " VALUES ($1, $2, $3, $4, now(), now() + make_interval(mins => $5))",
+        developer_id,
+        client,
+        address,
+        token_hash,
+        IDLE_MINUTES,
+    )
+
+
+async def browser_session(tx: Tx, token_hash: bytes) -> FoundSession | None:
+    """The open session with this token, by the unique index."""
+    row = await tx.fetchrow(
+        _OPEN_SESSION,
+        token_hash,
+    )
+    if row is None:
+        return None
+    return FoundSession(
+        row["session_id"], developer_of(dict(row)), row["now"], row["continued_at"], row["proved_at"]
+    )
+
+
+async def continue_browser_session(tx: Tx, session_id: UUID) -> None:
+    """Begin the idle time again; a session that has ended stays so."""
+    await tx.execute(
+        _CONTINUE,
+        session_id,
+    )
+
+
+async def note_proof(tx: Tx, developer_id: int, session_id: UUID, password_hash: str) -> bool:
+    """Whether the session is still open and this still the password; then the proof is of now."""
+    noted = await tx.fetchval(
+        "UPDATE people_session s SET proved_at = now() FROM people_developer d"
+        " WHERE s.id = $2 AND s.developer_id = $1 AND d.id = $1 AND d.password_hash = $3"
+        " AND s.ended_at IS NULL AND s.expires_at > clock_timestamp() RETURNING true",
+        developer_id,
+        session_id,
+        password_hash,
+    )
+    return noted is not None

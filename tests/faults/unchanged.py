@@ -1,0 +1,79 @@
+"""An act of contracts, disputes or bonds whose statements fail one after the other: nothing has changed after each."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import asyncpg
+import httpx2
+
+from tests.faults.failing import Plan, Way
+
+POOL_SIZE = 2
+HANG_SECONDS = 30
+
+_WRITTEN = """
+SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d) AS disputes,
+  (SELECT count(*) FROM commerce_dispute_evidence) AS evidence,
+  (SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM commerce_contract c) AS contracts,
+  (SELECT md5(string_agg(m::text, ',' ORDER BY contract_id, index)) FROM commerce_contract_milestone m) AS milestones,
+  (SELECT count(*) FROM commerce_contract_history) AS history,
+  (SELECT md5(string_agg(concat(status, tx_id), ',' ORDER BY id)) FROM commerce_payment_token) AS tokens,
+  (SELECT md5(string_agg(concat(liquid, escrow), ',' ORDER BY id)) FROM ledger_account) AS balances,
+  (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
+  (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
+  (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
+  (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
+    OR event_type LIKE 'Contract%') AS events
+"""
+
+Asking = Callable[[], Awaitable[int]]
+"""Does an act, or tries to; returns the status."""
+
+
+def status_of(ask: Callable[[], Awaitable[httpx2.Response]]) -> Asking:
+    """The status of what a route answers."""
+
+    async def asked() -> int:
+        return (await ask()).status_code
+
+    return asked
+
+
+async def fail_each_statement(
+    prepare: Callable[[], Awaitable[Asking]],
+    plan: Plan,
+    observer: "asyncpg.Connection[asyncpg.Record]",
+    repeated: set[int],
+) -> None:
+    """Fail every statement of an act once; then lose the answer of its commit, after which repetition is answered `repeated`."""
+    plan.watch()
+    statements = await _undisturbed(await prepare(), plan)
+    asked = await prepare()
+    before = await observer.fetchrow(_WRITTEN)
+    for number, statement in enumerate(statements):
+        plan.fail(number, Way.REFUSED)
+        status = await _within_reason(asked)
+        assert plan.has_failed, (number, statement)
+        assert status >= 500, (status, statement)
+        assert await observer.fetchrow(_WRITTEN) == before, (number, statement)
+    commit = max(number for number, statement in enumerate(statements) if "COMMIT" in statement)
+    plan.fail(commit, Way.ANSWER_LOST)
+    assert await _within_reason(asked) >= 500
+    plan.watch()
+    done = await observer.fetchrow(_WRITTEN)
+    assert done != before
+    statuses = [await _within_reason(asked) for _ in range(POOL_SIZE + 1)]
+    assert statuses[-1] in repeated, statuses
+    if 201 not in repeated:
+        assert await observer.fetchrow(_WRITTEN) == done
+
+
+async def _undisturbed(asked: Asking, plan: Plan) -> list[str]:
+    plan.watch()
+    assert await asked() in {200, 201}
+    return list(plan.listed)
+
+
+async def _within_reason(asked: Asking) -> int:
+    async with asyncio.timeout(HANG_SECONDS):
+        return await asked()
