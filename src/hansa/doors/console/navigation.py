@@ -1,4 +1,4 @@
-"""The navigation of a person who is logged in: what one may not open is not shown."""
+"""The navigation of a person who is logged in: only pages that the person may open."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

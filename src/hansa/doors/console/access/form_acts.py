@@ -31,7 +31,7 @@ async def act_once(
     """Carry out `use_case` in one transaction, or return what it returned to the same form before.
 
     The outcome is kept for a day, sealed under the key of the form: secrets that are shown once can be shown again to
-    who sends the form again, and to nobody who reads the database.
+    the sender of the same form, and cannot be read from the database.
 
     Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and what the use case raises.
     """

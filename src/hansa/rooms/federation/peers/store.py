@@ -88,7 +88,7 @@ async def one(tx: Tx, peer_id: int) -> PeerRecord | None:
 
 
 async def lock(tx: Tx, peer_id: int) -> PeerRecord | None:
-    """The peer with this id, which nobody else changes until the transaction ends."""
+    """The peer with this id, locked until the transaction ends."""
     return _maybe(await tx.fetchrow(_ONE + " FOR UPDATE", peer_id))
 
 
@@ -121,7 +121,7 @@ async def trust_version(tx: Tx) -> int:
 
 
 async def lock_trust(tx: Tx) -> None:
-    """Let nobody else compare or change roots until the transaction ends."""
+    """Lock the trusted roots until the transaction ends."""
     await tx.execute("SELECT FROM federation_trust FOR UPDATE")
 
 
