@@ -20,13 +20,12 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
-from tests.hostile.console_forms import CONSOLE_FORMS, headers_of_a_page
+from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
 from tests.images import png
 from tests.licences import TestGenesis
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 from tests.wallets import TestWallet
 
-BACKUP_CODE = "00000000000000000000"
 # With these settings every operation can be carried out.
 EVERYTHING_ON: dict[str, Any] = {
     "staking_rewards_enabled": True,
@@ -443,6 +442,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "{key_id:int}": _key_to_revoke,
     "/pay/{token_id:uuid}": _settled_id,
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,

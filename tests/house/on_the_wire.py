@@ -123,6 +123,7 @@ _.client_secret
 _.closed_at
 _.code
 _.code_prefix
+_.codes
 _.collected
 _.collector
 _.color

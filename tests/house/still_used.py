@@ -50,6 +50,7 @@ _.meaning
 _.remedies
 _.documentation_url
 _.examples
+_.form_key
 _.is_for_search_engines
 _.is_narrowed
 _.is_theirs

@@ -15,7 +15,10 @@ class Link:
 
 LINKS = (
     Link("/account", "Account"),
-    Link("/account/sessions", "Sessions"),
+    Link("/account/agents", "Agents"),
+    Link("/account/api-keys", "API keys"),
+    Link("/account/webhooks", "Webhooks"),
+    Link("/account/security", "Security"),
 )
 
 

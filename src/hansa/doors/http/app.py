@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 import hansa
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.console import (
+    account,
     account_pages,
     catalogue_pages,
     contract_pages,
@@ -61,6 +62,7 @@ def service_routes() -> ServiceRoutes:
         receipt_pages.router,
         log_in_pages.router,
         session_pages.router,
+        *account.ROUTERS,
         event_pages.router,
         contract_pages.router,
         supply_page.router,

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable, rec
 from hansa.foundation.plumbing.runtime import runtime_of
 
 from .forms import KEY_FIELD
-from .policy import Acting
+from .policy import Acting, Visiting
 
 SEALED_FOR = "outcome of a console form"
 # The second of two clicks waits for the first: 12 seconds in all.
@@ -24,7 +24,7 @@ Outcome = TypeVar("Outcome", bound=BaseModel)
 
 async def act_once(
     request: Request,
-    sender: Acting,
+    sender: Acting | Visiting,
     model: type[Outcome],
     use_case: Callable[[Tx], Awaitable[Outcome]],
 ) -> Outcome:
@@ -35,20 +35,33 @@ async def act_once(
 
     Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and what the use case raises.
     """
+    outcome = await try_once(request, sender, model, use_case)
+    assert outcome is not None
+    return outcome
+
+
+async def try_once(
+    request: Request,
+    sender: Acting | Visiting,
+    model: type[Outcome],
+    use_case: Callable[[Tx], Awaitable[Outcome | None]],
+) -> Outcome | None:
+    """As `act_once`, of a use case that may fail and commit, as a wrong code does: None, which is not kept."""
     runtime = runtime_of(request)
     repeatable = Repeatable(
-        f"browser:{sender.person.developer.id}",
+        f"browser:{sender.person.developer.id}" if isinstance(sender, Acting) else "browser",
         request.url.path,
         sender.key,
         [pair for pair in sender.form.kept if pair[0] != KEY_FIELD],
     )
 
-    async def recalled_or_done(tx: Tx) -> Outcome:
+    async def recalled_or_done(tx: Tx) -> Outcome | None:
         if (kept := await recall(tx, repeatable)) is not None:
             return model.model_validate_json(runtime.seal.open_under(sender.key, b64decode(kept), SEALED_FOR))
         outcome = await use_case(tx)
-        sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)
-        await remember(tx, repeatable, b64encode(sealed).decode())
+        if outcome is not None:
+            sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)
+            await remember(tx, repeatable, b64encode(sealed).decode())
         return outcome
 
     for pause in PAUSES_SECONDS:

@@ -17,7 +17,17 @@ from .errors import FormRefused
 KEY_FIELD = "form_key"
 RESUME_FIELD = "resume"
 # Never shown again, never kept for after a login.
-SECRET_FIELDS = frozenset({"password", "current_password", "new_password", "code", "recovery_key"})
+SECRET_FIELDS = frozenset(
+    {
+        "password",
+        "current_password",
+        "new_password",
+        "code",
+        "recovery_key",
+        "client_secret",
+        "password_token",
+    }
+)
 FIELDS_MAX = 1000
 
 _PREFIX = re.compile(r"^Value error, ")

@@ -1,7 +1,7 @@
 """Who may open a page or send a form: dependencies that name it in the signature of the page."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -59,6 +59,24 @@ class SignedIn:
 
 
 @dataclass(frozen=True)
+class Visiting:
+    """Somebody at a form that needs no login and is carried out once."""
+
+    seal: Seal = field(repr=False)
+    now: datetime
+    form: SentForm = field(default_factory=SentForm)
+
+    def form_key(self) -> str:
+        """A new key for one form of anybody."""
+        return new_form_key(self.seal, None, self.now)
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of what the form does."""
+        return self.form.value(KEY_FIELD)
+
+
+@dataclass(frozen=True)
 class Acting:
     """A person who sent a form that the registry made for this person."""
 
@@ -105,6 +123,20 @@ async def open_form(request: Request) -> SentForm:
     """A form that needs no login. Raises: CrossSiteForm."""
     require_same_origin(request, runtime_of(request).settings)
     return await read_form(request)
+
+
+async def visiting(request: Request) -> Visiting:
+    """Somebody who opens a form that needs no login."""
+    runtime = runtime_of(request)
+    return Visiting(runtime.seal, await runtime.database.now())
+
+
+async def visitor_acting(request: Request) -> Visiting:
+    """Somebody who sent such a form. Raises: CrossSiteForm, FormExpired."""
+    form = await open_form(request)
+    visitor = replace(await visiting(request), form=form)
+    require_form_key(visitor.seal, None, visitor.now, visitor.key)
+    return visitor
 
 
 def person_holding(area: str) -> Any:
@@ -164,3 +196,5 @@ SignedInPerson = Annotated[SignedIn, Depends(signed_in)]
 Act = Annotated[Acting, Depends(acting)]
 ProvedAct = Annotated[Acting, Depends(proved_acting)]
 OpenForm = Annotated[SentForm, Depends(open_form)]
+Visitor = Annotated[Visiting, Depends(visiting)]
+VisitorAct = Annotated[Visiting, Depends(visitor_acting)]
