@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import hansa
-from hansa.doors.console.owner_text import link, theirs
+from hansa.doors.console.owner_text import link, prose, theirs
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.visible_text import apart
@@ -151,6 +151,16 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _ago(moment: datetime) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        number = seconds // length
+        if number:
+            return f"{number} {name}{'' if number == 1 else 's'} ago"
+    return "less than a minute ago"
+
+
 def _day(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d}"
 
@@ -167,6 +177,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(
+    ago=_ago,
     apart=apart,
     coded=coded,
     day=_day,
@@ -174,5 +185,6 @@ _PAGES.filters.update(
     link=link,
     moment=_moment,
     phrase=_phrase,
+    prose=prose,
     theirs=theirs,
 )

@@ -13,8 +13,15 @@ from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
 from .pulls import note_heartbeat
-from .reading import card_of, card_of_agent, name_of_agent, names_of_agents
-from .records import Bond, Card, StoredCard
+from .reading import (
+    card_called,
+    card_of,
+    card_of_agent,
+    name_of_agent,
+    names_of_agents,
+    other_agents_of_owner,
+)
+from .records import Bond, Card, CardName, StoredCard
 from .replace import replace_document
 from .retire import retire_card
 from .search import (
@@ -24,6 +31,7 @@ from .search import (
     Explanation,
     Facets,
     FoundCard,
+    Hits,
     Search,
     Searcher,
     SearchNotReady,
@@ -34,8 +42,8 @@ from .signatures import AGENT_KEYS, AgentKey, is_exported
 from .store import newest_position
 from .template import card_template
 from .track_record import show_scores, show_track_record
-from .versions.reading import card_document_at
-from .versions.records import Replaced
+from .versions.reading import card_document_at, history_of
+from .versions.records import CardVersion, Replaced
 
 __all__ = [
     "AGENT_KEYS",
@@ -46,14 +54,17 @@ __all__ = [
     "Bond",
     "Card",
     "CardInvalid",
+    "CardName",
     "CardRevoked",
     "CardUnknown",
+    "CardVersion",
     "CardWrites",
     "Discovery",
     "Explanation",
     "Facets",
     "Filters",
     "FoundCard",
+    "Hits",
     "HumanReadableIdTaken",
     "MirrorResult",
     "PageRequest",
@@ -64,12 +75,14 @@ __all__ = [
     "Searcher",
     "StoredCard",
     "agent_json_ld",
+    "card_called",
     "card_document_at",
     "card_of",
     "card_of_agent",
     "card_template",
     "discover",
     "grade_of",
+    "history_of",
     "is_exported",
     "is_paid",
     "list_cards",
@@ -78,6 +91,7 @@ __all__ = [
     "names_of_agents",
     "newest_position",
     "note_heartbeat",
+    "other_agents_of_owner",
     "publish_card",
     "publish_stub",
     "rate_of",

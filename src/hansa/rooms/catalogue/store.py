@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
-from .records import Bond, Card, NewCard, StoredCard
+from .records import Bond, Card, CardName, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
 # Where cards must be looked at one by one, they are counted up to here; where their texts must be read or their changes
@@ -91,6 +91,13 @@ UPDATE catalogue_card SET bonded = $2, bond_state = $3, bond_amount = $4 WHERE d
 
 _NAMES_OF_AGENTS = """
 SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NULL AND NOT is_erased
+"""
+
+_OTHERS_OF_OWNER = """
+SELECT did, id AS card_id, name FROM catalogue_card
+WHERE developer_id = $1 AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
+  AND status = 'active' AND is_active AND NOT unlisted AND NOT is_stub
+ORDER BY id DESC LIMIT $3
 """
 
 _COUNT_CLASSES = """
@@ -234,6 +241,12 @@ async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of these own agents, by DID."""
     rows = await tx.fetch(_NAMES_OF_AGENTS, dids)
     return {row["did"]: row["name"] for row in rows}
+
+
+async def others_of_owner(tx: Tx, developer_id: int, card_id: int, limit: int) -> list[CardName]:
+    """The newest listed agents of a developer but that of one card."""
+    rows = await tx.fetch(_OTHERS_OF_OWNER, developer_id, card_id, limit)
+    return [CardName(**row) for row in rows]
 
 
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
