@@ -29,6 +29,8 @@ PAGES = {
     "/terms": "has not published terms of its own",
     "/privacy": "What this software stores",
     "/docs": "openapi.json",
+    "/docs/operations/transfer_units": "INSUFFICIENT_BALANCE",
+    "/docs/try": "openapi.json",
     "/docs/problems": "INSUFFICIENT_BALANCE",
     "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
 }

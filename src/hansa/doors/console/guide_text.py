@@ -36,7 +36,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 @dataclass(frozen=True)
 class Guide:
-    """A file as a page: its first heading, its first paragraph as text, and the rest."""
+    """A file as a page: its first heading, its first sentence as text, and the rest."""
 
     name: str
     title: str
@@ -69,7 +69,7 @@ def _read(name: str) -> Guide:
     tokens = _MARKDOWN.parse(_file(name).read_text(encoding="utf-8"))
     title, rest = tokens[1], tokens[3:]
     summary = next((one for one in rest if one.type == "inline"), None)
-    return Guide(name, _plain(title), _plain(summary) if summary else "", _body(rest))
+    return Guide(name, _plain(title), _first_sentence(_plain(summary)) if summary else "", _body(rest))
 
 
 def _file(name: str) -> Path:
@@ -129,6 +129,10 @@ def _identifier(title: str, taken: dict[str, int]) -> str:
     base = _NOT_IN_AN_IDENTIFIER.sub("", title.lower()).replace(" ", "-")
     number = taken[base] = taken.get(base, -1) + 1
     return f"{base}-{number}" if number else base
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ", 1)[0].rstrip(".") + "."
 
 
 def _plain(inline: Token) -> str:

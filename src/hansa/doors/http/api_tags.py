@@ -9,7 +9,7 @@ TAGS: dict[str, str] = {
     "wallets": "Wallets whose signatures pay for an agent.",
     "agent cards": "Create, read, change and export agent cards, and their versions.",
     "discovery": "Search agents of this registry and of its peers.",
-    "front doors": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",
+    "discovery protocols": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",
     "transfers": "Move units between agents.",
     "payments": "Pay for calls of agents with single-use tokens.",
     "x402": "Payments by stock clients of x402, version 2: with a wallet, or with a payment token.",
