@@ -149,6 +149,7 @@ _.counterparty
 _.counterparty_allow
 _.counterparty_did
 _.counterparty_frame
+_.counterparty_registry
 _.counts
 _.created
 _.created_at
@@ -224,6 +225,7 @@ _.error_message
 _.error_reason
 _.errors
 _.escrow
+_.escrow_balance
 _.event_id
 _.event_type
 _.event_types
