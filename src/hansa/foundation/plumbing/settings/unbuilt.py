@@ -25,7 +25,6 @@ class UnbuiltSettings(BaseSettings):
     fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
 
-    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     federation_licences: Literal["auto", "required", "off"] = "auto"
     licensing_mode: Literal["off", "manual", "automatic"] = "off"
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
