@@ -20,6 +20,7 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
+from tests.hostile import federation_requests
 from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
 from tests.images import png
 from tests.licences import TestGenesis
@@ -33,6 +34,7 @@ EVERYTHING_ON: dict[str, Any] = {
     "is_central_registry": True,
     "sovereign_mainframes": ["hansa.local"],
     "security_contact": "mailto:security@registry.example",
+    "federation_base_url": "https://registry.example.com:8443",
 }
 
 _numbers = itertools.count(1)
@@ -458,6 +460,12 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
+    "/federation/peers/{name:path}/sync": federation_requests.peer_that_can("sync"),
+    "/federation/peers/{name:path}/pause": federation_requests.peer_that_can("pause"),
+    "/federation/peers/{name:path}/resume": federation_requests.peer_that_can("resume"),
+    "/federation/peers/{name:path}/quarantine": federation_requests.peer_that_can("quarantine"),
+    "/federation/peers/{name:path}/release": federation_requests.peer_that_can("release"),
+    "/federation/peers/{name:path}": federation_requests.a_peer,
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
@@ -830,6 +838,22 @@ async def _reference(stage: Stage) -> WellFormed:
     return _json(ref="For a test.")
 
 
+async def _empty(stage: Stage) -> WellFormed:
+    return _json()
+
+
+async def _peer_to_add(stage: Stage) -> WellFormed:
+    return _json(**await federation_requests.added(stage))
+
+
+async def _invitation_to_accept(stage: Stage) -> WellFormed:
+    return _json(**await federation_requests.accepted(stage))
+
+
+async def _invitation_to_redeem(stage: Stage) -> WellFormed:
+    return _json(**await federation_requests.redeemed(stage))
+
+
 async def _reason(stage: Stage) -> WellFormed:
     return _json(reason="For a test.")
 
@@ -913,6 +937,15 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/suspend": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/reinstate": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/revoke": _reason,
+    "POST /api/v1/admin/federation/peers/{name:path}/sync": _empty,
+    "POST /api/v1/admin/federation/peers/{name:path}/pause": _empty,
+    "POST /api/v1/admin/federation/peers/{name:path}/resume": _empty,
+    "POST /api/v1/admin/federation/peers/{name:path}/quarantine": _reason,
+    "POST /api/v1/admin/federation/peers/{name:path}/release": _reason,
+    "POST /api/v1/admin/federation/peers": _peer_to_add,
+    "POST /api/v1/admin/federation/invitations": _empty,
+    "POST /api/v1/admin/federation/invitations/accept": _invitation_to_accept,
+    "POST /api/v1/federation/invitations/redeem": _invitation_to_redeem,
     "POST /api/v1/admin/federation/licences": _operator_licence,
     "POST /api/v1/admin/federation/licences/genesis": _before_genesis,
     "POST /api/v1/admin/federation/licences/install": _installation,

@@ -95,3 +95,7 @@ _.dispute_evidence_hours
 _.dispute_window_hours
 _.dispute_ruling_days
 _.dispute_slash_max
+
+# Policies for routes that are still to come: of peers, and of forms.
+CurrentPeer
+_.form_key

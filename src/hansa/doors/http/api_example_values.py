@@ -31,9 +31,11 @@ from hansa.doors.http.api_example_bodies import (
     SPIFFE_ID,
     THUMBPRINT,
 )
+from hansa.doors.http.api_example_federation import FEDERATION
 
 VALUES: dict[str, Any] = {
     **BODIES,
+    **FEDERATION,
     # Identifiers.
     "did": DID,
     "agent_did": DID,

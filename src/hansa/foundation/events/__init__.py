@@ -49,6 +49,9 @@ from hansa.foundation.events.federation import (
     FederationLicenseReinstated,
     FederationLicenseRevoked,
     FederationLicenseSuspended,
+    PeerRegistryDeactivated,
+    RegistryFederated,
+    RegistryQuarantined,
 )
 from hansa.foundation.events.journal import (
     EmissionRule,
@@ -127,8 +130,11 @@ __all__ = [
     "FederationLicenseSuspended",
     "HeldBalance",
     "LedgerBalanceChanged",
+    "PeerRegistryDeactivated",
     "PositionDrawn",
     "ProjectionSnapshot",
+    "RegistryFederated",
+    "RegistryQuarantined",
     "RewardsDistributed",
     "SpendApprovalRequested",
     "SupplyInvariantBreach",

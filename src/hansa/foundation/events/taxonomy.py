@@ -11,11 +11,8 @@ NOT_EMITTED_YET = frozenset(
     {
         "BalanceCorrected",
         "CrossRegistryTransferCompleted",
-        "PeerRegistryDeactivated",
         "ProposalCreated",
         "ProposalTallied",
-        "RegistryFederated",
-        "RegistryQuarantined",
         "RewardsAutoCompounded",
         "VoteCast",
     }

@@ -131,6 +131,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     trusted_proxies: Annotated[Words, AfterValidator(addresses)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
+    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
     rate_limit_reads: PerMinute = 6000
     rate_limit_writes: PerMinute = 0
@@ -188,6 +189,12 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     def federation_url(self) -> str:
         """What other registries and services dial over mutual TLS, without a trailing slash."""
         return self.federation_base_url or f"https://{bracketed(self.host)}:{self.federation_port}"
+
+    @property
+    def federation_address(self) -> str | None:
+        """What peers dial: the registry's own listener, or that of a proxy (FEDERATION_BASE_URL); None: no peer can."""
+        is_reachable = self.federation_port is not None or self.federation_base_url is not None
+        return self.federation_url if is_reachable and self.agent_identity_issuer != "none" else None
 
 
 def read_settings(**overrides: object) -> Settings:

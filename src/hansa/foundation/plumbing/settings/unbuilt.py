@@ -6,7 +6,7 @@ An operator who sets one wrongly learns of it now and not on the day on which it
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .jurisdiction import profile_file
@@ -24,5 +24,4 @@ class UnbuiltSettings(BaseSettings):
     fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
 
-    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None

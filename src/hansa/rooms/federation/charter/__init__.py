@@ -4,18 +4,19 @@ from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
 from .card_publication import publish_card_with_licence
-from .card_reading import LAST_AUDIT, LastAudit, read_operator
+from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
+from .card_schemas import RegistryCard
 from .card_store import CardVersion
-from .errors import KeyDoesNotOpen, KeyUnusable
+from .errors import CardUnsigned, KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
 from .reading import all_keys, published_keys
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
 from .rules import registry_id_of
-from .signatory import Signatory
+from .signatory import Signatory, present_signing_key
 from .signing import detached_signature
 from .well_known import well_known_router
 
@@ -24,10 +25,13 @@ __all__ = [
     "LAST_AUDIT",
     "CardMark",
     "CardPath",
+    "CardUnsigned",
     "CardVersion",
     "KeyDoesNotOpen",
     "KeyUnusable",
     "LastAudit",
+    "ReadLastAudit",
+    "RegistryCard",
     "RegistryKey",
     "Signatory",
     "SigningKey",
@@ -41,8 +45,10 @@ __all__ = [
     "icon_admin_router",
     "icon_router",
     "initialize_keys",
+    "present_signing_key",
     "publish_card_with_licence",
     "published_keys",
+    "read_card",
     "read_operator",
     "registry_id_of",
     "replace_sealed_key",

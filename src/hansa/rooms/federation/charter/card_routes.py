@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path
 from fastapi.responses import JSONResponse, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
@@ -25,14 +25,11 @@ from .errors import (
     CardUnsigned,
     CardVersionUnknown,
     KeyDoesNotOpen,
-    PeerCardUnknown,
 )
 from .routes import CACHED
 
 CARD_AT = "/.well-known/registry-card.json"
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
-LOCAL = "local"
-NAME_MAX_CHARACTERS = 253
 NEVER_CHANGES = "public, max-age=31536000, immutable"
 VERSION_MAX = 2**63 - 1
 
@@ -44,7 +41,6 @@ card_admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
 
 PlatformAdministrator = Annotated[Developer, admin_holding("admin_platform")]
 LastAuditOf = Annotated[ReadLastAudit, Depends(LAST_AUDIT.given)]
-PeerName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 
 
 class SchemaResponse(JSONResponse):
@@ -87,29 +83,6 @@ async def read_registry_card_schema(_: Public, settings: Config) -> Response:
     schema = published_schema(settings.base_url + SCHEMA_AT)
     headers = {"Cache-Control": CACHED, **ANY_ORIGIN}
     return SchemaResponse(schema, headers=headers)
-
-
-@card_router.get(
-    "/public/registry-card",
-    response_model=RegistryCard,
-    responses=problems(CardUnsigned, Invalid, PeerCardUnknown, TooManyRequests),
-)
-async def read_public_registry_card(
-    _: Public,
-    db: Db,
-    settings: Config,
-    last_audit: LastAuditOf,
-    peer: PeerName = None,
-    registry: Annotated[
-        str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS, description="As `peer`, or `local`.")
-    ] = None,
-) -> Response:
-    """The card of this registry. Not a substitute for verifying the card at its well-known address."""
-    asked = peer or registry or LOCAL
-    if asked not in {LOCAL, settings.registry_name, settings.trust_domain}:
-        raise PeerCardUnknown
-    served = await db.read(lambda tx: read_card(tx, settings.settlement_currency, last_audit))
-    return JSONResponse(served.card, headers={"Cache-Control": CACHED, **ANY_ORIGIN})
 
 
 @card_router.get(
