@@ -31,9 +31,11 @@ from hansa.doors.http.api_example_bodies import (
     SPIFFE_ID,
     THUMBPRINT,
 )
+from hansa.doors.http.api_example_peers import PEERS
 
 VALUES: dict[str, Any] = {
     **BODIES,
+    **PEERS,
     # Identifiers.
     "did": DID,
     "agent_did": DID,

@@ -28,7 +28,9 @@ from .licences import router as licences_router
 from .peers import (
     OWN_CERTIFICATE,
     PEER_CALLS,
+    PEER_REMOVED,
     RECOGNISED_LEAVES,
+    SYNC_PEER,
     OwnCertificate,
     RecognisedLeaves,
     check_peer,
@@ -90,7 +92,7 @@ ROOM = Room(
     ),
     background=(connections_to_peers,),
     metrics=(peer_refusals_total,),
-    offers=(LAST_AUDIT, OWN_CERTIFICATE, PEER_CALLS, RECOGNISED_LEAVES),
+    offers=(LAST_AUDIT, OWN_CERTIFICATE, PEER_CALLS, PEER_REMOVED, RECOGNISED_LEAVES, SYNC_PEER),
     fills=(
         LICENCE_CHECK.filled_with(check_licence),
         SERVICE_CHECK.filled_with(check_service),

@@ -17,11 +17,15 @@ from .reading import (
     trusted_bundles,
 )
 from .records import NewPeer, PeerRecord, VerifiedCard
+from .slots import PEER_REMOVED, SYNC_PEER, SyncOutcome
+from .sync_store import note_synced, open_peer_ids
 
 __all__ = [
     "OWN_CERTIFICATE",
     "PEER_CALLS",
+    "PEER_REMOVED",
     "RECOGNISED_LEAVES",
+    "SYNC_PEER",
     "CardRefused",
     "ExpectedRegistry",
     "FederationOff",
@@ -33,6 +37,7 @@ __all__ = [
     "PeerUnknown",
     "RecognisedLeaves",
     "RootCollision",
+    "SyncOutcome",
     "VerifiedCard",
     "add_peer",
     "call_peer",
@@ -40,6 +45,8 @@ __all__ = [
     "connections_to_peers",
     "count_refusal",
     "judge_card",
+    "note_synced",
+    "open_peer_ids",
     "peer_by_id",
     "peer_by_name",
     "peer_by_spiffe_id",

@@ -1,0 +1,19 @@
+"""What peers read of this registry's own cards: signed items, in the order of their changes."""
+
+from .items import EXPORT_VERSION, ITEM_TYPE, digest_of, page_digest, signed_part
+from .routes import router
+from .serving import digest_of_ranges, newest_act
+from .store import Range, ranges_of_mirrors
+
+__all__ = [
+    "EXPORT_VERSION",
+    "ITEM_TYPE",
+    "Range",
+    "digest_of",
+    "digest_of_ranges",
+    "newest_act",
+    "page_digest",
+    "ranges_of_mirrors",
+    "router",
+    "signed_part",
+]
