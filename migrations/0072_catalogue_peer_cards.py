@@ -69,7 +69,6 @@ CREATE TABLE catalogue_act_notice (
   notified_at timestamptz,
   received_at timestamptz,
   receipt text CHECK (length(receipt) <= 4096),
-  receipt_act text,
   receipt_mode text,
   applied_at timestamptz,
   log_position bigint,

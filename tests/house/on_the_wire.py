@@ -2,12 +2,14 @@
 
 # ruff: noqa: B018, F821
 _.acceptance_criteria
+_.accepted
 _.accepted_at
 _.accepts
 _.access_token
 _.account
 _.account_status
 _.act
+_.acted_at
 _.active_24h
 _.active_only
 _.active_positions
@@ -46,6 +48,7 @@ _.answer_digest
 _.answerable_only
 _.answered_status
 _.api_key_info
+_.applied_at
 _.approval_id
 _.approval_over
 _.apy_percent
@@ -237,6 +240,7 @@ _.expires_at
 _.expires_days
 _.expires_in
 _.expires_in_days
+_.export_version
 _.extensions
 _.extra
 _.facets
@@ -355,6 +359,7 @@ _.last_tried_at
 _.last_updated
 _.last_used_at
 _.lease_until
+_.ledger_id
 _.left
 _.licence_id
 _.licence_key
@@ -373,6 +378,7 @@ _.lock_days_min
 _.lock_period
 _.lock_period_max
 _.locked_balance
+_.log_position
 _.logo_url
 _.lsn
 _.mark
@@ -396,6 +402,7 @@ _.min_count
 _.minimum
 _.minimum_stake
 _.mode
+_.more
 _.mtls
 _.name
 _.natives_only
@@ -413,6 +420,7 @@ _.no_interface_url
 _.no_redelegate
 _.nonce
 _.note
+_.notified_at
 _.number
 _.offer
 _.offset
@@ -448,6 +456,7 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.peer
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -460,6 +469,7 @@ _.policy
 _.position
 _.position_id
 _.positions
+_.prefix
 _.prev_hash
 _.previous_status
 _.price
@@ -484,13 +494,16 @@ _.q
 _.qr_svg
 _.query
 _.quote_token
+_.ranges
 _.rate
 _.reacted
 _.reason
 _.reason_code
 _.reasons
 _.receipt
+_.receipts
 _.receive_address
+_.received_at
 _.receiver
 _.receiver_agent_id
 _.receiver_did
@@ -556,6 +569,7 @@ _.score
 _.scores
 _.sealed
 _.search
+_.seconds
 _.secret
 _.security
 _.security_definitions
@@ -611,6 +625,7 @@ _.stats
 _.status
 _.stopped_at
 _.stopped_by
+_.stored
 _.sub
 _.sub_name
 _.sub_trust_domain

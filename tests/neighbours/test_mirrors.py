@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms import federation
-from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER, SyncOutcome
+from hansa.rooms.federation import SYNC_PEER, SyncOutcome
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, card_of
+from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
 
 
 @pytest.fixture(scope="module")

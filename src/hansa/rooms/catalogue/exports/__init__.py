@@ -2,15 +2,13 @@
 
 from .items import EXPORT_VERSION, ITEM_TYPE, digest_of, page_digest, signed_part
 from .routes import router
-from .serving import digest_of_ranges, newest_act
-from .store import Range, ranges_of_mirrors
+from .serving import newest_act
+from .store import ranges_of_mirrors
 
 __all__ = [
     "EXPORT_VERSION",
     "ITEM_TYPE",
-    "Range",
     "digest_of",
-    "digest_of_ranges",
     "newest_act",
     "page_digest",
     "ranges_of_mirrors",

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.signatures.document import exported_document
 from hansa.rooms.federation import SigningKey, detached_signature
 from hansa_verify import canonical_json
+
+from .records import ExportedCard
 
 EXPORT_VERSION = 1
 """Grows when the shape of exported items changes: a peer then reads everything anew."""
@@ -30,14 +31,6 @@ SIGNED = (
     "digest",
     "export_version",
 )
-
-
-class ExportedCard(NamedTuple):
-    """An own card with the version under which peers know it, and its place in the feed."""
-
-    card: Card
-    version: int
-    position: int
 
 
 class Exporter(NamedTuple):

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from hansa.rooms.catalogue.schemas import Listing
 from hansa.rooms.catalogue.signatures.schemas import CardSignature
 
-from .serving import digest_of_ranges
-from .store import Range
+from .ranges import digest_of_ranges
+from .records import Range
 
 
 class PeerItemOut(BaseModel):

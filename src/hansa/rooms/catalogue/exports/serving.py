@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
@@ -14,7 +12,7 @@ from hansa.rooms import federation
 from . import store
 from .items import EXPORT_VERSION, Exporter, item_of, page_digest
 from .place import Place, decode, encode, moment_in
-from .store import FeedPage, Range
+from .records import FeedPage, Range
 
 
 async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: str) -> bytes:
@@ -52,12 +50,6 @@ async def card_ranges(tx: Tx, prefix: str) -> tuple[int, datetime, list[Range]]:
     """The epoch, the time, and the ranges of the cards whose DIDs hash to a prefix."""
     epoch, now = await store.epoch_and_time(tx)
     return epoch, now, await store.ranges_of_own(tx, prefix)
-
-
-def digest_of_ranges(ranges: Sequence[Range]) -> str:
-    """One hash for ranges: equal where every card of them has the same version."""
-    lines = "".join(f"{part.prefix} {part.cards} {part.digest}\n" for part in ranges)
-    return sha256(lines.encode()).hexdigest()
 
 
 async def _place_of_cards(tx: Tx, since: str | None, epoch: int) -> Place:

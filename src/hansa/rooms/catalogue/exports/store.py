@@ -4,15 +4,14 @@ A page ends before the oldest open transaction, so that a reader who goes on aft
 """
 
 from datetime import datetime
-from typing import NamedTuple
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import first_position
 from hansa.rooms.catalogue.changes import TOMBSTONE_DAYS
 from hansa.rooms.catalogue.store import CARD_COLUMNS, card_in
 
-from .items import ExportedCard
 from .place import Place
+from .records import ExportedCard, FeedPage, Range
 
 PAGE_MAX_BYTES = 8 * 1024 * 1024
 """Of documents; a page of large cards ends early."""
@@ -61,21 +60,6 @@ GROUP BY prefix ORDER BY prefix
 
 RANGES_OF_OWN = _RANGES.format(version=VERSION, whose=f"{_OWN} AND c.status <> 'revoked'")
 RANGES_OF_MIRRORS = _RANGES.format(version="c.peer_version", whose="c.source_registry = $2")
-
-
-class FeedPage(NamedTuple):
-    """Cards of a page, and whether more follow."""
-
-    cards: list[ExportedCard]
-    more: bool
-
-
-class Range(NamedTuple):
-    """The cards whose DIDs hash to this prefix: how many, and the hash of their DIDs and versions."""
-
-    prefix: str
-    cards: int
-    digest: str
 
 
 async def cards_after(tx: Tx, place: Place, limit: int, prefix: str) -> FeedPage:

@@ -23,7 +23,6 @@ class Notice:
     notified_at: datetime | None
     received_at: datetime | None
     receipt: str | None
-    receipt_act: str | None
     receipt_mode: str | None
     applied_at: datetime | None
     log_position: int | None

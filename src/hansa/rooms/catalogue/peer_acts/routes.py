@@ -1,6 +1,5 @@
 """Hints and receipts between peers, and the receipts of an agent for everyone."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -15,12 +14,10 @@ from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms import federation
 from hansa.rooms.catalogue.errors import CardUnknown
-from hansa.rooms.catalogue.reading import card_of_agent
 
-from . import store
 from .hints import receive_hint
+from .reading import notices_of_agent
 from .receipts import receive_receipts
-from .records import Notice
 from .schemas import EnforcementReceiptsOut, HintIn, HintOut, ReceiptsIn, ReceiptsOut
 
 REFUSALS = (CertificateMissing, NotAPeer, PeerClosed, Invalid, BodyInvalid)
@@ -58,13 +55,5 @@ async def read_enforcement_receipts(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> EnforcementReceiptsOut:
     """Which peers have applied a suspension, reinstatement or revocation of an agent, with their signed receipts."""
-
-    async def read(tx: Tx) -> tuple[list[Notice], int, datetime]:
-        await card_of_agent(tx, agent_did)
-        return (
-            *await store.of_agent(tx, agent_did, limit, offset),
-            await tx.fetchval("SELECT clock_timestamp()"),
-        )
-
-    notices, total, now = await db.read(read)
-    return EnforcementReceiptsOut.of(agent_did, notices, total, now, limit=limit, offset=offset)
+    page = await db.read(lambda tx: notices_of_agent(tx, agent_did, limit, offset))
+    return EnforcementReceiptsOut.of(agent_did, page, limit=limit, offset=offset)

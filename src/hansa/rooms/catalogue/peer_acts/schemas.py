@@ -1,6 +1,5 @@
 """Shapes of hints, receipts and what is public of them."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -9,6 +8,7 @@ from pydantic import BaseModel, Field
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 
+from .reading import NoticesOfAgent
 from .receipts import SENT_AT_ONCE
 from .records import Notice, NoticeState
 
@@ -79,13 +79,11 @@ class EnforcementReceiptsOut(Page[NoticeOut]):
     as_of: datetime
 
     @classmethod
-    def of(
-        cls, did: str, notices: Sequence[Notice], total: int, now: datetime, *, limit: int, offset: int
-    ) -> "EnforcementReceiptsOut":
+    def of(cls, did: str, page: NoticesOfAgent, *, limit: int, offset: int) -> "EnforcementReceiptsOut":
         """The page as it is answered."""
         return cls(
             agent_did=did,
-            as_of=now,
-            items=[NoticeOut.of(notice, now) for notice in notices],
-            pagination=Pagination.of(total=total, limit=limit, offset=offset),
+            as_of=page.now,
+            items=[NoticeOut.of(notice, page.now) for notice in page.notices],
+            pagination=Pagination.of(total=page.total, limit=limit, offset=offset),
         )

@@ -7,8 +7,7 @@ from hansa.foundation.plumbing.database import Tx
 
 from .records import AppliedAct, Notice, Receipt
 
-_COLUMNS = """agent_did, version, ledger_id, peer_name, act, acted_at, notified_at, received_at, receipt, receipt_act,
-receipt_mode, applied_at, log_position"""
+_COLUMNS = """agent_did, version, ledger_id, peer_name, act, acted_at, notified_at, received_at, receipt, receipt_mode, applied_at, log_position"""
 
 # The card as it is now: of acts that follow each other at once, peers read the last alone.
 _NOTE = """
@@ -27,8 +26,8 @@ WHERE peer_id = $1 AND received_at IS NULL AND notified_at IS NULL AND acted_at 
 
 # A receipt of a later version says that the earlier act no longer counts at the peer either.
 _RECEIVE = """
-UPDATE catalogue_act_notice SET received_at = clock_timestamp(), receipt = $4, receipt_act = $5, receipt_mode = $6,
-  applied_at = $7, log_position = $8
+UPDATE catalogue_act_notice SET received_at = clock_timestamp(), receipt = $4, receipt_mode = $5, applied_at = $6,
+  log_position = $7
 WHERE agent_did = $1 AND version <= $2 AND peer_id = $3 AND received_at IS NULL RETURNING 1
 """
 
@@ -71,7 +70,6 @@ async def receive(tx: Tx, peer_id: int, receipt: Receipt) -> bool:
         receipt.version,
         peer_id,
         receipt.jws,
-        receipt.act,
         receipt.mode,
         receipt.applied_at,
         receipt.log_position,
@@ -84,6 +82,12 @@ async def of_agent(tx: Tx, did: str, limit: int, offset: int) -> tuple[list[Noti
     rows = await tx.fetch(_OF_AGENT, did, limit, offset)
     total: int = rows[0]["total"] if rows else await tx.fetchval(_COUNT_OF_AGENT, did)
     return [Notice(**{name: value for name, value in row.items() if name != "total"}) for row in rows], total
+
+
+async def now(tx: Tx) -> datetime:
+    """The database's time."""
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment
 
 
 async def due_receipts(tx: Tx, peer_id: int, most: int) -> list[AppliedAct]:

@@ -4,9 +4,7 @@ A page that cannot be read is refused as a whole and the cursor stays; an item t
 """
 
 import json
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from hansa.rooms.catalogue.exports import ITEM_TYPE, digest_of, page_digest, signed_part
 from hansa.rooms.catalogue.limits import CARD_MAX_BYTES
@@ -14,51 +12,11 @@ from hansa.rooms.catalogue.mirrors import PeerItem, read_item
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 from hansa_verify import BadEntry, DetachedSignature, NotAKey, NotCanonical, read_entry, read_keys
 
+from .records import JudgedPage, Origin, PageRefused
+
 NEXT_MAX = 512
 STATUSES = ("active", "suspended", "revoked")
 EXPORT_VERSION_MAX = 2**31 - 1
-
-
-class PageRefused(Exception):
-    """The page is refused as a whole; `reason` is counted."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Origin(NamedTuple):
-    """The peer that is read: its ledger id, the namespace proved for it, and its keys by kid."""
-
-    ledger_id: str
-    namespace: str
-    keys: dict[str, bytes]
-
-
-class Stated(NamedTuple):
-    """The status of an agent at its home, as of a version."""
-
-    did: str
-    version: int
-    status: str
-
-
-@dataclass
-class JudgedPage:
-    """A page whose envelope is sound. `items` are those whose signatures hold; `refused` counts the others by reason."""
-
-    next: str
-    more: bool
-    epoch: int
-    export_version: int
-    size: int
-    items: list[dict[str, Any]] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def statuses(self) -> list[Stated]:
-        """What the items state of their agents."""
-        return [Stated(item["did"], item["version"], item["status"]) for item in self.items]
 
 
 def origin_of(ledger_id: str, namespace: str, keys: Any) -> Origin:

@@ -18,7 +18,8 @@ from hansa.rooms.catalogue.mirrors import mirror_cards
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import store
-from .judging import JudgedPage, Origin, PageRefused, Stated, judge_page, origin_of
+from .judging import judge_page, origin_of
+from .records import JudgedPage, Origin, PageRefused, Stated
 
 CARDS_PATH = "/api/v1/federation/agent-cards"
 ACTS_PATH = "/api/v1/federation/enforcement"

@@ -13,9 +13,9 @@ from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import pages, rules, store
-from .judging import JudgedPage, PageRefused
 from .pages import Reading
 from .reconciling import reconcile
+from .records import JudgedPage, PageRefused, Progress
 
 PAGES_MAX = 1_000
 """Of one reading; a peer that has more is read on at the next interval."""
@@ -95,7 +95,7 @@ async def _read_cards(reading: Reading) -> bool:
     raise PageRefused("more_for_ever")
 
 
-async def _fetch_cards(reading: Reading, progress: store.Progress) -> JudgedPage:
+async def _fetch_cards(reading: Reading, progress: Progress) -> JudgedPage:
     """The next page; where it is too large or takes too long, a smaller one. Raises: PageRefused, OutgoingTrouble."""
     size = progress.page_size
     while True:
@@ -134,5 +134,5 @@ async def _store_page_size(reading: Reading, size: int) -> None:
     await reading.runtime.database.act(lambda tx: store.set_page_size(tx, reading.peer.id, size))
 
 
-async def _progress(reading: Reading) -> store.Progress | None:
+async def _progress(reading: Reading) -> Progress | None:
     return await reading.runtime.database.look(lambda tx: store.progress(tx, reading.peer.id))

@@ -8,12 +8,13 @@ from typing import Any
 
 from hansa.foundation.plumbing.outgoing import CallLimits
 from hansa.rooms import federation
-from hansa.rooms.catalogue.exports import Range, ranges_of_mirrors
+from hansa.rooms.catalogue.exports import ranges_of_mirrors
+from hansa.rooms.catalogue.exports.records import Range
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from . import pages, rules, store
-from .judging import JudgedPage, PageRefused
 from .pages import Reading
+from .records import JudgedPage, PageRefused
 
 DIGEST_LIMITS = CallLimits(seconds=60.0, body_bytes=64 * 1024)
 RANGES_MAX = 2_000

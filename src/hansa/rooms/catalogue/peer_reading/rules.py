@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from hansa.rooms.catalogue.exports import Range
+from hansa.rooms.catalogue.exports.records import Range
 
-from .judging import JudgedPage, PageRefused
-from .store import Progress
+from .records import JudgedPage, PageRefused, Progress
 
 PAGE_SIZE_MIN, PAGE_SIZE_MAX = 200, 10_000
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0

@@ -4,11 +4,10 @@ Locks: a page is applied under the lock of the peer's row in `catalogue_peer_syn
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hansa.foundation.plumbing.database import Tx
 
-from .judging import JudgedPage, Stated
+from .records import JudgedPage, Progress, Stated
 
 RECONCILED_EVERY = "1 day"
 
@@ -88,17 +87,6 @@ _REMOVE_ABSENT = """
 DELETE FROM catalogue_card c WHERE c.source_registry = $1 AND c.is_active AND NOT c.unlisted
   AND starts_with(encode(sha256(convert_to(c.did, 'UTF8')), 'hex'), $2) AND c.did <> ALL ($3::text[]) RETURNING 1
 """
-
-
-class Progress(NamedTuple):
-    """How far a peer was read. The places are None before the first page."""
-
-    epoch: int | None
-    export_version: int | None
-    cards_next: str | None
-    acts_next: str | None
-    page_size: int
-    is_reconciled_now: bool
 
 
 async def begin(tx: Tx, peer_ids: Sequence[int]) -> None:
