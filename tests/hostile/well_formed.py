@@ -721,6 +721,14 @@ async def _federated_contract(stage: Stage) -> WellFormed:
     return _json(contractor_registry="elsewhere.example")
 
 
+async def _hint(stage: Stage) -> WellFormed:
+    return _json(next="newest")
+
+
+async def _receipts_of_acts(stage: Stage) -> WellFormed:
+    return _json(receipts=["header.payload.signature"])
+
+
 async def _complaint(stage: Stage) -> WellFormed:
     return _json(defendant_did=stage.payee.did, reason_code="OTHER", description="It never answers.")
 
@@ -906,6 +914,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
     "POST /api/v1/contracts/malpractice": _malpractice,
+    "POST /api/v1/federation/hint": _hint,
+    "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,
     "POST /api/v1/disputes/": _complaint,
     "POST /api/v1/disputes/{dispute_id}/evidence": _evidence,
     "PUT /api/v1/admin/disputes/{dispute_id}/ruling": _ruling,

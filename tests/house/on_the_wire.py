@@ -3,12 +3,14 @@
 # ruff: noqa: B018, F821
 _.acceptance
 _.acceptance_criteria
+_.accepted
 _.accepted_at
 _.accepts
 _.access_token
 _.account
 _.account_status
 _.act
+_.acted_at
 _.active_24h
 _.active_only
 _.active_positions
@@ -48,6 +50,7 @@ _.answerable_only
 _.answered_status
 _.api_key_info
 _.approval
+_.applied_at
 _.approval_id
 _.approval_over
 _.approved_at
@@ -256,6 +259,7 @@ _.expires_at
 _.expires_days
 _.expires_in
 _.expires_in_days
+_.export_version
 _.extensions
 _.extra
 _.facets
@@ -402,6 +406,7 @@ _.lock_days_min
 _.lock_period
 _.lock_period_max
 _.locked_balance
+_.log_position
 _.logo_url
 _.lsn
 _.mark
@@ -426,6 +431,7 @@ _.min_interactions
 _.minimum
 _.minimum_stake
 _.mode
+_.more
 _.mtls
 _.name
 _.natives_only
@@ -445,6 +451,7 @@ _.no_redelegate
 _.nodes
 _.nonce
 _.note
+_.notified_at
 _.number
 _.offer
 _.offset
@@ -484,6 +491,7 @@ _.payments
 _.peer_id
 _.peer_type
 _.peers
+_.peer
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -496,6 +504,7 @@ _.policy
 _.position
 _.position_id
 _.positions
+_.prefix
 _.prev_hash
 _.previous_status
 _.price
@@ -522,13 +531,16 @@ _.quarantine_reason
 _.quarantined_at
 _.query
 _.quote_token
+_.ranges
 _.rate
 _.reacted
 _.reason
 _.reason_code
 _.reasons
 _.receipt
+_.receipts
 _.receive_address
+_.received_at
 _.receiver
 _.receiver_agent_id
 _.receiver_did
@@ -598,6 +610,7 @@ _.score
 _.scores
 _.sealed
 _.search
+_.seconds
 _.secret
 _.security
 _.security_definitions
@@ -657,6 +670,7 @@ _.status
 _.step
 _.stopped_at
 _.stopped_by
+_.stored
 _.sub
 _.sub_name
 _.sub_trust_domain

@@ -58,7 +58,7 @@ async def show_peer(settings: Settings, name: str) -> PeerOut:
         return PeerOut.of(await runtime.database.read(lambda tx: federation.view_by_name(tx, name)))
 
 
-async def sync_peer(settings: Settings, name: str) -> federation.SyncReport:
+async def sync_peer(settings: Settings, name: str) -> federation.SyncOutcome:
     """Read a peer now. Raises: Refused, and what opening the database raises."""
     async with _runtime(settings) as runtime:
         return await federation.sync_by_name(runtime, None, name)

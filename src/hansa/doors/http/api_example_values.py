@@ -32,10 +32,12 @@ from hansa.doors.http.api_example_bodies import (
     THUMBPRINT,
 )
 from hansa.doors.http.api_example_federation import FEDERATION
+from hansa.doors.http.api_example_peers import PEERS
 
 VALUES: dict[str, Any] = {
     **BODIES,
     **FEDERATION,
+    **PEERS,
     # Identifiers.
     "did": DID,
     "agent_did": DID,

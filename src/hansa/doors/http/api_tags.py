@@ -22,6 +22,7 @@ TAGS: dict[str, str] = {
     "live feed": "Tickets for the WebSocket channels of events.",
     "auditor": "The supply audit and its results.",
     "administrators": "Suspension, invitations, federation licences and the audit log.",
+    "federation": "What registries that are peers read of each other, over mutual TLS.",
     "public": "The registry's configuration, its card and its keys.",
     "status": "Health and readiness of the process.",
 }

@@ -28,7 +28,7 @@ TEXTS_END = "\x1f"
 _LISTED_TEXT = "(name_text || chr(31) || description_text)"
 PAGE_MAX_BYTES = 32 * 1024 * 1024
 
-_COLUMNS = """
+CARD_COLUMNS = """
 c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
@@ -233,8 +233,8 @@ async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     """The card with that UUID, DID or number, whatever its status."""
     condition = _BY_KEY[type(key)]
-    row = await tx.fetchrow(f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
-    return None if row is None else _card(row)
+    row = await tx.fetchrow(f"SELECT {CARD_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
+    return None if row is None else card_in(row)
 
 
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
@@ -252,14 +252,14 @@ async def others_of_owner(tx: Tx, developer_id: int, card_id: int, limit: int) -
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
     """The card with that humanReadableId: this registry's own before the oldest mirror."""
     row = await tx.fetchrow(
-        f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE "  # noqa: S608
+        f"SELECT {CARD_COLUMNS}, card_data FROM catalogue_card c WHERE "  # noqa: S608
         # Two indexes, of the native names and of the others.
         "(human_readable_id = $1 AND source_registry IS NULL)"
         " OR (human_readable_id = $1 AND source_registry IS NOT NULL)"
         " ORDER BY source_registry IS NOT NULL, c.id LIMIT 1",
         human_readable_id,
     )
-    return None if row is None else _card(row)
+    return None if row is None else card_in(row)
 
 
 async def count_cards(tx: Tx, conditions: Conditions) -> int:
@@ -299,6 +299,11 @@ async def sort_in_texts(tx: Tx) -> None:
     await tx.execute(
         "SELECT gin_clean_pending_list(oid::regclass) FROM pg_class WHERE oid = to_regclass('catalogue_card_listed_text')"
     )
+
+
+async def forget_deleted(tx: Tx, days: int) -> None:
+    """Delete the numbers of cards that were deleted so many days ago."""
+    await tx.execute("DELETE FROM catalogue_card_deleted WHERE at < now() - $1 * interval '1 day'", days)
 
 
 async def list_newest_first(
@@ -374,14 +379,14 @@ async def _page(
     page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
     cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
     if not with_data:
-        rows = await tx.fetch(f"SELECT {_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
-        return [_card(row) for row in rows]
+        rows = await tx.fetch(f"SELECT {CARD_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
+        return [card_in(row) for row in rows]
     # A page of large documents ends early instead of filling the memory.
     weighed = (
         f"(SELECT c.*, sum(card_bytes) OVER (ORDER BY {order}) - card_bytes AS bytes_before FROM {cards}) c"  # noqa: S608
     )
-    documents = f"SELECT {_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
-    return [_card(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
+    documents = f"SELECT {CARD_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
+    return [card_in(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
 
 
 def _bounded(statement: str, conditions: Conditions) -> str:
@@ -392,7 +397,8 @@ async def _bound_search(tx: Tx) -> None:
     await tx.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
 
 
-def _card(row: asyncpg.Record) -> Card:
+def card_in(row: asyncpg.Record) -> Card:
+    """The card in a row of CARD_COLUMNS, with its document where the row has it."""
     values = {field.name: row[field.name] for field in fields(Card) if field.name not in _DOCUMENTS}
     documents = {name: _document(row.get(name)) for name in _DOCUMENTS}
     return Card(**values, **documents)

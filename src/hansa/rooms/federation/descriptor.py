@@ -44,8 +44,6 @@ from .peers import (
     connections_to_peers,
     enqueue_missing,
     finish_removals,
-    note_synced,
-    nothing_to_delete,
     nothing_under_way,
     peers_admin_router,
     public_router,
@@ -147,10 +145,8 @@ ROOM = Room(
         PEER_CHECK.filled_with(check_peer),
         OWN_CERTIFICATE.built_by(lambda runtime: OwnCertificate(runtime.authority, runtime.settings)),
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
-        # Rooms above fill these once they take cards in from peers or move units to them.
-        PEER_REMOVED.filled_with(nothing_to_delete),
+        # The room above fills it that moves units to peers.
         PEER_SETTLED.filled_with(nothing_under_way),
-        SYNC_PEER.filled_with(note_synced),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
     ),
 )

@@ -201,7 +201,9 @@ class Searcher:
                 await self._write(index.move, place)
             return
         for begin in range(0, len(cards), store.BATCH):
-            await self._write(index.replace, await store.by_number(tx, cards[begin : begin + store.BATCH]))
+            numbers = cards[begin : begin + store.BATCH]
+            found = await store.by_number(tx, numbers)
+            await self._write(index.replace, found, set(numbers) - {card.id for card in found})
         await self._write(index.commit, place)
         self._remembered.clear()
 

@@ -32,7 +32,10 @@ _EVERY_SHOWN = f"{_ROW} WHERE {_SHOWN} AND id > $1 ORDER BY id LIMIT {BATCH}"
 
 _BY_NUMBER = f"{_ROW} WHERE id = ANY($1)"
 
-_CHANGED = "SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1"
+_CHANGED = """
+SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1
+UNION ALL SELECT card_id, position FROM catalogue_card_deleted WHERE position >= $1
+"""
 
 # A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
 _DATABASE_STATE = """
@@ -74,12 +77,12 @@ async def every_shown(tx: Tx, after: int) -> list[CardRow]:
 
 
 async def changed(tx: Tx, since: int) -> dict[int, int]:
-    """The cards that `since` or a later transaction changed, each with the transaction that did."""
+    """The cards that `since` or a later transaction changed or deleted, each with the transaction that did."""
     return {row["id"]: row["search_xid"] for row in await tx.fetch(_CHANGED, since)}
 
 
 async def by_number(tx: Tx, numbers: Sequence[int]) -> list[CardRow]:
-    """These cards, hidden ones included."""
+    """These cards, hidden ones included; deleted ones are absent."""
     return [CardRow._make(row) for row in await tx.fetch(_BY_NUMBER, numbers)]
 
 

@@ -1,10 +1,7 @@
 """Other registries as peers: who they are, how they are called, and what was refused of them."""
 
 from .acts import (
-    PEER_REMOVED,
-    PEER_SETTLED,
     finish_removals,
-    nothing_to_delete,
     nothing_under_way,
     pause_peer,
     remove_peer,
@@ -46,13 +43,12 @@ from .reading import (
 from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, VerifiedCard
 from .refreshing import refresh_peer
 from .schemas import NetInLimit, PeerOut, SyncOut, minor_limit
+from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
+from .sync_store import note_synced, open_peer_ids
 from .synchronizing import (
     JOB,
     READ_A_PEER,
-    SYNC_PEER,
-    SyncReport,
     enqueue_missing,
-    note_synced,
     sync_by_name,
     sync_peer,
 )
@@ -88,7 +84,7 @@ __all__ = [
     "RecognisedLeaves",
     "RootCollision",
     "SyncOut",
-    "SyncReport",
+    "SyncOutcome",
     "VerifiedCard",
     "add_by_hand",
     "add_peer",
@@ -109,8 +105,8 @@ __all__ = [
     "minor_limit",
     "new_peer",
     "note_synced",
-    "nothing_to_delete",
     "nothing_under_way",
+    "open_peer_ids",
     "own_bundle",
     "pause_peer",
     "peer_by_id",

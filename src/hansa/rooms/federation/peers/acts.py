@@ -1,13 +1,11 @@
 """What administrators do with a peer: pause, resume, quarantine, release, remove."""
 
-from collections.abc import Awaitable, Callable
-
 from hansa.foundation.events import PeerRegistryDeactivated, RegistryQuarantined
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import journal
 
 from . import acts_store, store
@@ -15,17 +13,8 @@ from .errors import PeerRemoving, PeerStateRefused, PeerUnknown
 from .reading import peer_by_id, peer_by_name
 from .records import PeerRecord
 from .refreshing import note_federated
+from .slots import PEER_REMOVED, PEER_SETTLED
 from .synchronizing import JOB
-
-PEER_REMOVED: Slot[Callable[[Tx, PeerRecord], Awaitable[None]]] = Slot(
-    "federation: delete what was taken in from a peer"
-)
-"""Called in the transaction in which the removal of a peer begins: its DIDs are unknown from then on."""
-
-PEER_SETTLED: Slot[Callable[[Tx, PeerRecord], Awaitable[bool]]] = Slot(
-    "federation: whether nothing is under way with a peer"
-)
-"""Asked in the transaction that would delete the peer."""
 
 
 async def pause_peer(tx: Tx, administrator: Developer | None, name: str) -> PeerRecord:
@@ -107,10 +96,6 @@ async def finish_removals(tx: Tx, runtime: Runtime) -> None:
         peer = await store.lock(tx, peer_id)
         if peer is not None:
             await _delete_settled(tx, runtime, peer)
-
-
-async def nothing_to_delete(_: Tx, __: PeerRecord) -> None:
-    """Nothing was taken in from a peer."""
 
 
 async def nothing_under_way(_: Tx, __: PeerRecord) -> bool:

@@ -91,8 +91,6 @@ UPDATE federation_peer SET trouble = NULL, card_fetched_at = clock_timestamp(), 
   approved_at = coalesce(approved_at, clock_timestamp()) WHERE id = $1
 """
 
-_NOTE_SYNCED = "UPDATE federation_peer SET last_synced_at = clock_timestamp() WHERE id = $1"
-
 _READ_AT_INTERVALS = "SELECT id FROM federation_peer WHERE paused_at IS NULL AND NOT removing ORDER BY id"
 
 _HAS_ADDRESS = "SELECT EXISTS (SELECT FROM federation_peer WHERE trust_domain = $1 AND registry_url = $2)"
@@ -273,11 +271,6 @@ async def set_bundle(tx: Tx, peer_id: int, bundle: TrustBundle) -> None:
 async def note_read(tx: Tx, peer_id: int) -> None:
     """Write that the documents of a peer were read now and are in order."""
     await tx.execute(_NOTE_READ, peer_id)
-
-
-async def note_synced(tx: Tx, peer_id: int) -> None:
-    """Write that everything of a peer was read now."""
-    await tx.execute(_NOTE_SYNCED, peer_id)
 
 
 async def read_at_intervals(tx: Tx) -> list[int]:

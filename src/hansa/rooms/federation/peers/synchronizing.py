@@ -1,11 +1,10 @@
-"""Synchronise with a peer: read its documents, then what the catalogue pulls from it; by request, and by a job at intervals.
+"""Synchronise with a peer: by a job at intervals its documents are read; by request also the cards that the catalogue pulls.
 
 Each peer has a job of its own: one that is out of reach neither delays a start nor another peer.
 """
 
 import random
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections import Counter
 from datetime import timedelta
 
 from hansa.foundation.plumbing import jobs
@@ -13,14 +12,16 @@ from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, PutOff, Retries
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.outgoing import OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Unavailable
 
 from . import store
-from .errors import FederationOff, PeerDocumentRefused, PeerStateRefused, PeerUnknown
+from .errors import FederationOff, PeerDocumentRefused, PeerStateRefused, PeerUnknown, PeerUnreachable
 from .reading import peer_by_id, peer_by_name
 from .records import PeerRecord
 from .refreshing import refresh_peer
+from .slots import SYNC_PEER, SyncOutcome
 
 JOB = "federation: read a peer"
 AT_ONCE = 32
@@ -29,39 +30,22 @@ SPREAD = 0.1
 """Part of the interval by which the next due time varies, so that peers are not all read at one moment."""
 
 
-@dataclass(frozen=True)
-class SyncReport:
-    """What a synchronisation changed. `hidden`: cards that left the listing; `refused` by reason."""
-
-    pulled: int = 0
-    changed: int = 0
-    hidden: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
-
-
-SYNC_PEER: Slot[Callable[[Runtime, PeerRecord], Awaitable[SyncReport]]] = Slot(
-    "federation: pull the cards of a peer"
-)
-"""Called for an open peer whose documents were just read, outside of any transaction."""
-
-
-async def sync_peer(runtime: Runtime, peer_id: int) -> SyncReport:
-    """Read a peer's documents and pull its cards. A refused document is part of the report.
+async def sync_peer(runtime: Runtime, peer_id: int) -> SyncOutcome:
+    """Read a peer's documents and its cards. A refused document is part of the outcome.
 
     Raises: PeerUnreachable, PeerStateRefused, PeerUnknown, FederationOff.
     """
-    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
-    if not peer.is_read:
-        raise PeerStateRefused("The peer is paused or being removed; nothing is read from it.")
-    try:
-        refreshed = await refresh_peer(runtime, peer_id)
-    except PeerDocumentRefused as refused:
-        return SyncReport(refused={refused.reason: 1})
-    pulled = await SYNC_PEER.of(runtime)(runtime, refreshed.peer) if refreshed.peer.is_open else SyncReport()
-    return SyncReport(pulled.pulled, pulled.changed, pulled.hidden, _added(refreshed.refused, pulled.refused))
+    refreshed, outcome = await _read_documents(runtime, peer_id)
+    if refreshed is not None and refreshed.is_open:
+        try:
+            pulled = await SYNC_PEER.of(runtime)(runtime, refreshed)
+        except OutgoingTrouble as trouble:
+            raise PeerUnreachable.at(refreshed.registry_url, trouble.reason) from None
+        outcome = SyncOutcome(pulled.pulled, pulled.changed, pulled.hidden, outcome.refused + pulled.refused)
+    return outcome
 
 
-async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: str) -> SyncReport:
+async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: str) -> SyncOutcome:
     """As `sync_peer`, of the peer that NAME means; recorded as an act. Raises: also PeerAmbiguous."""
     peer = await runtime.database.look(lambda tx: peer_by_name(tx, name))
     report = await sync_peer(runtime, peer.id)
@@ -70,23 +54,28 @@ async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: 
     return report
 
 
-async def note_synced(runtime: Runtime, peer: PeerRecord) -> SyncReport:
-    """Pull nothing: the registry card alone is synchronised."""
-    await runtime.database.act(lambda tx: store.note_synced(tx, peer.id))
-    return SyncReport()
+async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[PeerRecord | None, SyncOutcome]:
+    """The peer as its documents state it now, None where one is refused; and what was refused."""
+    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+    if not peer.is_read:
+        raise PeerStateRefused("The peer is paused or being removed; nothing is read from it.")
+    try:
+        refreshed = await refresh_peer(runtime, peer_id)
+    except PeerDocumentRefused as refused:
+        return None, SyncOutcome(refused=Counter({refused.reason: 1}))
+    return refreshed.peer, SyncOutcome(refused=Counter(refreshed.refused))
 
 
 async def _work(runtime: Runtime, job: Job) -> None:
-    peer_id = int(job.key)
     try:
-        report = await sync_peer(runtime, peer_id)
+        _, outcome = await _read_documents(runtime, int(job.key))
     except (PeerUnknown, PeerStateRefused):
         await runtime.database.act(lambda tx: jobs.conclude(tx, job))
         return
     except (Unavailable, FederationOff) as trouble:
         raise PutOff(trouble.detail) from None
-    if report.refused.keys() - _PASSING:
-        raise PutOff(f"refused: {', '.join(sorted(report.refused))}")
+    if outcome.refused.keys() - _PASSING:
+        raise PutOff(f"refused: {', '.join(sorted(outcome.refused))}")
     await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
 
 
@@ -112,7 +101,3 @@ READ_A_PEER = LeasedKind(JOB, _work, at_once=AT_ONCE, retries=RETRIES, concludes
 
 _PASSING = frozenset({"bundle_sequence_lower", "bundle_sequence_reused", "bundle_unreadable"})
 """Refused while the card was taken over: the next read comes at its time."""
-
-
-def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {reason: one.get(reason, 0) + other.get(reason, 0) for reason in {*one, *other}}
