@@ -21,6 +21,18 @@ LINKS = (
     Link("/account/security", "Security"),
 )
 
+# Below the page of an own agent.
+AGENT_LINKS = (
+    Link("", "Overview"),
+    Link("/card", "Card"),
+    Link("/versions", "Versions"),
+    Link("/rights", "Roles and spending"),
+    Link("/approvals", "Approvals"),
+    Link("/capabilities", "Capabilities"),
+    Link("/credentials", "Credentials"),
+    Link("/end", "End"),
+)
+
 
 def links_for(areas: Collection[str]) -> list[Link]:
     """The links of a person who administers these areas."""
