@@ -41,8 +41,12 @@ def text_of(card: Any) -> str:
 
 
 def difference(before: Any, after: Any) -> list[DiffLine]:
-    """The changed lines with three lines around each; empty where nothing differs."""
-    lines = difflib.unified_diff(text_of(before).split("\n"), text_of(after).split("\n"), lineterm="", n=3)
+    """The changed lines with three lines around each; empty where nothing differs but the order of members."""
+    lines = difflib.unified_diff(_sorted_lines(before), _sorted_lines(after), lineterm="", n=3)
     kinds: dict[str, Literal["added", "removed", "kept"]] = {"+": "added", "-": "removed"}
     # The two names of the files come first.
     return [DiffLine(kinds.get(line[:1], "kept"), line) for line in list(lines)[2:]]
+
+
+def _sorted_lines(card: Any) -> list[str]:
+    return json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True).split("\n")
