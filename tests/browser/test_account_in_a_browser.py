@@ -19,6 +19,7 @@ ACCOUNT = (
     "/account/deletion",
     "/account/api-keys",
     "/account/webhooks",
+    "/account/requests",
     "/account/agents",
     "/account/agents/new",
 )

@@ -18,6 +18,7 @@ LINKS = (
     Link("/account/agents", "Agents"),
     Link("/account/api-keys", "API keys"),
     Link("/account/webhooks", "Webhooks"),
+    Link("/account/requests", "Requests"),
     Link("/account/security", "Security"),
 )
 
