@@ -74,8 +74,8 @@ async def _sign_up(stage: Any) -> FilledForm:
     number = next(_numbers)
     return await _anybodys(
         stage,
-        name=f"Newcomer {number}",
-        email=f"newcomer-{number}@example.net",
+        name=f"Visitor {number}",
+        email=f"visitor-{number}@example.net",
         password=PASSWORD,
         tos_accepted="true",
         age_confirmed="true",
