@@ -139,4 +139,5 @@ async def test_a_changed_card_is_compared_and_an_error_stands_beside_its_field(r
     await page.get_by_label("Address").fill("http://127.0.0.1/")
     await page.get_by_role("button", name="Create the webhook").click()
     await expect(page.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_role("alert")).to_be_focused()
     await require_fit(page)

@@ -105,7 +105,7 @@ async def test_a_form_of_creation_sent_twice_makes_one_agent_and_shows_the_same_
     await at_once(*(each.post("/account/agents/new", fields) for each in (browser, twin)))
     assert secret_on(browser) == secret_on(twin)
     await browser.open("/account/agents")
-    assert "1 agents in all" in browser.text
+    assert "Agents in all: 1." in browser.text
 
 
 async def test_a_card_that_is_none_is_refused_with_its_reasons_and_stays_in_the_field(registry):
@@ -142,6 +142,21 @@ async def test_the_creation_asks_for_the_password_again_and_then_goes_on(registr
     await browser.send("/confirm", password=PASSWORD)
     await browser.send("/account/agents/new")
     assert "Agent created" in browser.text
+
+
+async def test_a_card_that_was_entered_survives_an_ended_session(registry):
+    developer = await registry.developer()
+    browser = await browser_of(registry, developer)
+    await browser.open("/account/agents/new")
+    page = browser.page
+    await browser.idle(minutes=61)
+    browser.page = page
+    await browser.send("/account/agents/new/from-form", **FIELDS)
+    assert (browser.page.status_code, "it was not lost" in browser.text) == (401, True)
+    await browser.send("/login", email=developer.email, password=PASSWORD)
+    await browser.send("/account/agents/new/from-form")
+    assert "Nothing has been created yet." in browser.text
+    assert FIELDS["description"] in browser.text
 
 
 async def test_the_wizard_fetches_the_card_of_a_host_and_creates_the_agent_there(database_farm, tmp_path):
@@ -254,7 +269,7 @@ async def api_headers(registry: TestRegistry, browser: BrowserOf) -> dict[str, s
     """The credential of the same person for the API."""
     await browser.open("/account/api-keys")
     await browser.send("/account/api-keys", key_name="For the test")
-    key = re.search(r'class="secret"><code>([^<]+)</code>', browser.text)[1]
+    key = re.search(r'class="secret"[^>]*><code>([^<]+)</code>', browser.text)[1]
     back = {"Authorization": f"Bearer {key}"}
     did = (await registry.get("/agents", headers=back)).json()["items"][0]["did"]
     await browser.open(f"/account/agents/{did}/rights")

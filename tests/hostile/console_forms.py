@@ -245,7 +245,11 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/webhooks/{webhook_id}/test": _keyed,
     "POST /account/webhooks/{webhook_id}/deliveries/{delivery_id}/resend": _keyed,
     "POST /account/webhooks/{webhook_id}/rotate-secret": _proved,
+    "POST /account/webhooks/{webhook_id}/change": lambda stage: _keyed(
+        stage, url="https://receiver.example.com/hook", event_types="*"
+    ),
     "POST /account/webhooks/{webhook_id}/activate": _keyed,
+    "POST /account/webhooks/{webhook_id}/stop": _keyed,
     "POST /account/webhooks/{webhook_id}/delete": _keyed,
     "POST /account/agents/new/from-host": lambda stage: _keyed(stage, agent_host="http://127.0.0.1"),
     "POST /account/agents/new/from-form": _card_fields,
