@@ -408,7 +408,8 @@ async def test_of_many_requests_at_once_one_counts(registry: TestRegistry, devel
     assert len({answer.json()["effective_at"] for answer in answers}) == 1
 
 
-async def test_a_bond_prevents_the_deletion_and_is_named(developer: TestDeveloper):
+async def test_a_bond_prevents_the_deletion_and_is_named(start_registry: StartRegistry):
+    developer = await (await start_registry(genesis_grant_enabled=True)).developer()
     agent = await developer.agent()
     path = f"/agents/{agent.did}/reputation-bond/deposit"
     made = await agent.registry.post(path, json={"amount": "100"}, headers=agent.headers)
