@@ -1,6 +1,7 @@
 """The forms of the console as its own pages send them, for the developer on the stage."""
 
 import itertools
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,9 @@ import pyotp
 
 from hansa.doors.console.access import new_form_key
 from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import catalogue
 from hansa.rooms.people.two_factor.codes import close_seed
-from tests.registry import PASSWORD, TestDeveloper, TestRegistry
+from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of
 
 BACKUP_CODE = "00000000000000000000"
 
@@ -21,7 +23,7 @@ _numbers = itertools.count(1)
 class FilledForm:
     """The fields of a form, and cookies besides that of a session."""
 
-    fields: Mapping[str, str]
+    fields: Mapping[str, str | list[str]]
     cookies: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,8 +74,8 @@ async def _sign_up(stage: Any) -> FilledForm:
     number = next(_numbers)
     return await _anybodys(
         stage,
-        name=f"Newcomer {number}",
-        email=f"newcomer-{number}@example.net",
+        name=f"Visitor {number}",
+        email=f"visitor-{number}@example.net",
         password=PASSWORD,
         tos_accepted="true",
         age_confirmed="true",
@@ -189,6 +191,36 @@ async def _webhook(stage: Any) -> FilledForm:
     return await _proved(stage, url="https://receiver.example.com/hook", event_types="*")
 
 
+async def _card(stage: Any, **fields: str) -> FilledForm:
+    return await _keyed(stage, card=json.dumps(card_of(f"Reviewed {next(_numbers)}")), **fields)
+
+
+async def _new_agent(stage: Any) -> FilledForm:
+    return await _proved(stage, card=json.dumps(card_of(f"Console {next(_numbers)}")))
+
+
+async def _card_fields(stage: Any) -> FilledForm:
+    return await _keyed(
+        stage,
+        name="Scribe",
+        description="Writes letters.",
+        url="https://scribe.example.org/a2a",
+        version="1.0.0",
+        skill_name="Letter",
+        skill_description="Writes one letter.",
+    )
+
+
+async def _edited_card(stage: Any) -> FilledForm:
+    card = await stage.registry.database.read(lambda tx: catalogue.card_of(tx, stage.agent.did))
+    return await _keyed(stage, card=json.dumps(card.card_data), state=card.state)
+
+
+async def _rights(stage: Any) -> FilledForm:
+    filled = await _proved(stage)
+    return FilledForm({**filled.fields, "roles": ["trader", "client"]})
+
+
 CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /login": _login,
     "POST /logout": _empty,
@@ -213,6 +245,28 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/webhooks/{webhook_id}/test": _keyed,
     "POST /account/webhooks/{webhook_id}/deliveries/{delivery_id}/resend": _keyed,
     "POST /account/webhooks/{webhook_id}/rotate-secret": _proved,
+    "POST /account/webhooks/{webhook_id}/change": lambda stage: _keyed(
+        stage, url="https://receiver.example.com/hook", event_types="*"
+    ),
     "POST /account/webhooks/{webhook_id}/activate": _keyed,
+    "POST /account/webhooks/{webhook_id}/stop": _keyed,
     "POST /account/webhooks/{webhook_id}/delete": _keyed,
+    "POST /account/agents/new/from-host": lambda stage: _keyed(stage, agent_host="http://127.0.0.1"),
+    "POST /account/agents/new/from-form": _card_fields,
+    "POST /account/agents/new/from-card": _card,
+    "POST /account/agents/new": _new_agent,
+    "POST /account/agents/{did}/listing": lambda stage: _keyed(stage, listing="listed"),
+    "POST /account/agents/{did}/card/review": _card,
+    "POST /account/agents/{did}/card": _edited_card,
+    "POST /account/agents/{did}/rights": _rights,
+    "POST /account/agents/{did}/approvals/{approval_id:uuid}/approve": _keyed,
+    "POST /account/agents/{did}/approvals/{approval_id:uuid}/deny": _keyed,
+    "POST /account/agents/{did}/capabilities/{capability_id:uuid}/revoke": _keyed,
+    "POST /account/agents/{did}/rotate-secret": _proved,
+    "POST /account/agents/{did}/rotate-signing-key": _proved,
+    "POST /account/agents/{did}/disable-mtls": _proved,
+    "POST /account/agents/{did}/test-call": lambda stage: _keyed(
+        stage, client_secret=stage.agent.created["client_secret"]
+    ),
+    "POST /account/agents/{did}/end": lambda stage: _proved(stage, understood="true"),
 }

@@ -163,6 +163,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{card_key}": agent.did,
         "{code}": "BODY_INVALID",
         "{version}": "1",
+        "{version:int}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
         "{name}": "enforcement: blocklist",

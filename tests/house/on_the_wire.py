@@ -23,6 +23,7 @@ _.after
 _.after_agent
 _.after_signal
 _.age_confirmed
+_.agent
 _.agent_card
 _.agent_card_id
 _.agent_card_name
@@ -635,6 +636,8 @@ _.signed_at
 _.signers
 _.since
 _.size
+_.skill_description
+_.skill_name
 _.skills
 _.skip
 _.skip_in_projection

@@ -48,6 +48,7 @@ _.frozen_at
 PoolConnectionProxy
 _.meaning
 _.remedies
+_.called_at
 _.documentation_url
 _.examples
 _.form_key
@@ -59,6 +60,7 @@ _.organization
 _.organization_url
 _.per
 _.skills_left_out
+_.took_microseconds
 _.svg
 _.snippets
 

@@ -18,7 +18,20 @@ LINKS = (
     Link("/account/agents", "Agents"),
     Link("/account/api-keys", "API keys"),
     Link("/account/webhooks", "Webhooks"),
+    Link("/account/requests", "Requests"),
     Link("/account/security", "Security"),
+)
+
+# Below the page of an own agent.
+AGENT_LINKS = (
+    Link("", "Overview"),
+    Link("/card", "Card"),
+    Link("/versions", "Versions"),
+    Link("/rights", "Roles and spending"),
+    Link("/approvals", "Approvals"),
+    Link("/capabilities", "Capabilities"),
+    Link("/credentials", "Credentials"),
+    Link("/end", "End"),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hansa.foundation.values.visible_text import legible
+from hansa.foundation.values.visible_text import legible, seen
 from hansa.foundation.values.web_address import dialled
 
 
@@ -22,6 +22,11 @@ def theirs(text: Any) -> Markup:
 def prose(text: Any) -> Markup:
     """The text for an element of its own with `dir="auto"`, which isolates it and takes its direction from it."""
     return escape(legible(str(text)))
+
+
+def laid_out(text: Any) -> Markup:
+    """Text whose blanks and line ends matter, such as a card as JSON, as a page shows it."""
+    return Markup("<bdi>{}</bdi>").format(seen(str(text)))
 
 
 def link(url: Any) -> Markup:

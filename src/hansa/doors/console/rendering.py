@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import hansa
-from hansa.doors.console.owner_text import link, prose, theirs
+from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.visible_text import apart
@@ -182,6 +182,7 @@ _PAGES.filters.update(
     coded=coded,
     day=_day,
     grouped=grouped,
+    laid_out=laid_out,
     link=link,
     moment=_moment,
     phrase=_phrase,

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import catalogue, journal, ledger
 
 from . import store
+from .errors import AgentUnknown
 from .mtls import revoke_mtls
 from .rules import OwnedAgent
 
@@ -93,6 +94,15 @@ async def page_of_developer(
     """A page of the same, and how many there are."""
     page = await store.agents_of(tx, developer_id, limit=limit, offset=offset)
     return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
+
+
+async def own_agent(tx: Tx, developer_id: int, did: str) -> OwnedAgent:
+    """One agent of a developer, in any status. Raises: AgentUnknown, also for another developer's."""
+    agent = await store.agent_of(tx, developer_id, did)
+    if agent is None:
+        raise AgentUnknown
+    (named,) = await _currently_named(tx, [agent])
+    return named
 
 
 async def record_heartbeat(tx: Tx, did: str) -> datetime | None:

@@ -11,6 +11,7 @@ from .browser_sessions import (
     finish_browser_login,
     log_in_browser,
 )
+from .calls import CALLS, Call, calls_of, write_calls
 from .deletion import DeletionOut, cancel_deletion, deletion_status_of, is_account_closed, request_deletion
 from .descriptor import ROOM
 from .errors import EmailUnverified, PartialTokenRefused, RecoveryRefused, VerificationLinkInvalid
@@ -55,6 +56,7 @@ from .two_factor import recover as recover_second_factor
 from .verify_email import verify_email as verify_address
 
 __all__ = [
+    "CALLS",
     "CODES_PER_ADDRESS",
     "FORGOTTEN_PER_ADDRESS",
     "LOGINS_PER_ADDRESS",
@@ -65,6 +67,7 @@ __all__ = [
     "ApiKeyIn",
     "ApiKeyInfo",
     "BrowserSession",
+    "Call",
     "ChangePasswordIn",
     "Client",
     "CodeWrong",
@@ -89,6 +92,7 @@ __all__ = [
     "admit_recovery",
     "admit_registration",
     "begin_setup",
+    "calls_of",
     "cancel_deletion",
     "change_own_password",
     "check_browser_session",
@@ -122,4 +126,5 @@ __all__ = [
     "turn_off",
     "turn_on",
     "verify_address",
+    "write_calls",
 ]

@@ -3,7 +3,7 @@
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel
@@ -20,6 +20,13 @@ SEALED_FOR = "outcome of a console form"
 PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 Outcome = TypeVar("Outcome", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+class Acts(Protocol):
+    """The database, or what waits for more than its commit."""
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 
 
 async def act_once(
@@ -27,15 +34,19 @@ async def act_once(
     sender: Acting | Visiting,
     model: type[Outcome],
     use_case: Callable[[Tx], Awaitable[Outcome]],
+    *,
+    database: Acts | None = None,
 ) -> Outcome:
     """Carry out `use_case` in one transaction, or return what it returned to the same form before.
+
+    `database` is what carries it out where that is more than the database, as for changes of cards.
 
     The outcome is kept for a day, sealed under the key of the form: secrets that are shown once can be shown again to
     the sender of the same form, and cannot be read from the database.
 
     Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and what the use case raises.
     """
-    outcome = await try_once(request, sender, model, use_case)
+    outcome = await try_once(request, sender, model, use_case, database=database)
     assert outcome is not None
     return outcome
 
@@ -45,6 +56,8 @@ async def try_once(
     sender: Acting | Visiting,
     model: type[Outcome],
     use_case: Callable[[Tx], Awaitable[Outcome | None]],
+    *,
+    database: Acts | None = None,
 ) -> Outcome | None:
     """As `act_once`, of a use case that may fail and commit, as a wrong code does: None, which is not kept."""
     runtime = runtime_of(request)
@@ -64,9 +77,10 @@ async def try_once(
             await remember(tx, repeatable, b64encode(sealed).decode())
         return outcome
 
+    acts = database or runtime.database
     for pause in PAUSES_SECONDS:
         try:
-            return await runtime.database.act(recalled_or_done)
+            return await acts.act(recalled_or_done)
         except KeyInProgress:
             await asyncio.sleep(pause)
-    return await runtime.database.act(recalled_or_done)
+    return await acts.act(recalled_or_done)

@@ -30,6 +30,9 @@ SECRET_FIELDS = frozenset(
 )
 FIELDS_MAX = 1000
 
+# The kinds of error that an empty field has.
+WHERE_EMPTY = frozenset({"missing", "string_too_short", "string_pattern_mismatch"})
+
 _PREFIX = re.compile(r"^Value error, ")
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -107,7 +110,7 @@ def _messages(trouble: ValidationError) -> dict[str, str]:
     found: dict[str, str] = {}
     for error in trouble.errors():
         text = _PREFIX.sub("", error["msg"])
-        is_empty = error["type"] in {"missing", "string_too_short"} and not error.get("input")
+        is_empty = error["type"] in WHERE_EMPTY and not str(error.get("input") or "").strip()
         sentence = "This field is required." if is_empty else f"{text[:1].upper()}{text[1:]}."
         found.setdefault(str(error["loc"][0]) if error["loc"] else "", sentence)
     return found

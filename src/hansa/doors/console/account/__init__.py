@@ -1,6 +1,6 @@
 """The account of a person: signing up, access that was lost, security, API keys, webhooks, deletion."""
 
-from . import api_keys, deletion, lost_access, security, sign_up, two_factor, webhook_page, webhooks
+from . import api_keys, deletion, lost_access, requests, security, sign_up, two_factor, webhook_page, webhooks
 
 ROUTERS = (
     sign_up.router,
@@ -11,6 +11,7 @@ ROUTERS = (
     api_keys.router,
     webhooks.router,
     webhook_page.router,
+    requests.router,
 )
 
 __all__ = ["ROUTERS"]

@@ -6,7 +6,15 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
-from hansa.doors.console.access import SentForm, Visiting, Visitor, VisitorAct, act_once, form_page
+from hansa.doors.console.access import (
+    FormRefused,
+    SentForm,
+    Visiting,
+    Visitor,
+    VisitorAct,
+    act_once,
+    form_page,
+)
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
@@ -20,6 +28,12 @@ from .text_file import text_file
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 INVITE_MAX_CHARACTERS = 64
+# What a form calls otherwise than the API.
+SENTENCES = {
+    "TOS_NOT_ACCEPTED": "Accept the terms of use and the privacy statement to sign up.",
+    "AGE_CONFIRMATION_REQUIRED": "Confirm that you are old enough for an account.",
+    "INVITE_CODE_MISSING": "This registry requires an invitation code.",
+}
 
 
 class SignedUp(BaseModel):
@@ -61,7 +75,7 @@ async def sign_up(
 
         signed_up = await act_once(request, visitor, SignedUp, register)
     except Refused as refusal:
-        return _form(request, visitor, form.refused(refusal), status=refusal.status)
+        return _form(request, visitor, form.refused(_readable(refusal)), status=refusal.status)
     return form_page(
         request,
         "account/signed-up.html",
@@ -69,6 +83,13 @@ async def sign_up(
         email=asked.email,
         keys_file=text_file("\n".join(signed_up.recovery_keys)),
     )
+
+
+def _readable(refusal: Refused) -> Refused:
+    """The refusal without the names of the API's members."""
+    if refusal.code not in SENTENCES or refusal.field is None:
+        return refusal
+    return FormRefused({refusal.field: SENTENCES[refusal.code]})
 
 
 def _form(request: Request, visitor: Visiting, form: SentForm, *, status: int = 200) -> Response:

@@ -1,6 +1,7 @@
 """One webhook: its deliveries, a test, resending, a new secret, its end. That of another account is unknown."""
 
 from dataclasses import replace
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
@@ -19,9 +20,11 @@ from hansa.doors.console.access import (
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import admit, within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.runtime import Db, Sealing, runtime_of
 from hansa.foundation.values.errors import NotFound, Refused
 from hansa.rooms import notifications
+
+from .webhooks import EVENT_TYPES
 
 router = APIRouter(
     prefix="/account/webhooks/{webhook_id}",
@@ -98,22 +101,34 @@ async def rotate_secret(
     )
 
 
-@router.post("/activate")
-async def activate(webhook_id: str, sender: Act, request: Request, db: Db, settings: Config) -> Response:
-    """Activate a webhook that was stopped, with what waits for it."""
-    developer_id = sender.person.developer.id
-
-    async def activated(tx: Tx) -> None:
-        webhook = await notifications.lock_webhook(tx, developer_id, webhook_id)
-        await notifications.change_webhook(
-            tx, developer_id, replace(webhook, is_active=True), allowed=settings.outgoing_allow_hosts
-        )
-
+@router.post("/change")
+async def change(webhook_id: str, sender: Act, request: Request, db: Db) -> Response:
+    """Change the address, the events and the description; it stays active or stopped."""
     try:
-        await db.act(activated)
+        asked = sender.form.read_as(notifications.WebhookIn, event_types=sender.form.values("event_types"))
+        await _change(
+            request,
+            sender,
+            webhook_id,
+            url=asked.url,
+            event_types=asked.event_types,
+            description=asked.description,
+        )
     except Refused as refusal:
         return await _refused(request, sender, db, webhook_id, refusal)
-    return see_other(f"/account/webhooks/{webhook_id}?done=activated")
+    return see_other(f"/account/webhooks/{webhook_id}?done=changed")
+
+
+@router.post("/activate")
+async def activate(webhook_id: str, sender: Act, request: Request, db: Db) -> Response:
+    """Activate a webhook that was stopped, with what waits for it."""
+    return await _switch(request, sender, db, webhook_id, is_active=True)
+
+
+@router.post("/stop")
+async def stop(webhook_id: str, sender: Act, request: Request, db: Db) -> Response:
+    """Stop a webhook; what happens meanwhile is not sent."""
+    return await _switch(request, sender, db, webhook_id, is_active=False)
 
 
 @router.post("/delete")
@@ -124,6 +139,27 @@ async def delete(webhook_id: str, sender: Act, db: Db) -> Response:
     except NotFound:
         return see_other("/account/webhooks?done=gone")
     return see_other("/account/webhooks?done=deleted")
+
+
+async def _switch(request: Request, sender: Acting, db: Db, webhook_id: str, *, is_active: bool) -> Response:
+    try:
+        await _change(request, sender, webhook_id, is_active=is_active)
+    except Refused as refusal:
+        return await _refused(request, sender, db, webhook_id, refusal)
+    done = "activated" if is_active else "stopped"
+    return see_other(f"/account/webhooks/{webhook_id}?done={done}")
+
+
+async def _change(request: Request, sender: Acting, webhook_id: str, **members: Any) -> None:
+    """Raises: WebhookUnknown, HostRefused."""
+    runtime, developer_id = runtime_of(request), sender.person.developer.id
+
+    async def changed(tx: Tx) -> None:
+        webhook = await notifications.lock_webhook(tx, developer_id, webhook_id)
+        allowed = runtime.settings.outgoing_allow_hosts
+        await notifications.change_webhook(tx, developer_id, replace(webhook, **members), allowed=allowed)
+
+    await runtime.database.act(changed)
 
 
 async def _refused(
@@ -159,5 +195,6 @@ async def _webhook_page(
         webhook=webhook,
         deliveries=deliveries,
         total=total,
+        event_types=EVENT_TYPES,
         done=request.query_params.get("done", ""),
     )
