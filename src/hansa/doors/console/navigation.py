@@ -15,6 +15,7 @@ class Link:
 
 LINKS = (
     Link("/account", "Account"),
+    Link("/account/wallets", "Wallets"),
     Link("/account/sessions", "Sessions"),
 )
 

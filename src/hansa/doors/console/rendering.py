@@ -23,6 +23,7 @@ import hansa
 from hansa.doors.console.owner_text import link, theirs
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
 
 Handler = Callable[..., Awaitable[Response]]
@@ -151,6 +152,10 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _units(amount: int) -> str:
+    return format_amount(Minor(amount))
+
+
 def _day(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d}"
 
@@ -175,4 +180,5 @@ _PAGES.filters.update(
     moment=_moment,
     phrase=_phrase,
     theirs=theirs,
+    units=_units,
 )

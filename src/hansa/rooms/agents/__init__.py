@@ -1,5 +1,6 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
+from hansa.rooms.agents.acting import ACT_TOKENS, act_token
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
@@ -38,6 +39,7 @@ from hansa.rooms.agents.spending import (
 from hansa.rooms.agents.status import (
     lock_owner_and_status,
     of_developer,
+    owned_agent,
     owner_of,
     owners_of,
     reinstate,
@@ -48,6 +50,7 @@ from hansa.rooms.agents.status import (
 from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "ACT_TOKENS",
     "REQUIRE_UNBOUND",
     "ROOM",
     "AgentUnknown",
@@ -69,6 +72,7 @@ __all__ = [
     "PayeeNotAllowed",
     "Payment",
     "Wallet",
+    "act_token",
     "active_agent",
     "clear_payment",
     "find_wallet",
@@ -77,6 +81,7 @@ __all__ = [
     "keys_of",
     "lock_owner_and_status",
     "of_developer",
+    "owned_agent",
     "owner_of",
     "owners_of",
     "payee_of_address",

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import catalogue, journal, ledger
 
 from . import store
+from .errors import AgentUnknown
 from .mtls import revoke_mtls
 from .rules import OwnedAgent
 
@@ -78,6 +79,14 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
     return await _currently_named(tx, await store.agents_of(tx, developer_id))
+
+
+async def owned_agent(tx: Tx, developer_id: int, did: str) -> OwnedAgent:
+    """An agent of the developer, in any status. Raises: AgentUnknown, also for an agent of another developer."""
+    found = await store.agent_of(tx, developer_id, did)
+    if found is None:
+        raise AgentUnknown
+    return (await _currently_named(tx, [found]))[0]
 
 
 async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:

@@ -87,6 +87,11 @@ SELECT did, client_id, name, status, roles, created_at, last_active_at
 FROM agents_agent WHERE developer_id = $1 ORDER BY id LIMIT $2 OFFSET $3
 """
 
+_AGENT_OF = """
+SELECT did, client_id, name, status, roles, created_at, last_active_at
+FROM agents_agent WHERE developer_id = $1 AND did = $2
+"""
+
 _REPLACE_CREDENTIAL = """
 UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1
 WHERE did = $1 AND status <> 'revoked' RETURNING client_id
@@ -319,3 +324,9 @@ async def agents_of(
     """The agents of a developer, in any status, the oldest first; all of them without a limit."""
     rows = await tx.fetch(_AGENTS_OF, developer_id, limit, offset)
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows]
+
+
+async def agent_of(tx: Tx, developer_id: int, did: str) -> OwnedAgent | None:
+    """An agent of a developer, in any status."""
+    row = await tx.fetchrow(_AGENT_OF, developer_id, did)
+    return OwnedAgent(**{**row, "roles": tuple(row["roles"])}) if row else None

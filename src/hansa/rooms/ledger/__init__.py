@@ -39,6 +39,7 @@ from hansa.rooms.ledger.holds import (
     open_hold,
     read_hold,
     read_holds,
+    read_open_holds,
     release_hold,
     thaw_hold,
 )
@@ -57,7 +58,16 @@ from hansa.rooms.ledger.posting import (
     transfer_all,
 )
 from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, uncovered
-from hansa.rooms.ledger.staking import StakeGap, stake_gaps
+from hansa.rooms.ledger.staking import (
+    Holdings,
+    Position,
+    StakeGap,
+    StakingPolicy,
+    read_holdings,
+    read_positions,
+    stake_gaps,
+)
+from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, lines_of
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
 
@@ -82,7 +92,9 @@ __all__ = [
     "HoldEnded",
     "HoldExpired",
     "HoldOrder",
+    "Holdings",
     "InsufficientBalance",
+    "Line",
     "MintTooLarge",
     "NewHold",
     "Order",
@@ -90,16 +102,20 @@ __all__ = [
     "OrderRefused",
     "PaymentMade",
     "PaymentOrder",
+    "Position",
     "Preview",
     "Receipt",
     "Result",
     "SelfTransfer",
     "StakeGap",
+    "StakingPolicy",
+    "StatementFilter",
     "SupplyChange",
     "SupplyExhausted",
     "SystemAccountRefused",
     "TransferOrder",
     "apply",
+    "as_csv",
     "balance_of",
     "capture_hold",
     "circulating",
@@ -117,6 +133,7 @@ __all__ = [
     "is_of_receipts",
     "issue",
     "kept_receipts",
+    "lines_of",
     "mint",
     "newest_transaction",
     "open_account",
@@ -125,7 +142,10 @@ __all__ = [
     "payment_line",
     "preview",
     "read_hold",
+    "read_holdings",
     "read_holds",
+    "read_open_holds",
+    "read_positions",
     "reinstate_accounts",
     "release_hold",
     "require_issuable",
