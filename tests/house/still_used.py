@@ -50,6 +50,8 @@ _.meaning
 _.remedies
 _.documentation_url
 _.examples
+_.form_key
+_.is_danger
 _.is_for_search_engines
 _.is_narrowed
 _.is_theirs

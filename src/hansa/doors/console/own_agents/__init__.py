@@ -4,7 +4,7 @@
 - An act is a call of the API in this process with an act token (`acting`), so that permissions, spend policy and limits apply.
 """
 
-from . import bond_pages, send_pages, stake_pages, token_pages, wallet_pages
+from . import bond_pages, contract_pages, dispute_pages, send_pages, stake_pages, token_pages, wallet_pages
 
 ROUTERS = (
     wallet_pages.router,
@@ -12,6 +12,8 @@ ROUTERS = (
     stake_pages.router,
     token_pages.router,
     bond_pages.router,
+    contract_pages.router,
+    dispute_pages.router,
 )
 
 __all__ = ["ROUTERS"]
