@@ -18,8 +18,10 @@ LINKS = (
     Link("/account/wallets", "Wallets"),
     Link("/account/sessions", "Sessions"),
 )
+ADMINISTRATION = Link("/administration", "Administration")
 
 
 def links_for(areas: Collection[str]) -> list[Link]:
     """The links of a person who administers these areas."""
-    return [link for link in LINKS if link.area is None or link.area in areas]
+    shown = [link for link in LINKS if link.area is None or link.area in areas]
+    return [*shown, ADMINISTRATION] if areas else shown

@@ -14,6 +14,7 @@ import hansa
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.console import (
     account_pages,
+    administration,
     catalogue_pages,
     contract_pages,
     event_pages,
@@ -63,6 +64,7 @@ def service_routes() -> ServiceRoutes:
         log_in_pages.router,
         session_pages.router,
         *own_agents.ROUTERS,
+        *administration.ROUTERS,
         event_pages.router,
         contract_pages.router,
         supply_page.router,

@@ -37,6 +37,7 @@ from hansa.rooms.agents.spending import (
     request_approval,
 )
 from hansa.rooms.agents.status import (
+    find_agents,
     lock_owner_and_status,
     of_developer,
     owned_agent,
@@ -75,6 +76,7 @@ __all__ = [
     "act_token",
     "active_agent",
     "clear_payment",
+    "find_agents",
     "find_wallet",
     "hold_budget",
     "identities_ended",

@@ -1,6 +1,7 @@
 """People: developers, their accounts and sessions."""
 
 from .administrators import admit_administrator, create_administrator, has_administrator
+from .audit_log import read_audit_log
 from .browser_sessions import (
     BrowserSession,
     OpenBrowserSession,
@@ -11,7 +12,9 @@ from .browser_sessions import (
 )
 from .deletion import is_account_closed
 from .descriptor import ROOM
+from .directory import FoundDeveloper, find_developers, read_developer
 from .errors import EmailUnverified, PartialTokenRefused, VerificationLinkInvalid
+from .invites import InviteInfo, InvitesIn, MadeInviteOut, list_invites, make_invites, revoke_invite
 from .login import PartialLogin
 from .mails import NOTICE_DAYS, notify
 from .profile import own_profile
@@ -30,6 +33,10 @@ __all__ = [
     "BrowserSession",
     "Client",
     "EmailUnverified",
+    "FoundDeveloper",
+    "InviteInfo",
+    "InvitesIn",
+    "MadeInviteOut",
     "OpenBrowserSession",
     "PartialLogin",
     "PartialTokenRefused",
@@ -41,14 +48,20 @@ __all__ = [
     "drop_password_requests",
     "end_all",
     "end_one_if_open",
+    "find_developers",
     "finish_browser_login",
     "has_administrator",
     "is_account_closed",
+    "list_invites",
     "lock_developer",
     "log_in_browser",
+    "make_invites",
     "names_of",
     "notify",
     "open_ones",
     "own_profile",
+    "read_audit_log",
+    "read_developer",
+    "revoke_invite",
     "verify_address",
 ]

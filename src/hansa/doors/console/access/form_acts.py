@@ -3,7 +3,7 @@
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel
@@ -20,6 +20,13 @@ SEALED_FOR = "outcome of a console form"
 PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 Outcome = TypeVar("Outcome", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+class Acts(Protocol):
+    """What carries out a use case in one transaction: the database, or `catalogue.CardWrites`."""
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 
 
 async def act_once(
@@ -27,8 +34,9 @@ async def act_once(
     sender: Acting,
     model: type[Outcome],
     use_case: Callable[[Tx], Awaitable[Outcome]],
+    database: Acts | None = None,
 ) -> Outcome:
-    """Carry out `use_case` in one transaction, or return what it returned to the same form before.
+    """Carry out `use_case` in one transaction, that of `database` where it is given, or return what it returned to the same form before.
 
     The outcome is kept for a day, sealed under the key of the form: secrets that are shown once can be shown again to
     who sends the form again, and to nobody who reads the database.
@@ -51,9 +59,10 @@ async def act_once(
         await remember(tx, repeatable, b64encode(sealed).decode())
         return outcome
 
+    acts = database or runtime.database
     for pause in PAUSES_SECONDS:
         try:
-            return await runtime.database.act(recalled_or_done)
+            return await acts.act(recalled_or_done)
         except KeyInProgress:
             await asyncio.sleep(pause)
-    return await runtime.database.act(recalled_or_done)
+    return await acts.act(recalled_or_done)
