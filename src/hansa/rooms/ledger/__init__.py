@@ -10,6 +10,7 @@ from hansa.rooms.ledger.accounts import (
     newest_transaction,
     open_account,
 )
+from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
@@ -129,9 +130,11 @@ __all__ = [
     "free_overdue_holds",
     "freeze_hold",
     "grant",
+    "grant_by_administrator",
     "initialize_ledger",
     "is_of_receipts",
     "issue",
+    "issue_by_administrator",
     "kept_receipts",
     "lines_of",
     "mint",

@@ -5,15 +5,32 @@
   minutes, and is in the audit log.
 """
 
-from . import agent_pages, developer_pages, dispute_pages, job_pages, overview_page, record_pages
+from . import (
+    agent_pages,
+    card_pages,
+    developer_pages,
+    dispute_pages,
+    event_pages,
+    invite_pages,
+    job_pages,
+    licence_pages,
+    overview_page,
+    record_pages,
+    treasury_pages,
+)
 
 ROUTERS = (
     overview_page.router,
     developer_pages.router,
     agent_pages.router,
     dispute_pages.router,
+    invite_pages.router,
+    treasury_pages.router,
+    event_pages.router,
     job_pages.router,
     record_pages.router,
+    licence_pages.router,
+    card_pages.router,
 )
 
 __all__ = ["ROUTERS"]
