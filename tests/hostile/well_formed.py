@@ -21,6 +21,7 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.hostile import federation_requests
+from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
 from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
 from tests.images import png
 from tests.licences import TestGenesis
@@ -35,6 +36,13 @@ EVERYTHING_ON: dict[str, Any] = {
     "sovereign_mainframes": ["hansa.local"],
     "security_contact": "mailto:security@registry.example",
     "federation_base_url": "https://registry.example.com:8443",
+}
+
+# Where the act is a part of the path.
+ACTS_OF_PAGES = {
+    "POST /account/agents/{did}/wallet/bond/{act}": "deposit",
+    "POST /administration/developers/{developer_id:int}/{act}": "reinstate",
+    "POST /administration/jobs/{job_id:int}/{act}": "retry",
 }
 
 _numbers = itertools.count(1)
@@ -133,8 +141,10 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
-    if operation in CONSOLE_FORMS:
-        filled = await CONSOLE_FORMS[operation](stage)
+    if operation in _BEFORE_A_FORM:
+        await _BEFORE_A_FORM[operation](stage)
+    if operation in _FORMS:
+        filled = await _FORMS[operation](stage)
         headers = headers_of_a_page(stage.registry)
         return WellFormed(method, path, form=filled.fields, headers=headers, cookies=filled.cookies)
     if operation in _BODIES:
@@ -166,6 +176,8 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{version:int}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
+        "{developer_id:int}": str(stage.bystander_id),
+        "{act}": ACTS_OF_PAGES.get(operation, ""),
         "{name}": "enforcement: blocklist",
     }
 
@@ -437,6 +449,12 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
     "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
     "{contract_id}": _contract("", provided=False),
+    "{dispute_id:int}/open-voting": _dispute("open-voting", "OPEN"),
+    "{dispute_id:int}/ruling": _dispute("ruling", "VOTING"),
+    "{dispute_id:int}": _dispute("", "OPEN"),
+    "{job_id:int}": _job_to_change,
+    "{invite_id}": _invitation_to_revoke,
+    "{lid}/{act}": _licence("suspend"),
     "{dispute_id}/bundle": _dispute("bundle", "OPEN"),
     "{dispute_id}/evidence": _dispute("evidence", "OPEN"),
     "{dispute_id}/open-voting": _dispute("open-voting", "OPEN"),
@@ -468,6 +486,26 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/federation/peers/{name:path}/release": federation_requests.peer_that_can("release"),
     "/federation/peers/{name:path}": federation_requests.a_peer,
 }
+
+
+async def _fund_a_bond(stage: Stage) -> None:
+    await _bond_deposit(stage)
+
+
+async def _withdraw_proposals(stage: Stage) -> None:
+    """An agent has a hundred open proposals at most; those that the requests of this stage speak of are many more."""
+    await _everybody(
+        stage,
+        "UPDATE commerce_contract SET status = 'CANCELLED', ended_because = 'cancelled', ended_at = now(), due_at = NULL"
+        " WHERE status = 'PROPOSED'",
+    )
+
+
+_BEFORE_A_FORM: dict[str, Callable[[Stage], Awaitable[None]]] = {
+    "POST /account/agents/{did}/wallet/bond/{act}": _fund_a_bond,
+    "POST /account/agents/{did}/contracts": _withdraw_proposals,
+}
+_FORMS = {**CONSOLE_FORMS, **AGENT_AND_ADMINISTRATION_FORMS}
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},

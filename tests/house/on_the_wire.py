@@ -81,6 +81,7 @@ _.balances
 _.base_rate_percent
 _.baseline
 _.bayesian_discount
+_.baseline_ref
 _.bearer_methods_supported
 _.bearing_encirclement
 _.before
@@ -297,8 +298,10 @@ _.funded
 _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grade
+_.grant_ref
 _.grant_type
 _.grant_types_supported
+_.granted
 _.grants
 _.grants_admin
 _.ground
@@ -340,6 +343,7 @@ _.invalid_reason
 _.invitation
 _.invite_code
 _.invite_url
+_.invites
 _.is_active
 _.is_admin
 _.is_current
@@ -743,6 +747,7 @@ _.transactions
 _.transfer_id
 _.transfers
 _.transit_net
+_.transit_ref
 _.tries
 _.trouble
 _.trust_domain

@@ -52,6 +52,7 @@ _.called_at
 _.documentation_url
 _.examples
 _.form_key
+_.is_danger
 _.is_for_search_engines
 _.is_narrowed
 _.is_theirs

@@ -16,6 +16,7 @@ class Link:
 LINKS = (
     Link("/account", "Account"),
     Link("/account/agents", "Agents"),
+    Link("/account/wallets", "Wallets"),
     Link("/account/api-keys", "API keys"),
     Link("/account/webhooks", "Webhooks"),
     Link("/account/requests", "Requests"),
@@ -33,8 +34,10 @@ AGENT_LINKS = (
     Link("/credentials", "Credentials"),
     Link("/end", "End"),
 )
+ADMINISTRATION = Link("/administration", "Administration")
 
 
 def links_for(areas: Collection[str]) -> list[Link]:
     """The links of a person who administers these areas."""
-    return [link for link in LINKS if link.area is None or link.area in areas]
+    shown = [link for link in LINKS if link.area is None or link.area in areas]
+    return [*shown, ADMINISTRATION] if areas else shown

@@ -23,6 +23,7 @@ import hansa
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
 
 Handler = Callable[..., Awaitable[Response]]
@@ -161,6 +162,10 @@ def _ago(moment: datetime) -> str:
     return "less than a minute ago"
 
 
+def _units(amount: int) -> str:
+    return format_amount(Minor(amount))
+
+
 def _day(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d}"
 
@@ -188,4 +193,5 @@ _PAGES.filters.update(
     phrase=_phrase,
     prose=prose,
     theirs=theirs,
+    units=_units,
 )

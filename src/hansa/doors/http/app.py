@@ -15,6 +15,7 @@ from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.console import (
     account,
     account_pages,
+    administration,
     catalogue_pages,
     contract_pages,
     event_pages,
@@ -69,6 +70,7 @@ def service_routes() -> ServiceRoutes:
         session_pages.router,
         *account.ROUTERS,
         *own_agents.ROUTERS,
+        *administration.ROUTERS,
         event_pages.router,
         contract_pages.router,
         supply_page.router,

@@ -1,5 +1,6 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
+from hansa.rooms.agents.acting import ACT_TOKENS, act_token
 from hansa.rooms.agents.acting.act import act_as
 from hansa.rooms.agents.authz.roles import authz_of, replace_authz
 from hansa.rooms.agents.authz.schemas import AuthzIn, AuthzOut
@@ -56,6 +57,7 @@ from hansa.rooms.agents.spending.approvals import approvals_of
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
+    find_agents,
     lock_owner_and_status,
     of_developer,
     own_agent,
@@ -70,6 +72,7 @@ from hansa.rooms.agents.status import (
 from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "ACT_TOKENS",
     "AGENT_TOKENS",
     "BOOTSTRAP_TOKENS",
     "CREATIONS",
@@ -106,6 +109,7 @@ __all__ = [
     "SpendPolicyIn",
     "Wallet",
     "act_as",
+    "act_token",
     "active_agent",
     "approvals_of",
     "authz_of",
@@ -116,6 +120,7 @@ __all__ = [
     "disable_mtls",
     "end_own_agent",
     "enrolment_of",
+    "find_agents",
     "find_wallet",
     "hold_budget",
     "identities_ended",

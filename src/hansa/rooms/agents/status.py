@@ -83,6 +83,14 @@ async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     return await _currently_named(tx, await store.agents_of(tx, developer_id))
 
 
+async def find_agents(
+    tx: Tx, text: str, status: str | None, *, limit: int, offset: int
+) -> tuple[list[OwnedAgent], int]:
+    """A page of all agents with this DID or with this in their name, newest first, and how many there are."""
+    found, total = await store.find_agents(tx, text.strip(), status, limit=limit, offset=offset)
+    return await _currently_named(tx, found), total
+
+
 async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
     """Those of the DIDs that are agents of the developer, in any status."""
     return await store.owned_among(tx, developer_id, dids)

@@ -2,12 +2,15 @@
 
 from hansa.rooms.auditor.attestations import (
     Attestation,
+    Attestor,
     AuditorKey,
     Watch,
     list_attestations,
     read_watch,
+    rebaseline_transit,
     replace_sealed_auditor_key,
     rotate_auditor_key,
+    set_native_baseline,
 )
 from hansa.rooms.auditor.cycle import (
     AuditVerdict,
@@ -25,6 +28,7 @@ from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 __all__ = [
     "ROOM",
     "Attestation",
+    "Attestor",
     "AuditVerdict",
     "AuditorKey",
     "SupplyPoint",
@@ -38,9 +42,11 @@ __all__ = [
     "initialize_auditor",
     "list_attestations",
     "read_watch",
+    "rebaseline_transit",
     "replace_sealed_auditor_key",
     "rotate_auditor_key",
     "run_cycle",
+    "set_native_baseline",
     "supply_over_time",
     "watch_supply",
 ]

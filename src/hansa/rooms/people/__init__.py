@@ -3,6 +3,7 @@
 from .administrators import admit_administrator, create_administrator, has_administrator
 from .api_keys import ApiKeyIn, ApiKeyInfo, MadeKeyOut, list_keys, make_key, revoke_key
 from .attempts import prove_password
+from .audit_log import read_audit_log
 from .browser_sessions import (
     BrowserSession,
     OpenBrowserSession,
@@ -14,7 +15,9 @@ from .browser_sessions import (
 from .calls import CALLS, Call, calls_of, write_calls
 from .deletion import DeletionOut, cancel_deletion, deletion_status_of, is_account_closed, request_deletion
 from .descriptor import ROOM
+from .directory import FoundDeveloper, find_developers, read_developer
 from .errors import EmailUnverified, PartialTokenRefused, RecoveryRefused, VerificationLinkInvalid
+from .invites import InviteInfo, InvitesIn, MadeInviteOut, list_invites, make_invites, revoke_invite
 from .login import PartialLogin
 from .mails import NOTICE_DAYS, notify
 from .profile import own_profile
@@ -75,6 +78,10 @@ __all__ = [
     "DisableIn",
     "EmailUnverified",
     "ForgottenIn",
+    "FoundDeveloper",
+    "InviteInfo",
+    "InvitesIn",
+    "MadeInviteOut",
     "MadeKeyOut",
     "OpenBrowserSession",
     "PartialLogin",
@@ -103,24 +110,30 @@ __all__ = [
     "drop_password_requests",
     "end_all",
     "end_one_if_open",
+    "find_developers",
     "finish_browser_login",
     "forget_password",
     "has_administrator",
     "is_account_closed",
+    "list_invites",
     "list_keys",
     "lock_developer",
     "log_in_browser",
+    "make_invites",
     "make_key",
     "names_of",
     "notify",
     "open_ones",
     "own_profile",
     "prove_password",
+    "read_audit_log",
+    "read_developer",
     "recover_account",
     "recover_second_factor",
     "register",
     "renew_keys",
     "request_deletion",
+    "revoke_invite",
     "revoke_key",
     "set_forgotten_password",
     "turn_off",

@@ -2,8 +2,8 @@
 
 The parameter type in a page's signature is its policy, as for the routes of the API:
 
-- `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well. Without
-  a session the answer leads to the login, and back.
+- `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well;
+  `AnyAdministrator`: who administers any area. Without a session the answer leads to the login, and back.
 - `Act`: a form of such a person; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more.
 - `OpenForm`: a form that needs no login; `Visitor` and `VisitorAct`: one with a key, carried out once.
 
@@ -19,6 +19,7 @@ from .pages import account_page, form_page, see_other
 from .policy import (
     Act,
     Acting,
+    AnyAdministrator,
     Diverted,
     OpenForm,
     ProvedAct,
@@ -35,6 +36,7 @@ from .policy import (
 __all__ = [
     "Act",
     "Acting",
+    "AnyAdministrator",
     "Diverted",
     "FormRefused",
     "OpenForm",

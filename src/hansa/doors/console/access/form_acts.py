@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class Acts(Protocol):
-    """The database, or what waits for more than its commit."""
+    """What carries out a use case in one transaction: the database, or `catalogue.CardWrites`."""
 
     async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 

@@ -111,6 +111,11 @@ def _messages(trouble: ValidationError) -> dict[str, str]:
     for error in trouble.errors():
         text = _PREFIX.sub("", error["msg"])
         is_empty = error["type"] in WHERE_EMPTY and not str(error.get("input") or "").strip()
-        sentence = "This field is required." if is_empty else f"{text[:1].upper()}{text[1:]}."
+        if is_empty:
+            sentence = "This field is required."
+        elif error["type"] == "string_pattern_mismatch":
+            sentence = "This does not have the required format; an amount is a decimal number such as 1.5."
+        else:
+            sentence = f"{text[:1].upper()}{text[1:]}."
         found.setdefault(str(error["loc"][0]) if error["loc"] else "", sentence)
     return found

@@ -149,6 +149,14 @@ def person_holding(area: str) -> Any:
     return _in_area(administrator, area)
 
 
+async def administering(request: Request, person: Annotated[SignedIn, Depends(signed_in)]) -> SignedIn:
+    """The person who is logged in, who administers any area. Raises: AreaMissing, AdminNeeds2fa."""
+    if not person.areas:
+        raise AreaMissing
+    _require_second_factor(request, person)
+    return person
+
+
 def act_in(area: str) -> Any:
     """A dependency: a form of a person who administers `area`."""
 
@@ -180,7 +188,12 @@ def _in_area(dependency: Callable[..., Any], area: str) -> Any:
 def _require_area(request: Request, person: SignedIn, area: str) -> None:
     """Raises: AreaMissing, AdminNeeds2fa."""
     if area not in person.areas:
-        raise AreaMissing(context={"area": area})
+        raise AreaMissing(f"This page requires an administrator of the area {area}.", context={"area": area})
+    _require_second_factor(request, person)
+
+
+def _require_second_factor(request: Request, person: SignedIn) -> None:
+    """Raises: AdminNeeds2fa."""
     if runtime_of(request).settings.require_admin_2fa and not person.developer.has_second_factor:
         raise AdminNeeds2fa
 
@@ -195,6 +208,7 @@ async def _person_of(request: Request) -> SignedIn | None:
 SignedInPerson = Annotated[SignedIn, Depends(signed_in)]
 Act = Annotated[Acting, Depends(acting)]
 ProvedAct = Annotated[Acting, Depends(proved_acting)]
+AnyAdministrator = Annotated[SignedIn, Depends(administering)]
 OpenForm = Annotated[SentForm, Depends(open_form)]
 Visitor = Annotated[Visiting, Depends(visiting)]
 VisitorAct = Annotated[Visiting, Depends(visitor_acting)]

@@ -1,6 +1,12 @@
 """Supply attestations: the signed chain of what each audit cycle found."""
 
-from .appending import Attestor, attest_failed_reading, attest_newest_cycle
+from .appending import (
+    Attestor,
+    attest_failed_reading,
+    attest_newest_cycle,
+    rebaseline_transit,
+    set_native_baseline,
+)
 from .keys import (
     checkpoint_keys,
     forget_retired_keys,
@@ -25,7 +31,9 @@ __all__ = [
     "initialize_attestations",
     "list_attestations",
     "read_watch",
+    "rebaseline_transit",
     "replace_sealed_auditor_key",
     "root_router",
     "rotate_auditor_key",
+    "set_native_baseline",
 ]

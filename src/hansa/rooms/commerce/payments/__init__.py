@@ -9,6 +9,7 @@ from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
 from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
 from hansa.rooms.commerce.payments.reading import (
+    list_tokens,
     same_work,
     token_of_id,
     token_of_payment,
@@ -52,6 +53,7 @@ __all__ = [
     "authorize",
     "buy_router",
     "hot_router",
+    "list_tokens",
     "router",
     "same_work",
     "settle_and_answer",

@@ -1,5 +1,6 @@
 """The charter: the keys that stand for the registry."""
 
+from .card_editing import CardEditor, edit_card, read_editable_version
 from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
@@ -7,7 +8,7 @@ from .card_publication import publish_card_with_licence
 from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
-from .card_schemas import RegistryCard
+from .card_schemas import RegistryCard, RegistryCardEdited
 from .card_store import CardVersion
 from .errors import CardUnsigned, KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
@@ -23,6 +24,7 @@ from .well_known import well_known_router
 __all__ = [
     "CARD_PATHS",
     "LAST_AUDIT",
+    "CardEditor",
     "CardMark",
     "CardPath",
     "CardUnsigned",
@@ -32,6 +34,7 @@ __all__ = [
     "LastAudit",
     "ReadLastAudit",
     "RegistryCard",
+    "RegistryCardEdited",
     "RegistryKey",
     "Signatory",
     "SigningKey",
@@ -42,6 +45,7 @@ __all__ = [
     "card_router",
     "card_schema",
     "detached_signature",
+    "edit_card",
     "icon_admin_router",
     "icon_router",
     "initialize_keys",
@@ -49,6 +53,7 @@ __all__ = [
     "publish_card_with_licence",
     "published_keys",
     "read_card",
+    "read_editable_version",
     "read_operator",
     "registry_id_of",
     "replace_sealed_key",

@@ -14,11 +14,10 @@ from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
 from .card_content import SCHEMA_AT
-from .card_editing import CardEditor, edit_card, read_editable
+from .card_editing import CardEditor, edit_card, read_editable, read_editable_version
 from .card_reading import LAST_AUDIT, ReadLastAudit, has_card, read_card, read_card_version
 from .card_schema import published_schema
 from .card_schemas import RegistryCard, RegistryCardEdited, RegistryCardIn, RegistryCardSchema
-from .card_store import newest_version
 from .errors import (
     CardBlockLocked,
     CardMemberInvalid,
@@ -106,10 +105,7 @@ async def read_editable_registry_card(_: PlatformAdministrator, db: Db) -> Regis
     """What the operator wrote of the card, and the published version."""
 
     async def read(tx: Tx) -> RegistryCardEdited:
-        version = await newest_version(tx)
-        if version is None:
-            raise CardUnsigned
-        return RegistryCardEdited.of(await read_editable(tx), version)
+        return RegistryCardEdited.of(*await read_editable_version(tx))
 
     return await db.read(read)
 
