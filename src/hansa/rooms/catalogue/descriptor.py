@@ -3,14 +3,14 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager
 
-from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.jobs import sweep, sweep_of
 from hansa.foundation.plumbing.metrics import card_visits_total
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 
 from .findings import LIST_FINDINGS, Findings
-from .maintenance import index_texts, keep_lists_quick
+from .maintenance import has_texts_to_index, index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
 from .publication import manifest_router, resource_discovery_router, well_known_router
@@ -66,7 +66,7 @@ ROOM = Room(
     ),
     jobs=(
         sweep("catalogue: erase old cards", 3600, erase_old),
-        sweep("catalogue: index texts", 1, index_texts),
+        sweep_of("catalogue: index texts", 5, has_texts_to_index, index_texts),
         sweep("catalogue: keep lists quick", 20, keep_lists_quick),
         CARD_PULLS,
         HEALTH_CHECKS,

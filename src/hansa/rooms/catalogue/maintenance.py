@@ -8,6 +8,11 @@ CLASS_ROWS_MAX = 256
 TEXTS_AT_ONCE = 1000
 
 
+async def has_texts_to_index(tx: Tx) -> bool:
+    """Whether lists look at some cards one by one that they could find by their texts."""
+    return await store.has_texts_to_index(tx)
+
+
 async def index_texts(tx: Tx) -> None:
     """Let lists find by their texts, without looking at each, some of the cards that were written lately."""
     await store.index_texts(tx, TEXTS_AT_ONCE)

@@ -135,6 +135,21 @@ def sweep_with_runtime(
     return TransactionalKind(name, run, one_snapshot, _scheduled(every_seconds), every_seconds)
 
 
+def sweep_of(
+    name: str,
+    every_seconds: float,
+    has_work: Callable[[Tx], Awaitable[bool]],
+    work: Callable[[Tx], Awaitable[object]],
+) -> TransactionalKind:
+    """As `sweep`, of what one reading statement finds: nothing is written while it finds nothing."""
+
+    async def run(tx: Tx, _runtime: Runtime, _: Job) -> None:
+        await work(tx)
+
+    retries = _scheduled(every_seconds)
+    return TransactionalKind(name, run, retries=retries, every_seconds=every_seconds, has_work=has_work)
+
+
 def scheduled(name: str, every_seconds: float, work: Callable[[Runtime], Awaitable[object]]) -> LeasedKind:
     """Scheduled work that opens its own transactions, in one process at a time; it must be harmless to repeat."""
 

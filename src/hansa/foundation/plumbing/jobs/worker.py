@@ -71,6 +71,9 @@ class Poll:
         self._asked_at = now
         self._pause = PACE_SECONDS if is_found else min(2 * self._pause, self._pause_max)
         self.at = now + max(self._pause, pause)
+        if self._pause == self._pause_max:
+            # Kinds that rest are asked in one turn, not each in its own.
+            self.at = max(self.at - self.at % self._pause_max, now + PACE_SECONDS, now + pause)
 
 
 @dataclass(frozen=True)
