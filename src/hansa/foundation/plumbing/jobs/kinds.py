@@ -95,7 +95,7 @@ class TransactionalKind:
     key waits while the job runs.
 
     With `has_work` the kind has one job that runs whenever `has_work` says so, one reading statement: asked after each
-    notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`.
+    notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`; without a channel at this pace.
     `exhausted` is called, in a transaction that holds the job, when the last attempt failed; the job goes on.
     """
 
