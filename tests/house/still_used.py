@@ -6,6 +6,7 @@
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn
+_.main_loop  # uvicorn
 _.should_exit  # uvicorn
 _.response_complete  # uvicorn
 _.response_started  # uvicorn

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager
 
-from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.jobs import sweep, sweep_of
 from hansa.foundation.plumbing.metrics import card_visits_total, peer_acts_total
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
@@ -11,7 +11,7 @@ from hansa.rooms import federation
 
 from .exports import router as exports_router
 from .findings import LIST_FINDINGS, Findings
-from .maintenance import forget_deleted, index_texts, keep_lists_quick
+from .maintenance import forget_deleted, has_texts_to_index, index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
 from .peer_acts import HINTS, NOTICES
@@ -76,7 +76,7 @@ ROOM = Room(
     reactors=(NOTICES,),
     jobs=(
         sweep("catalogue: erase old cards", 3600, erase_old),
-        sweep("catalogue: index texts", 1, index_texts),
+        sweep_of("catalogue: index texts", 5, has_texts_to_index, index_texts),
         sweep("catalogue: keep lists quick", 20, keep_lists_quick),
         CARD_PULLS,
         HEALTH_CHECKS,

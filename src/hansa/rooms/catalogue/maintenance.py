@@ -10,6 +10,11 @@ TEXTS_AT_ONCE = 1000
 DELETED_KEPT_DAYS = 8
 
 
+async def has_texts_to_index(tx: Tx) -> bool:
+    """Whether lists look at some cards one by one that they could find by their texts."""
+    return await store.has_texts_to_index(tx)
+
+
 async def index_texts(tx: Tx) -> None:
     """Let lists find by their texts, without looking at each, some of the cards that were written lately."""
     await store.index_texts(tx, TEXTS_AT_ONCE)

@@ -123,6 +123,10 @@ UPDATE catalogue_card SET texts_sorted = true WHERE id IN (
   ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
 """
 
+_HAS_TEXTS_TO_INDEX = """
+SELECT to_regclass('catalogue_card_listed_text') IS NOT NULL AND EXISTS (SELECT FROM catalogue_card WHERE NOT texts_sorted)
+"""
+
 _SUM_CLASSES = """
 WITH summed AS (DELETE FROM catalogue_card_class WHERE (SELECT count(*) FROM catalogue_card_class) > $1 RETURNING *)
 INSERT INTO catalogue_card_class
@@ -287,6 +291,11 @@ async def find_cards(tx: Tx, conditions: Conditions) -> list[int]:
 async def sum_classes(tx: Tx, most: int) -> None:
     """Sum up the rows of each class where there are more than `most` of all."""
     await tx.execute(_SUM_CLASSES, most)
+
+
+async def has_texts_to_index(tx: Tx) -> bool:
+    """Whether there is an index of listed texts that does not have every card."""
+    return bool(await tx.fetchval(_HAS_TEXTS_TO_INDEX))
 
 
 async def index_texts(tx: Tx, most: int) -> None:

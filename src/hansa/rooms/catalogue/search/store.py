@@ -44,6 +44,9 @@ SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS ground, no
 FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
 """
 
+# In one snapshot: without such a card, an index of this cursor has everything that is committed.
+_UNCHANGED_STATE = _DATABASE_STATE + " AND NOT EXISTS (SELECT FROM catalogue_card WHERE search_xid >= $1)"
+
 _PAGE = f"""
 SELECT id AS card_id, xmin::text::bigint AS version, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
   settlement_currency, trust_domain, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, agent_score, liveness,
@@ -69,6 +72,12 @@ async def database_state(tx: Tx) -> DatabaseState:
     row = await tx.fetchrow(_DATABASE_STATE)
     assert row is not None
     return DatabaseState(row["ground"], row["moment"], row["horizon"])
+
+
+async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
+    """As `database_state`; None where `since` or a later transaction changed a card."""
+    row = await tx.fetchrow(_UNCHANGED_STATE, since)
+    return None if row is None else DatabaseState(row["ground"], row["moment"], row["horizon"])
 
 
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:

@@ -26,7 +26,7 @@ from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens),
-    scheduled("payments: resume settlements", 2, resume_settlements),
+    scheduled("payments: resume settlements", 5, resume_settlements),
     PURCHASE_ENDS,
 )
 
