@@ -59,6 +59,7 @@ _.attempted
 _.attempted_at
 _.attempted_failed
 _.attempts
+_.attestation
 _.attestation_ids
 _.attestations
 _.authentication
@@ -76,6 +77,7 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.blockers
+_.blocks
 _.bond_tx_id
 _.bonded
 _.bonded_only
@@ -355,6 +357,7 @@ _.last_tried_at
 _.last_updated
 _.last_used_at
 _.lease_until
+_.leaves
 _.left
 _.licence_id
 _.licence_key
@@ -439,6 +442,7 @@ _.parent_token_id
 _.part
 _.partial_token
 _.password
+_.path
 _.pay_to
 _.payee
 _.payer

@@ -166,6 +166,8 @@ VALUES: dict[str, Any] = {
     "hashes": [LOG_HASH],
     "checkpoint": f"hansa.local/log\n2\n{LOG_HASH}\n\n— hansa.local/log x08go/ZJkuBS9UG…\n",
     "tile": "0/x001/234",
+    "salt": "q5mTxzbQ3S0xM0gXwqYqz2mVtq5mTxzb",
+    "hash": ATTESTED_DIGEST,
     "read_log_proof.kind": "attestation",
     "prev_hash": "0" * 64,
     "before_id": 1000,

@@ -18,11 +18,13 @@ from hansa.rooms.auditor.cycle import (
     run_cycle,
 )
 from hansa.rooms.auditor.descriptor import ROOM
+from hansa.rooms.auditor.liabilities import FOREST
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
 from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 
 __all__ = [
+    "FOREST",
     "ROOM",
     "Attestation",
     "AuditVerdict",
