@@ -13,6 +13,7 @@ from .balance_proof import BalanceVerdict, verify_liabilities
 from .base64url import NotBase64url, decoded, encoded
 from .canonical import NotCanonical, canonical_json, read_json
 from .card import CARD_PROFILE, RegistryKey, Step, Verdict, read_keys, verify_card, verify_document
+from .cosignatures import LOG_KEY, WITNESS_KEY, VerifierKey, find_cosignature, read_verifier_key
 from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import NotAKey, public_key_of
@@ -33,7 +34,9 @@ from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read
 __all__ = [
     "CARD_PROFILE",
     "FORMULA",
+    "LOG_KEY",
     "RULES_VERSION",
+    "WITNESS_KEY",
     "AuditorKey",
     "BadEntry",
     "BadLicence",
@@ -58,10 +61,12 @@ __all__ = [
     "Signal",
     "Step",
     "Verdict",
+    "VerifierKey",
     "Warned",
     "canonical_json",
     "decoded",
     "encoded",
+    "find_cosignature",
     "grade_of",
     "judge_balance",
     "judge_blocks",
@@ -80,6 +85,7 @@ __all__ = [
     "read_liabilities",
     "read_record",
     "read_signal",
+    "read_verifier_key",
     "scores_of",
     "verify_attestations",
     "verify_card",

@@ -116,4 +116,3 @@ def _free_nodes() -> list[bytes]:
 
 
 _FREE = _free_nodes()
-EMPTY_BLOCK = _FREE[BLOCK_HEIGHT]
