@@ -51,6 +51,7 @@ _.approval_over
 _.apy_percent
 _.as_of
 _.as_of_event_seq
+_.asked_at
 _.assertion_method
 _.asset
 _.at
@@ -146,6 +147,7 @@ _.contractor_did
 _.contractor_registry
 _.contracts_completed
 _.controller
+_.cosigned_at
 _.count
 _.counterparty
 _.counterparty_allow
@@ -377,6 +379,7 @@ _.lock_period
 _.lock_period_max
 _.locked_balance
 _.logo_url
+_.logs
 _.lsn
 _.mark
 _.marks
@@ -541,6 +544,7 @@ _.rewards_enabled
 _.ring_depth
 _.role
 _.roles
+_.root
 _.root_token_id
 _.rounding
 _.rows
@@ -726,5 +730,6 @@ _.voting_at
 _.wallets
 _.webhook_id
 _.why
+_.witnesses
 _.x
 _.x402_version

@@ -22,6 +22,7 @@ from hansa.rooms.auditor.liabilities import FOREST
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
 from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
+from hansa.rooms.auditor.witnessing import ask_witnesses, replace_sealed_witness_key
 
 __all__ = [
     "FOREST",
@@ -33,6 +34,7 @@ __all__ = [
     "SupplyVerdict",
     "SupplyWatch",
     "Watch",
+    "ask_witnesses",
     "audit",
     "audit_from_zero",
     "audit_supply",
@@ -41,6 +43,7 @@ __all__ = [
     "list_attestations",
     "read_watch",
     "replace_sealed_auditor_key",
+    "replace_sealed_witness_key",
     "rotate_auditor_key",
     "run_cycle",
     "supply_over_time",

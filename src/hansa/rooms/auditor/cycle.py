@@ -26,6 +26,7 @@ from .checkpoint import Advance, advance
 from .liabilities import FOREST, Commitment, KeptForest, Origin, commit_liabilities, keep_liabilities
 from .supply import SupplyVerdict, weigh
 from .transparency import LEAVES_AT_ONCE, append_and_sign, lock_log
+from .witnessing import initialize_witness
 
 CYCLE = "auditor: audit cycle"
 CYCLE_SECONDS = 60
@@ -49,6 +50,7 @@ class AuditVerdict:
 
 async def initialize_auditor(tx: Tx, frame: str, seal: Seal) -> None:
     """Open the chain of attestations; the first cycle of a registry is due at once."""
+    await initialize_witness(tx, seal)
     if not await initialize_attestations(tx, frame, seal):
         await enqueue(tx, CYCLE, SCHEDULE)
 

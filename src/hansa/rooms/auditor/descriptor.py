@@ -12,6 +12,7 @@ from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
 from .transparency import log_router
+from .witnessing import ASK, ASK_SECONDS, ask_witnesses, witness_router
 
 ROOM = Room(
     name="auditor",
@@ -22,13 +23,15 @@ ROOM = Room(
         Routes(3600, root_router, at_root=True),
         Routes(3610, log_router, at_root=True),
         Routes(3620, liabilities_router, at_root=True),
+        Routes(3630, witness_router, at_root=True),
     ),
     jobs=(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
+        scheduled(ASK, ASK_SECONDS, ask_witnesses),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
-    settings=frozenset({"settlement_currency", "trust_domain"}),
+    settings=frozenset({"log_witnesses", "settlement_currency", "trust_domain", "witnessed_logs"}),
     offers=(FOREST,),
     fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
     metrics=(audit_status, supply_delta),

@@ -24,6 +24,7 @@ from .values import (
     contact,
     directory,
     domains,
+    log_keys,
     mail_sender,
     places,
     roles,
@@ -31,6 +32,7 @@ from .values import (
     sha256,
     supply,
     text_file,
+    witnesses,
 )
 
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
@@ -131,6 +133,8 @@ class Settings(UnbuiltSettings, BaseSettings):
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
+    log_witnesses: Annotated[Words, AfterValidator(witnesses)] = []
+    witnessed_logs: Annotated[Words, AfterValidator(log_keys)] = []
     rate_limit_reads: PerMinute = 6000
     rate_limit_writes: PerMinute = 0
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)

@@ -195,7 +195,7 @@ def witnesses(values: list[str]) -> list[str]:
         for value in values:
             key, _, address = value.partition("@")
             read_verifier_key(key, WITNESS_KEY)
-            url(address)
+            base_url(address)
     except (NotAKey, ValueError) as trouble:
         raise ValueError(f"witnesses NAME+ID+KEY@ADDRESS, separated by commas: {trouble}") from None
     return values
