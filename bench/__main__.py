@@ -12,6 +12,7 @@ import uvloop
 
 from bench import (
     auditor_cycle,
+    auditor_liabilities,
     catalogue_million,
     catalogue_mirror,
     catalogue_pulls,
@@ -62,6 +63,7 @@ BENCHES = {
     "journal/feed": journal_feed.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
+    "auditor/liabilities": auditor_liabilities.run,
     "reputation/epoch": reputation_epoch.run,
     "catalogue/million": catalogue_million.run,
     "catalogue/mirror": catalogue_mirror.run,

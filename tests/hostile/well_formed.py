@@ -48,6 +48,10 @@ ACTS_OF_PAGES = {
 _numbers = itertools.count(1)
 
 
+# The root of a tree without leaves.
+EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+
+
 @dataclass(frozen=True)
 class WellFormed:
     """One request: the path holds no templates any more, and no credential is in it."""
@@ -56,6 +60,7 @@ class WellFormed:
     path: str
     json: Any = None
     form: Mapping[str, str] | None = None
+    text: str | None = None
     query: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[str, bytes]] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -71,6 +76,7 @@ class WellFormed:
             self.path,
             params=self.query or None,
             files=self.files,
+            content=self.text,
             headers={**registry.elsewhere(), **self.headers, **headers},
             **body,
         )
@@ -909,6 +915,10 @@ async def _registry_card(stage: Stage) -> WellFormed:
     return _json(description="A registry for tests.")
 
 
+async def _checkpoint(stage: Stage) -> WellFormed:
+    return WellFormed("", "", text=f"old 0\n\nlog.example\n0\n{EMPTY_ROOT}\n\n\u2014 log.example AAAA\n")
+
+
 async def _icon(stage: Stage) -> WellFormed:
     return WellFormed("", "", files={"file": ("icon.png", png(1, 1))})
 
@@ -1034,6 +1044,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "PUT /api/v1/admin/registry-card": _registry_card,
     "POST /api/v1/admin/registry-card/icon": _icon,
+    "POST /witness/add-checkpoint": _checkpoint,
     "POST /api/v1/admin/auditor-signing-key/rotate": _reason,
     "POST /api/v1/admin/set-native-baseline": _native_baseline,
     "POST /api/v1/admin/rebaseline-transit": _reference,

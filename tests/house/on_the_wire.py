@@ -58,6 +58,7 @@ _.approved_at
 _.apy_percent
 _.as_of
 _.as_of_event_seq
+_.asked_at
 _.assertion_method
 _.asset
 _.at
@@ -66,6 +67,7 @@ _.attempted
 _.attempted_at
 _.attempted_failed
 _.attempts
+_.attestation
 _.attestation_ids
 _.attestations
 _.authentication
@@ -87,6 +89,7 @@ _.bearing_encirclement
 _.before
 _.beta_invite_required
 _.blockers
+_.blocks
 _.bond_tx_id
 _.bonded
 _.bonded_only
@@ -160,6 +163,7 @@ _.contractor_did
 _.contractor_registry
 _.contracts_completed
 _.controller
+_.cosigned_at
 _.count
 _.counterparty
 _.counterparty_allow
@@ -393,6 +397,7 @@ _.last_updated
 _.last_used_at
 _.lease_until
 _.ledger_id
+_.leaves
 _.left
 _.licence_id
 _.licence_key
@@ -413,6 +418,7 @@ _.lock_period_max
 _.locked_balance
 _.log_position
 _.logo_url
+_.logs
 _.lsn
 _.mark
 _.marks
@@ -484,6 +490,7 @@ _.part
 _.partial_token
 _.password
 _.paused_at
+_.path
 _.pay_to
 _.payee
 _.payer
@@ -596,6 +603,7 @@ _.rewards_enabled
 _.ring_depth
 _.role
 _.roles
+_.root
 _.root_token_id
 _.rounding
 _.rows
@@ -799,5 +807,6 @@ _.wallets
 _.warn_below
 _.webhook_id
 _.why
+_.witnesses
 _.x
 _.x402_version

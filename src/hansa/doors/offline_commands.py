@@ -118,6 +118,7 @@ async def adopt_database(settings: Settings) -> list[str]:
             await federation.replace_sealed_licensing_key(tx, seal)
             await auditor.initialize_auditor(tx, settings.trust_domain, seal)
             await auditor.replace_sealed_auditor_key(tx, settings.trust_domain, seal)
+            await auditor.replace_sealed_witness_key(tx, seal)
         return changed
 
     if settings.database_url is None:

@@ -21,11 +21,14 @@ from hansa.rooms.auditor.cycle import (
     run_cycle,
 )
 from hansa.rooms.auditor.descriptor import ROOM
+from hansa.rooms.auditor.liabilities import FOREST
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
 from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
+from hansa.rooms.auditor.witnessing import ask_witnesses, replace_sealed_witness_key
 
 __all__ = [
+    "FOREST",
     "ROOM",
     "Attestation",
     "Attestor",
@@ -35,6 +38,7 @@ __all__ = [
     "SupplyVerdict",
     "SupplyWatch",
     "Watch",
+    "ask_witnesses",
     "audit",
     "audit_from_zero",
     "audit_supply",
@@ -44,6 +48,7 @@ __all__ = [
     "read_watch",
     "rebaseline_transit",
     "replace_sealed_auditor_key",
+    "replace_sealed_witness_key",
     "rotate_auditor_key",
     "run_cycle",
     "set_native_baseline",

@@ -25,6 +25,7 @@ from .values import (
     contact,
     directory,
     domains,
+    log_keys,
     mail_sender,
     places,
     roles,
@@ -32,6 +33,7 @@ from .values import (
     sha256,
     supply,
     text_file,
+    witnesses,
 )
 
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
@@ -133,6 +135,8 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     federation_base_url: FederationUrl | None = None
     federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
+    log_witnesses: Annotated[Words, AfterValidator(witnesses)] = []
+    witnessed_logs: Annotated[Words, AfterValidator(log_keys)] = []
     rate_limit_reads: PerMinute = 6000
     rate_limit_writes: PerMinute = 0
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
