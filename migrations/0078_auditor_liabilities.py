@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0078"
-down_revision = "0065"
+down_revision = "0074"
 
 SQL = """
 -- The root of the tree of a verdict; null in older verdicts, and where no tree adds up to what circulates.
