@@ -1,0 +1,1 @@
+"""Transfers to and from agents of other registries, in the same unit."""
