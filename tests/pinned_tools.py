@@ -77,7 +77,16 @@ class PinnedTools:
         subprocess.run(
             [sys.executable, "-m", "venv", self.home / "python"], check=True, timeout=LIMIT_SECONDS
         )
-        pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
+        pip = [
+            self.python,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "--no-deps",
+        ]
         subprocess.run([*pip, "-r", self._locks[0]], check=True, timeout=LIMIT_SECONDS)
         for name in NPM_FILES:
             shutil.copy(self.source / name, self.home)

@@ -1,4 +1,4 @@
-"""An act of contracts, disputes or bonds whose statements fail one after the other: nothing has changed after each."""
+"""An act of contracts, disputes, bonds or crossings whose statements fail one after the other: nothing has changed after each."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,8 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(m::text, ',' ORDER BY contract_id, index)) FROM commerce_contract_milestone m) AS milestones,
   (SELECT count(*) FROM commerce_contract_history) AS history,
   (SELECT md5(string_agg(concat(status, tx_id), ',' ORDER BY id)) FROM commerce_payment_token) AS tokens,
-  (SELECT md5(string_agg(concat(liquid, escrow), ',' ORDER BY id)) FROM ledger_account) AS balances,
+  (SELECT md5(string_agg(concat_ws(' ', liquid, escrow, transit), ',' ORDER BY id)) FROM ledger_account) AS balances,
+  (SELECT md5(string_agg(c::text, ',' ORDER BY c::text)) FROM ledger_crossing c) AS crossings,
   (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
   (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
   (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,

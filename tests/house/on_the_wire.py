@@ -148,6 +148,7 @@ _.count
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
+_.counterparty_frame
 _.counts
 _.created
 _.created_at

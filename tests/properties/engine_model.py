@@ -29,6 +29,12 @@ class Hold:
     is_frozen: bool = False
 
 
+@dataclass
+class Crossing:
+    body: tuple[str, int, int]
+    state: str = "reserved"
+
+
 class Refusal(Exception):
     pass
 
@@ -37,6 +43,7 @@ class Model:
     def __init__(self, collector: str) -> None:
         self.accounts: dict[str, Account] = {}
         self.holds: list[Hold] = []
+        self.crossings: dict[tuple[str, str], Crossing] = {}
         self.kept: dict[str, str] = {}
         self.collector, self.minute = collector, 0
 
@@ -63,13 +70,13 @@ class Model:
         if first.get("scope") and first["scope"] in self.kept:
             known = "replayed" if self.kept[first["scope"]] == first["digest"] else "key_reused"
             return [known] + ["undone"] * (len(orders) - 1)
-        before = copy.deepcopy((self.accounts, self.holds))
+        before = copy.deepcopy((self.accounts, self.holds, self.crossings))
         outcomes: list[str] = []
         for place, order in enumerate(orders):
             try:
                 outcomes.append(self.one(order))
             except Refusal as refusal:
-                self.accounts, self.holds = before
+                self.accounts, self.holds, self.crossings = before
                 outcomes = ["undone"] * len(orders)
                 outcomes[place] = str(refusal)
                 return outcomes
@@ -77,7 +84,7 @@ class Model:
             self.kept[first["scope"]] = first["digest"]
         return outcomes
 
-    def one(self, order: dict[str, Any]) -> str:  # noqa: C901
+    def one(self, order: dict[str, Any]) -> str:  # noqa: C901, PLR0912
         more = order.get("more") or {"fee": "on_top", "paced": "sent"}
         debit, credit, amount = order["debit"], order["credit"], order["amount"]
         source, target = more.get("from", LIQUID), more.get("to", LIQUID)
@@ -93,10 +100,22 @@ class Model:
                 credit = None if named.get("destroyed") else credit or hold.payee
                 fee = self.captured_fee(hold, amount)
                 rest = hold.left - amount - fee if named.get("final") else 0
+        if cross := more.get("crossing"):
+            key, step = (cross["direction"], cross["transfer_id"]), cross["step"]
+            agent = debit if cross["direction"] == "out" else credit
+            if self.is_repeated(key, step, (agent, amount, cross.get("fee", 0))):
+                return "repeated"
+            if step != "reserve":
+                credit, amount, fee = self.crossings[key].body
         self.require_parties(debit, credit, more, is_same_allowed=source != target and "capture" not in more)
         mode = more.get("fee", "none")
         if mode in ("on_top", "held") and "fixed_fee" not in more:
             fee = self.fee(debit, amount)
+        if cross and (cross["direction"] == "out") == (step == "commit"):
+            if step == "reserve" and self.net_in(debit) + amount > cross["net_in_limit"]:
+                raise Refusal("beyond_net_in")
+            self.step(key, step, (agent, amount, cross.get("fee", 0)))
+            return "recorded"
         if more.get("at_most"):
             amount = min(amount, self.accounts[debit].funds[source])
             if not amount:
@@ -104,6 +123,8 @@ class Model:
         out = amount + rest + (0 if mode == "inside" else fee)
         if debit and source != TRANSIT and self.accounts[debit].funds[source] < out:
             raise Refusal("uncovered")
+        if cross:
+            self.step(key, step, (agent, amount, fee))
         if more.get("paced") == "sent":
             self.accounts[debit].sent.append((self.minute, amount))
         self.move(debit, source, -out)
@@ -117,6 +138,26 @@ class Model:
             if "capture" in more:
                 hold.captured, hold.fee_captured = hold.captured + amount, hold.fee_captured + fee
         return "posted"
+
+    def is_repeated(self, key: tuple[str, str], step: str, body: tuple[str, int, int]) -> bool:
+        found, done = self.crossings.get(key), {"commit": "committed", "abort": "aborted"}
+        if step == "reserve":
+            if found and found.body != body:
+                raise Refusal("crossing_differs")
+            return found is not None
+        if not found or found.state not in ("reserved", done[step]):
+            raise Refusal("crossing_decided" if found else "crossing_unknown")
+        return found.state != "reserved"
+
+    def step(self, key: tuple[str, str], step: str, body: tuple[str, int, int]) -> None:
+        if step == "reserve":
+            self.crossings[key] = Crossing(body)
+        else:
+            self.crossings[key].state = {"commit": "committed", "abort": "aborted"}[step]
+
+    def net_in(self, transit: str) -> int:
+        reserved = sum(one.body[1] for one in self.crossings.values() if one.state == "reserved")
+        return reserved - self.accounts[transit].funds[TRANSIT]
 
     def is_due(self, hold: Hold) -> bool:
         return hold.expires is not None and hold.expires <= self.minute and not hold.is_frozen

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -203,24 +204,8 @@ class History:
                 "amount": amount,
                 "more": {"tx_type": "reward", "active": 2, "at_most": True},
             },
-            {
-                "debit": payer,
-                "credit": PEER,
-                "amount": amount,
-                "more": {"tx_type": "out", "to": TRANSIT, "fee": "on_top", "active": 1, "paced": "sent"},
-            },
-            {
-                "debit": PEER,
-                "credit": payee,
-                "amount": amount,
-                "more": {
-                    "tx_type": "in",
-                    "from": TRANSIT,
-                    "fee": "inside",
-                    "fixed_fee": amount // 200,
-                    "active": 0,
-                },
-            },
+            self._crossing(payer, amount),
+            self._decision(),
         ]
         opening = {
             **both,
@@ -268,6 +253,57 @@ class History:
         makers += [opening, capture, freeing, slash]
         return json.loads(json.dumps(self.chance.choice([makers[kind] for kind in self.kinds])))  # type: ignore[no-any-return]
 
+    def _step(self, step: str, direction: str, **members: Any) -> dict[str, Any]:
+        transfer_id = str(UUID(int=self.chance.randrange(3)))
+        return {
+            "step": step,
+            "direction": direction,
+            "transfer_id": transfer_id,
+            "transit": PEER,
+            "supply_max": 9 * 10**18,
+            **members,
+        }
+
+    def _crossing(self, agent: str, amount: int) -> dict[str, Any]:
+        return self._decision() if self.chance.random() < 0.3 else self._reserve(agent, amount)
+
+    def _reserve(self, agent: str, amount: int) -> dict[str, Any]:
+        if self.chance.random() < 0.5:
+            step = self._step("reserve", "out")
+            more = {"tx_type": "out", "to": TRANSIT, "active": 1, "paced": "sent"}
+            order = {"debit": agent, "credit": PEER}
+        else:
+            limit = self.chance.choice([50, 10**4, 10**10])
+            step = self._step("reserve", "in", fee=amount // 200, net_in_limit=limit, treasury=TREASURY)
+            more = {"active": 2}
+            order = {"debit": PEER, "credit": agent}
+        known = self.model.crossings.get((step["direction"], step["transfer_id"]))
+        if known and self.chance.random() < 0.4:
+            agent, amount, fee = known.body
+            step |= {"fee": fee} if step["direction"] == "in" else {}
+            order |= {"debit" if step["direction"] == "out" else "credit": agent}
+        return {**order, "amount": amount, "more": {**more, "ref": step["transfer_id"], "crossing": step}}
+
+    def _decision(self) -> dict[str, Any]:
+        step = self._step(self.chance.choice(["commit", "abort"]), self.chance.choice(["out", "in"]))
+        if self.model.crossings and self.chance.random() < 0.8:
+            direction, transfer_id = self.chance.choice([*self.model.crossings])
+            step |= {"direction": direction, "transfer_id": transfer_id}
+        match step["step"], step["direction"]:
+            case "abort", "out":
+                more = {"tx_type": "return", "from": TRANSIT}
+            case "commit", "in":
+                more = {"tx_type": "in", "from": TRANSIT, "fee": "inside"}
+            case _:
+                more = {}
+        ref = {"ref": step["transfer_id"]} if more else {}
+        return {
+            "debit": PEER,
+            "credit": None,
+            "amount": 1,
+            "more": {**more, **ref, "active": 0, "crossing": step},
+        }
+
     async def _compare(self) -> None:
         rows = await self.database.fetch("SELECT did, liquid, staked, escrow, transit FROM ledger_account")
         stored = {row["did"]: [*row][1:] for row in rows}
@@ -279,6 +315,23 @@ class History:
         )
         held = [(hold.captured, hold.fee_captured, hold.left) for hold in self.model.holds]
         assert [tuple(row) for row in rows] == held, self.given
+        rows = await self.database.fetch(
+            "SELECT c.direction, c.transfer_id::text, a.did, c.amount, c.fee, c.state"
+            " FROM ledger_crossing c JOIN ledger_account a ON a.id = c.agent_id"
+        )
+        crossed = {(*key, *one.body, one.state) for key, one in self.model.crossings.items()}
+        assert {tuple(row) for row in rows} == crossed, self.given
+        assert await self._corridor_gap() == 0, self.given
+
+    async def _corridor_gap(self) -> int:
+        """How far the transit account is from what was committed and reserved."""
+        gap: int = await self.database.fetchval(
+            "SELECT a.transit + coalesce(k.committed_in - k.committed_out, 0) - coalesce((SELECT sum(amount)"
+            " FROM ledger_crossing WHERE direction = 'out' AND state = 'reserved'), 0)::bigint"
+            " FROM ledger_account a LEFT JOIN ledger_corridor k ON k.transit_id = a.id WHERE a.did = $1",
+            PEER,
+        )
+        return gap
 
 
 @pytest.fixture
@@ -331,6 +384,20 @@ FAULTS = {
         "amount := least(amount, funds[p][from_bucket]);",
         "amount := amount;",
     ),
+    "a transfer that is aborted twice is returned twice": (
+        "IF refusal = 'repeated' THEN",
+        "IF refusal = 'repeated' AND step <> 'abort' THEN",
+    ),
+    "what was prepared to come in does not count": (
+        "CASE step WHEN 'reserve' THEN amount ELSE -amount END;",
+        "0;",
+    ),
+    "a commit takes the amount of its order": (
+        "amount := crossing_amounts[x];",
+        "amount := amount;",
+    ),
+    "a credit forgets the fee": ("price := crossing_fees[x];", "price := 0;"),
+    "a decision is not kept": ("crossing_changed[x] := true;", "crossing_changed[x] := step = 'reserve';"),
     "a suspended payee is paid": (
         "active_mask & 2 = 2 AND NOT active[q]",
         "active_mask & 2 = 2 AND NOT active[p]",

@@ -36,6 +36,8 @@ class LedgerBalanceChanged(Event, frozen=True):
     entries: list[Entry]
     fee: str
     memo: str | None = None
+    counterparty_frame: str | None = None
+    """The ledger id of the other registry, where units crossed."""
 
     @property
     def aggregate_id(self) -> str:

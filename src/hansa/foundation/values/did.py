@@ -4,6 +4,7 @@ A DID is opaque: compare it whole. System accounts have fixed readable ones.
 """
 
 from enum import StrEnum
+from urllib.parse import quote, unquote
 from uuid import UUID
 
 DID_MAX_CHARACTERS = 512
@@ -36,6 +37,7 @@ class SystemAccount(StrEnum):
 
     TREASURY = "treasury"
     FEE_COLLECTOR = "fee_collector"
+    UNCLAIMED = "unclaimed"
 
 
 def mint_did(method: str, issuer: str, unique: UUID) -> str:
@@ -46,6 +48,19 @@ def mint_did(method: str, issuer: str, unique: UUID) -> str:
 def system_did(method: str, account: SystemAccount) -> str:
     """The fixed DID of a system account."""
     return f"did:{method}:system:{account.value}"
+
+
+def transit_did(method: str, ledger_id: str) -> str:
+    """The DID of the account for what crosses to and from the registry with this ledger id."""
+    return f"did:{method}:system:transit:{quote(ledger_id, safe='')}"
+
+
+def ledger_id_of_transit(did: str) -> str | None:
+    """The other registry of a transit account; None for any other DID."""
+    match did.split(":"):
+        case ["did", _, "system", "transit", ledger_id]:
+            return unquote(ledger_id)
+    return None
 
 
 def is_system_did(did: str) -> bool:

@@ -214,7 +214,9 @@ router.add_api_route(
 
 @router.delete(
     "/agents/me",
-    responses=problems(Unauthorized, AgentSuspended, AgentRevoked, Conflict, ledger.AccountHoldsUnits),
+    responses=problems(
+        Unauthorized, AgentSuspended, AgentRevoked, Conflict, ledger.AccountHoldsUnits, ledger.CrossingPending
+    ),
 )
 async def end_myself(
     agent: CurrentAgent, db: catalogue.CardWrites, require_unbound: Unbound
@@ -250,7 +252,14 @@ async def list_own_agents(
 @router.delete(
     "/agents/{did}",
     responses=problems(
-        Unauthorized, NotTheOwner, AgentSuspended, AgentUnknown, Conflict, ledger.AccountHoldsUnits, Invalid
+        Unauthorized,
+        NotTheOwner,
+        AgentSuspended,
+        AgentUnknown,
+        Conflict,
+        ledger.AccountHoldsUnits,
+        ledger.CrossingPending,
+        Invalid,
     ),
 )
 async def end_agent(

@@ -62,11 +62,13 @@ async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
 async def retire(tx: Tx, did: str, *, by: Revoker) -> Revoked:
     """End an agent whose account is empty, and close the account, so that no unit is lost to the owner.
 
-    Raises: AccountHoldsUnits.
+    The deletion of a developer's account waits for no other registry.
+
+    Raises: AccountHoldsUnits, CrossingPending.
     """
     if await store.lock_status(tx, did) is None:
         return "not_found"
-    await ledger.close_account(tx, did)
+    await ledger.close_account(tx, did, waits_for_crossings=by != "account_deletion")
     return await revoke(tx, did, by=by)
 
 

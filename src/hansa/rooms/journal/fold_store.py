@@ -38,15 +38,16 @@ WITH folded AS (
   SELECT settled, count(*) AS transactions, max(seq) FILTER (WHERE is_relic) AS relics_to_seq,
     sum(net) FILTER (WHERE tx_type = 'issue') * $5 AS issued,
     -sum(net) FILTER (WHERE tx_type = 'destroy') * $5 AS destroyed,
-    sum(net) FILTER (WHERE tx_type = 'transit') * $5 AS transit,
-    sum(fee) * $5 AS fees_collected, sum(net) * $5 AS circulating,
-    count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy', 'transit')) AS unbalanced
+    -sum(crossed) * $5 AS transit, sum(fee) * $5 AS fees_collected, sum(net - crossed) * $5 AS circulating,
+    count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy')) AS unbalanced
   FROM (
     SELECT v.seq, {_IS_SETTLED} AS settled, v.xid >= $4 AS is_relic, v.data ->> 'tx_type' AS tx_type,
-      (v.data ->> 'fee')::numeric AS fee, entries.net
+      (v.data ->> 'fee')::numeric AS fee, entries.net, entries.crossed
     FROM journal_event v CROSS JOIN LATERAL (
       -- Kept apart by its offset: merged into the sums it would be computed anew for each of them.
-      SELECT sum((e ->> 'delta')::numeric) AS net FROM jsonb_array_elements(v.data -> 'entries') e OFFSET 0
+      SELECT sum((e ->> 'delta')::numeric) AS net,
+        coalesce(sum((e ->> 'delta')::numeric) FILTER (WHERE e ->> 'bucket' = 'transit'), 0) AS crossed
+      FROM jsonb_array_elements(v.data -> 'entries') e OFFSET 0
     ) entries
     WHERE {_IS_LEDGER_EVENT} AND v.data IS NOT NULL
   ) moved GROUP BY settled

@@ -12,18 +12,34 @@ from hansa.rooms.ledger.accounts import (
 )
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
-from hansa.rooms.ledger.closing import AccountHoldsUnits, close_account
+from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
+from hansa.rooms.ledger.crossings import (
+    AbortIn,
+    AbortOut,
+    CommitIn,
+    CommitOut,
+    CorridorTotals,
+    Crossing,
+    ReserveIn,
+    ReserveOut,
+    corridor_totals,
+    crossing,
+)
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
+    CrossingDecided,
+    CrossingDiffers,
+    CrossingUnknown,
     HoldEnded,
     HoldExpired,
     InsufficientBalance,
     MintTooLarge,
     OrderRefused,
+    PeerLimitReached,
     SelfTransfer,
     SupplyExhausted,
     SystemAccountRefused,
@@ -67,6 +83,8 @@ __all__ = [
     "GROUP_COMMIT",
     "ROOM",
     "WRITTEN_TRANSACTIONS",
+    "AbortIn",
+    "AbortOut",
     "AccountHoldsUnits",
     "AccountSuspended",
     "AccountUnknown",
@@ -74,6 +92,14 @@ __all__ = [
     "Book",
     "Capture",
     "ClaimRefused",
+    "CommitIn",
+    "CommitOut",
+    "CorridorTotals",
+    "Crossing",
+    "CrossingDecided",
+    "CrossingDiffers",
+    "CrossingPending",
+    "CrossingUnknown",
     "EscrowGap",
     "Extension",
     "FeePolicy",
@@ -90,8 +116,11 @@ __all__ = [
     "OrderRefused",
     "PaymentMade",
     "PaymentOrder",
+    "PeerLimitReached",
     "Preview",
     "Receipt",
+    "ReserveIn",
+    "ReserveOut",
     "Result",
     "SelfTransfer",
     "StakeGap",
@@ -104,6 +133,8 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
+    "corridor_totals",
+    "crossing",
     "destroy",
     "escrow_gaps",
     "expire_hold",

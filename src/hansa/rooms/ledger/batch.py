@@ -292,7 +292,7 @@ def receipts_of(ticket: Ticket, rows: Sequence[Row]) -> list[Receipt]:
 
 
 def _receipt(order: Order, row: Row) -> Receipt:
-    if row["tx_id"] is not None:
+    if row["tx_id"] is not None and row["outcome"] == "posted":
         (_POSTED if order.more is None else postings_total.labels(order.more.tx_type)).inc()
     return Receipt(
         row["tx_id"],

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.did import SystemAccount, system_did
+from hansa.foundation.values.did import SystemAccount, system_did, transit_did
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,7 @@ class Book:
     currency: str
     treasury: str
     fee_collector: str
+    did_method: str
 
     @classmethod
     def of(cls, settings: Settings) -> "Book":
@@ -23,4 +24,14 @@ class Book:
             currency=settings.settlement_currency,
             treasury=system_did(settings.did_method, SystemAccount.TREASURY),
             fee_collector=system_did(settings.did_method, SystemAccount.FEE_COLLECTOR),
+            did_method=settings.did_method,
         )
+
+    @property
+    def unclaimed(self) -> str:
+        """The account that receives what was to reach an agent whose account was closed meanwhile."""
+        return system_did(self.did_method, SystemAccount.UNCLAIMED)
+
+    def transit(self, ledger_id: str) -> str:
+        """The account for what crosses to and from the registry with this ledger id."""
+        return transit_did(self.did_method, ledger_id)

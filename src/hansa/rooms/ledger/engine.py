@@ -17,20 +17,25 @@ from . import rules, store
 from .book import Book
 from .errors import (
     AccountUnknown,
+    CrossingDecided,
+    CrossingDiffers,
+    CrossingUnknown,
     HoldEnded,
     HoldExceeded,
     HoldExpired,
     HoldNotDue,
     HoldUnknown,
     OrderRefused,
+    PeerLimitReached,
     SelfTransfer,
+    SupplyExhausted,
     TransitLimitReached,
 )
 from .extensions import ClaimRefused, refused_claim
 from .orders import Order
 
 UNDECIDED = "UE001"
-CARRIED_OUT = ("posted", "recorded", "nothing")
+CARRIED_OUT = ("posted", "recorded", "repeated", "nothing")
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -48,6 +53,8 @@ class Result(msgspec.Struct, frozen=True):
     hold_id: int | None
     recorded_at: datetime
     extension: str | None = None
+    is_repeated: bool = False
+    """Whether this step of a crossing was done before; `tx_id` is then that of the movement it made, if any."""
 
 
 async def apply(
@@ -152,11 +159,17 @@ _REFUSALS: dict[str, Callable[[Order], Refused]] = {
     "hold_expired": lambda _: HoldExpired(),
     "hold_not_due": lambda _: HoldNotDue(),
     "beyond_limit": lambda _: TransitLimitReached(),
+    "crossing_unknown": lambda _: CrossingUnknown(),
+    "crossing_decided": lambda _: CrossingDecided(),
+    "crossing_differs": lambda _: CrossingDiffers(),
+    "beyond_net_in": lambda _: PeerLimitReached(),
+    "beyond_supply": lambda _: SupplyExhausted("The total supply would exceed its limit."),
 }
 
 
 def _result(order: Order, row: asyncpg.Record, *, counted: bool) -> Result:
-    if counted and row["tx_id"] is not None:
+    is_repeated = row["outcome"] == "repeated"
+    if counted and row["tx_id"] is not None and not is_repeated:
         postings_total.labels(order.more.tx_type if order.more else "transfer").inc()
     return Result(
         row["tx_id"],
@@ -167,4 +180,5 @@ def _result(order: Order, row: asyncpg.Record, *, counted: bool) -> Result:
         row["hold_id"],
         row["recorded_at"],
         row["answer"],
+        is_repeated,
     )

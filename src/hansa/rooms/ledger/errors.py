@@ -83,6 +83,35 @@ class TransitLimitReached(Conflict):
     sentence = "The limit for units in transit to or from that registry would be exceeded."
 
 
+class CrossingUnknown(NotFound):
+    """Nothing was reserved for this transfer with that registry."""
+
+    code = "CROSSING_UNKNOWN"
+    sentence = "Nothing was reserved for this transfer with that registry."
+
+
+class CrossingDecided(Conflict):
+    """The transfer was decided otherwise: a committed transfer is not aborted, an aborted one is not committed."""
+
+    code = "CROSSING_DECIDED"
+    sentence = "The transfer was decided otherwise before."
+
+
+class CrossingDiffers(Conflict):
+    """Another agent, amount or fee was reserved under this transfer id."""
+
+    code = "ID_CONFLICT"
+    sentence = "Another agent, amount or fee was reserved under this transfer id."
+
+
+class PeerLimitReached(Forbidden):
+    """More would have come in from that registry than it may bring."""
+
+    code = "PEER_LIMIT"
+    sentence = "The limit of what may come in from that registry would be exceeded."
+    remedy = "Send less, or ask the administrators of the receiving registry to raise the limit."
+
+
 class MintTooLarge(Invalid):
     """The amount exceeds the maximum of one issue."""
 

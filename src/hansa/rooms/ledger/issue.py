@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 
-from . import orders, rules, store
+from . import crossings_store, orders, rules, store
 from .book import Book
 from .engine import apply
 from .errors import InsufficientBalance
@@ -57,7 +57,7 @@ async def require_issuable(
     rules.require_mintable(amount, amount_max)
     # All in one order: whoever issues holds the treasury's lock after those of agents.
     await store.lock_accounts(tx, [*parties, book.treasury])
-    rules.require_within_supply(await store.sum_supply(tx), amount)
+    await _require_within_supply(tx, amount)
 
 
 async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
@@ -66,7 +66,7 @@ async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
     Raises: SupplyExhausted, AccountUnknown, asyncpg.UniqueViolationError when `ref` was issued before.
     """
     await lock_treasury(tx, book)
-    rules.require_within_supply(await store.sum_supply(tx), amount)
+    await _require_within_supply(tx, amount)
     (result,) = await apply(tx, [orders.issue(book.treasury, amount, ref)], book)
     assert result.tx_id is not None
     issued = TokensIssued(
@@ -74,6 +74,12 @@ async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
     )
     await journal.append(tx, issued)
     return result.tx_id
+
+
+async def _require_within_supply(tx: Tx, amount: Minor) -> None:
+    """What came in from other registries, and may still come, is part of the supply. Raises: SupplyExhausted."""
+    supply = await store.sum_supply(tx) + await crossings_store.net_in_of_all(tx)
+    rules.require_within_supply(Minor(supply), amount)
 
 
 async def grant(tx: Tx, *, payee: str, amount: Minor, ref: str, book: Book) -> bool:

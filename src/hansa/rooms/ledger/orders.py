@@ -4,6 +4,8 @@ Amounts are minor units, greater than zero; parties are DIDs. Buckets: 1 liquid,
 """
 
 from datetime import datetime
+from typing import Literal
+from uuid import UUID
 
 import msgspec
 
@@ -37,6 +39,21 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
     due: bool = False
 
 
+class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A step of what crosses to or from another registry (`crossings.py`); the members are those of the engine."""
+
+    step: Literal["reserve", "commit", "abort"]
+    direction: Literal["out", "in"]
+    transfer_id: UUID
+    transit: str
+    counterparty: str | None = None
+    fee: int = 0
+    net_in_limit: int | None = None
+    supply_max: int | None = None
+    treasury: str | None = None
+    unclaimed: str | None = None
+
+
 class ExtensionLine(msgspec.Struct, frozen=True):
     """What an order carries of its extension (`extensions.py`); `kind` names two functions of the room."""
 
@@ -63,6 +80,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "f
     hold: NewHold | None = None
     capture: Capture | None = None
     release: Release | None = None
+    crossing: CrossingStep | None = None
     extension: ExtensionLine | None = None
 
 
@@ -211,21 +229,3 @@ def expire(hold_id: int) -> Order:
     """As `release`, once the hold has expired."""
     terms = Terms(tx_type="expire", active=NOBODY, release=Release(hold_id, due=True))
     return Order(None, None, 1, more=terms)
-
-
-def leave(payer: str, transit: str, amount: Minor, frame: str, *, message: str | None = None) -> Order:
-    """Liquid to transit: units leave for another registry, the fee of a transfer on top."""
-    terms = Terms(
-        tx_type="out", to=TRANSIT, fee="on_top", active=DEBIT, paced="sent", counterparty_frame=frame
-    )
-    return Order(payer, transit, amount, message, more=terms)
-
-
-def enter(
-    transit: str, payee: str, amount: Minor, frame: str, *, fee: Minor, message: str | None = None
-) -> Order:
-    """Transit to liquid: units come from another registry, `fee` inside the amount. A suspended payee is credited."""
-    terms = Terms(
-        tx_type="in", from_=TRANSIT, fee="inside", fixed_fee=fee, active=NOBODY, counterparty_frame=frame
-    )
-    return Order(transit, payee, amount, message, more=terms)

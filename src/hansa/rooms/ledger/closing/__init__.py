@@ -1,6 +1,6 @@
 """The end of an account: only an empty one is closed."""
 
 from hansa.rooms.ledger.closing.close import close_account
-from hansa.rooms.ledger.closing.errors import AccountHoldsUnits
+from hansa.rooms.ledger.closing.errors import AccountHoldsUnits, CrossingPending
 
-__all__ = ["AccountHoldsUnits", "close_account"]
+__all__ = ["AccountHoldsUnits", "CrossingPending", "close_account"]

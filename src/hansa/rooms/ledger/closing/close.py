@@ -2,18 +2,25 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount
+from hansa.rooms.ledger import crossings_store
 from hansa.rooms.ledger.accounts import balance_of
 
 from . import store
-from .errors import AccountHoldsUnits
+from .errors import AccountHoldsUnits, CrossingPending
 
 
-async def close_account(tx: Tx, did: str) -> None:
+async def close_account(tx: Tx, did: str, *, waits_for_crossings: bool = True) -> None:
     """Let nothing in or out of an empty account any more; one that is closed already is no trouble.
 
-    Raises: AccountHoldsUnits, AccountUnknown.
+    With `waits_for_crossings` an account is not closed while a transfer from or to another registry is undecided. Without,
+    what such a transfer brings later goes to the registry's account for unclaimed units.
+
+    Raises: AccountHoldsUnits, CrossingPending, AccountUnknown. The transaction is then to be rolled back.
     """
     if await store.close_if_empty(tx, did):
+        # Read under the lock of the account, which every order on its crossings takes.
+        if waits_for_crossings and await crossings_store.is_any_pending(tx, did):
+            raise CrossingPending
         return
     holds = await balance_of(tx, did)
     raise AccountHoldsUnits(

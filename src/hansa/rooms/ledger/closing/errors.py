@@ -8,3 +8,11 @@ class AccountHoldsUnits(Conflict):
 
     code = "ACCOUNT_HOLDS_UNITS"
     sentence = "The account still holds units; transfer them and release its stakes first."
+
+
+class CrossingPending(Conflict):
+    """A transfer from or to another registry is undecided, which may still credit the account."""
+
+    code = "CROSSING_PENDING"
+    sentence = "A transfer from or to another registry is undecided, which may still credit this account."
+    remedy = "Retry once the transfer is completed or aborted."

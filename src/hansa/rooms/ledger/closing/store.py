@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.database import Tx
 
 _CLOSE = """
-UPDATE ledger_account SET status = 'suspended'
+UPDATE ledger_account SET status = 'suspended', closed_at = coalesce(closed_at, now())
 WHERE did = $1 AND kind = 'agent' AND liquid = 0 AND staked = 0 AND escrow = 0 RETURNING 1
 """
 

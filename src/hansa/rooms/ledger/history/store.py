@@ -53,8 +53,9 @@ WHERE a.did = $1 AND a.kind = 'agent'
 # Only a movement is recorded of these.
 _COUNT_UNTYPED = """
 SELECT count(*) FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
-WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1) AND p.bucket = 'escrow'
-  AND t.tx_type IN ('hold', 'release', 'expire')
+WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1)
+  AND (p.bucket = 'escrow' AND t.tx_type IN ('hold', 'release', 'expire')
+    OR p.bucket <> 'escrow' AND t.tx_type IN ('out', 'in', 'return'))
 """
 
 _BALANCES = """

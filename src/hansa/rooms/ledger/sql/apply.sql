@@ -4,6 +4,7 @@
 -- after: ledger/extensions.sql
 -- after: ledger/holds.sql
 -- after: ledger/entries.sql
+-- after: ledger/crossings.sql
 
 -- Decide and write orders in their order, each seeing the effect of the earlier ones; one row for each, in order.
 --
@@ -26,6 +27,9 @@
 --   capture  {id, final, destroyed}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the
 --     rest; `destroyed` pays nobody: the amount ceases to be, and tx_type is `destroy`
 --   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
+--   crossing  {step, direction, transfer_id, transit, counterparty, fee, net_in_limit, supply_max, treasury, unclaimed}: a
+--     step (reserve, commit, abort) of what crosses to (`out`) or from (`in`) another registry; `transit` is the account of
+--     that registry. A crossing fixes agent, amount and fee when it is reserved. A closed agent's `in` goes to `unclaimed`.
 --   extension  {kind, payload}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
 --     with the amount 0 nothing else is done; a dry run leaves it out
 --   lost  {outcome, fee, balance, answer}: refused before anything is claimed; written by ledger_apply_extended
@@ -34,7 +38,8 @@
 -- Outcomes: posted, replayed (with the kept answer), uncovered (with the fee and the balance of the debited bucket),
 -- barred, debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
 -- key_reused, hold_unknown, hold_ended, hold_exceeded (with what may still be captured), hold_not_due, hold_expired,
--- beyond_limit (of transit), nothing (at_most found nothing to move), undone (another order of its group was refused),
+-- beyond_limit (of transit), crossing_unknown, crossing_decided (otherwise), crossing_differs (from what was reserved under
+-- its id), beyond_net_in, beyond_supply, repeated (a step that was done before: nothing was moved again), nothing (at_most found nothing to move), undone (another order of its group was refused),
 -- claim_refused (by its extension; the answer says why), recorded (nothing but an extension). The answer of an order
 -- that was carried out is what its extension returned.
 CREATE OR REPLACE FUNCTION ledger_apply(frame text, currency text, collector text, policy bigint[], orders json,
@@ -74,12 +79,17 @@ DECLARE
   posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
   collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[];
+  -- The orders on crossings, and the crossings that they name, by their place in the order of their keys.
+  crossing_orders int[] := '{}'; crossing_place jsonb; crossing_transits text[]; crossing_directions text[];
+  crossing_transfers uuid[]; crossing_agents text[]; crossing_closed boolean[]; crossing_counterparties text[];
+  crossing_amounts bigint[]; crossing_fees bigint[]; crossing_states text[]; crossing_txs bigint[];
+  crossing_returns bigint[]; crossing_changed boolean[]; moved_by int[]; returned_by int[]; net_in_change numeric[];
   -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
   is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
   -- Of the order at hand.
   own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
   sent numeric; most_held bigint;
-  p int; q int; h int; k int; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
+  p int; q int; h int; k int; x int; step text; is_out boolean; is_still boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
   named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
@@ -125,6 +135,10 @@ BEGIN
       IF own ?| '{capture,release}' THEN
         named_holds := named_holds || (coalesce(own -> 'capture', own -> 'release') ->> 'id')::bigint;
       END IF;
+      IF own ? 'crossing' THEN
+        crossing_orders := crossing_orders || i;
+        parties := parties || (own -> 'crossing' ->> 'treasury');
+      END IF;
     END IF;
   END LOOP;
   paying := (SELECT jsonb_object_agg(payer, true) FROM unnest(payers) payer);
@@ -168,6 +182,13 @@ BEGIN
       parties := parties || debits[i] || credits[i];
     END LOOP;
   END IF;
+  IF crossing_orders <> '{}' THEN
+    IF NOT dry THEN
+      PERFORM ledger_open_crossing_accounts(crossing_orders, more);
+    END IF;
+    -- Whose a crossing is does not change; whatever else is read once the accounts are locked.
+    parties := parties || ledger_crossing_parties(crossing_orders, more);
+  END IF;
   IF dry THEN
     account_ids := ARRAY(SELECT a.id FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = '');
   ELSE
@@ -208,6 +229,18 @@ BEGIN
       FROM generate_series(1, l.size - l.of_now, 3) n WHERE l.pace[n] > this_minute - 60
     ) before ON paying ? l.did;
     is_changed := array_fill(false, ARRAY[coalesce(cardinality(account_ids), 0)]);
+    IF crossing_orders <> '{}' THEN
+      SELECT jsonb_object_agg(c.key, c.place), array_agg(c.transit ORDER BY c.key), array_agg(c.direction ORDER BY c.key),
+        array_agg(c.transfer_id ORDER BY c.key), array_agg(c.agent ORDER BY c.key), array_agg(c.is_closed ORDER BY c.key),
+        array_agg(c.counterparty ORDER BY c.key), array_agg(c.amount ORDER BY c.key), array_agg(c.fee ORDER BY c.key),
+        array_agg(c.state ORDER BY c.key), array_agg(c.tx_id ORDER BY c.key), array_agg(c.return_tx_id ORDER BY c.key),
+        array_agg(false), array_agg(NULL::int), array_agg(NULL::int)
+      INTO crossing_place, crossing_transits, crossing_directions, crossing_transfers, crossing_agents, crossing_closed,
+        crossing_counterparties, crossing_amounts, crossing_fees, crossing_states, crossing_txs, crossing_returns,
+        crossing_changed, moved_by, returned_by
+      FROM (SELECT n.*, row_number() OVER (ORDER BY n.key) AS place FROM ledger_named_crossings(crossing_orders, more) n) c;
+      net_in_change := array_fill(0::numeric, ARRAY[coalesce(cardinality(account_ids), 0)]);
+    END IF;
     is_paced := is_changed;
     collector_place := (place_of ->> collector)::int;
     fees_total := 0;
@@ -231,6 +264,8 @@ BEGIN
       price := 0;
       left_over := 0;
       h := NULL;
+      x := NULL;
+      is_still := false;
       is_payee_unknown := false;
       p := (place_of ->> debits[i])::int;
       q := (place_of ->> credits[i])::int;
@@ -250,6 +285,34 @@ BEGIN
         paced := own ->> 'paced';
         active_mask := coalesce((own ->> 'active')::int, 3);
         named := coalesce(own -> 'capture', own -> 'release');
+        IF own ? 'crossing' THEN
+          x := (crossing_place ->> ledger_crossing_key(own))::int;
+          step := own -> 'crossing' ->> 'step';
+          is_out := crossing_directions[x] = 'out';
+          is_still := is_out = (step = 'commit');
+          refusal := ledger_crossing_refusal(step, crossing_states[x], (
+            (crossing_agents[x], crossing_counterparties[x], crossing_amounts[x], crossing_fees[x]) IS NOT DISTINCT FROM
+            (CASE WHEN is_out THEN debits[i] ELSE credits[i] END, own -> 'crossing' ->> 'counterparty', amount,
+            coalesce((own -> 'crossing' ->> 'fee')::bigint, 0))));
+          IF refusal = 'repeated' THEN
+            outcomes[i] := 'repeated';
+            moved_amounts[i] := 0;
+            CONTINUE;
+          ELSIF refusal IS NULL AND step <> 'reserve' THEN
+            amount := crossing_amounts[x];
+            price := crossing_fees[x];
+            credits[i] := CASE WHEN crossing_closed[x] AND NOT is_still THEN own -> 'crossing' ->> 'unclaimed'
+              ELSE crossing_agents[x] END;
+            q := (place_of ->> credits[i])::int;
+            IF q IS NULL AND crossing_closed[x] THEN
+              RAISE EXCEPTION 'an account was closed meanwhile' USING ERRCODE = 'serialization_failure';
+            END IF;
+          ELSIF dry AND NOT place_of ? crossing_transits[x] THEN
+            -- The first crossing with a registry opens its account, which a dry run does not.
+            debits[i] := nullif(debits[i], crossing_transits[x]);
+            credits[i] := nullif(credits[i], crossing_transits[x]);
+          END IF;
+        END IF;
         IF own -> 'hold' ? 'payee' THEN
           is_payee_unknown := NOT EXISTS (
             SELECT FROM ledger_account a WHERE a.did = own -> 'hold' ->> 'payee' AND a.unit = '');
@@ -322,6 +385,16 @@ BEGIN
         END IF;
         IF p IS NULL OR h IS NOT NULL THEN
           NULL;
+        ELSIF is_still THEN
+          IF step = 'reserve' THEN
+            IF ledger_net_in(account_ids[p]) + net_in_change[p] + amount
+              > (own -> 'crossing' ->> 'net_in_limit')::bigint THEN
+              refusal := 'beyond_net_in';
+            ELSIF (SELECT sum(change) FROM unnest(net_in_change) change) + amount
+              > ledger_room_for_entry((own -> 'crossing' ->> 'supply_max')::bigint) THEN
+              refusal := 'beyond_supply';
+            END IF;
+          END IF;
         ELSIF from_bucket = 4 THEN
           IF funds[p][4] - amount < floors[p] THEN
             refusal := 'beyond_limit';
@@ -330,7 +403,7 @@ BEGIN
           refusal := 'uncovered';
           balances[i] := funds[p][from_bucket];
         END IF;
-        IF to_bucket = 4 AND funds[q][4] + amount > ceilings[q] THEN
+        IF NOT is_still AND to_bucket = 4 AND funds[q][4] + amount > ceilings[q] THEN
           refusal := 'beyond_limit';
         END IF;
       END IF;
@@ -348,6 +421,28 @@ BEGIN
         CONTINUE;
       END IF;
 
+      IF x IS NOT NULL THEN
+        crossing_changed[x] := true;
+        crossing_states[x] := CASE step WHEN 'reserve' THEN 'reserved' WHEN 'commit' THEN 'committed' ELSE 'aborted' END;
+        IF step = 'reserve' THEN
+          crossing_agents[x] := CASE WHEN is_out THEN debits[i] ELSE credits[i] END;
+          crossing_counterparties[x] := own -> 'crossing' ->> 'counterparty';
+          crossing_amounts[x] := amount;
+          crossing_fees[x] := coalesce((own -> 'crossing' ->> 'fee')::bigint, 0);
+        END IF;
+        IF is_still THEN
+          IF p IS NOT NULL THEN
+            net_in_change[p] := net_in_change[p] + CASE step WHEN 'reserve' THEN amount ELSE -amount END;
+          END IF;
+          outcomes[i] := 'recorded';
+          moved_amounts[i] := 0;
+          CONTINUE;
+        ELSIF step = 'abort' THEN
+          returned_by[x] := i;
+        ELSE
+          moved_by[x] := i;
+        END IF;
+      END IF;
       IF paced IS NOT NULL THEN
         -- A large share of the supply that goes round and round passes 64 bits: the minute then gets another entry.
         IF paced = 'sent' AND amount > 9223372036854775807 - now_sent[p] THEN
@@ -446,7 +541,7 @@ BEGIN
       RAISE EXCEPTION 'claims have to be undone' USING ERRCODE = 'UE002', DETAIL = unclaimed;
     END IF;
   END IF;
-  carried := ARRAY(SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'nothing'));
+  carried := ARRAY(SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
   IF dry OR carried = '{}' THEN
     RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
@@ -483,6 +578,16 @@ BEGIN
       posting_after);
     PERFORM ledger_append_events(frame, currency, collector, collector_before, account_dids, debits, credits, messages, more,
       done, given, moved_amounts, fees, first_posting, posting_place, posting_bucket, posting_delta, posting_after);
+  END IF;
+  IF crossing_orders <> '{}' THEN
+    FOR n IN 1 .. cardinality(crossing_states) LOOP
+      crossing_txs[n] := coalesce(tx_ids[moved_by[n]], crossing_txs[n]);
+      crossing_returns[n] := coalesce(tx_ids[returned_by[n]], crossing_returns[n]);
+    END LOOP;
+    PERFORM ledger_write_crossings(crossing_transits, crossing_directions, crossing_transfers, crossing_agents,
+      crossing_counterparties, crossing_amounts, crossing_fees, crossing_states, crossing_changed, crossing_txs,
+      crossing_returns);
+    tx_ids := ledger_repeated_txs(tx_ids, crossing_orders, outcomes, more, crossing_place, crossing_txs, crossing_returns);
   END IF;
   IF claimed <> '{}' THEN
     FOR extension IN SELECT * FROM ledger_record(ledger_recorded_lines(

@@ -64,7 +64,7 @@ BEGIN
     SELECT coalesce(jsonb_object_agg(n, why) FILTER (WHERE outcomes[n] <> 'claim_refused'), jsonb_object_agg(n, why))
     FROM generate_subscripts(outcomes, 1) n,
       jsonb_build_object('outcome', outcomes[n], 'fee', fees[n], 'balance', balances[n], 'answer', kept_answers[n]) why
-    WHERE outcomes[n] NOT IN ('posted', 'recorded', 'nothing', 'undone') AND (n = ANY (claimed)
+    WHERE outcomes[n] NOT IN ('posted', 'recorded', 'repeated', 'nothing', 'undone') AND (n = ANY (claimed)
       OR (more[n] ->> 'group')::int IN (SELECT (more[c] ->> 'group')::int FROM unnest(claimed) c)));
 END $$;
 

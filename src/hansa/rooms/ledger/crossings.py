@@ -1,0 +1,203 @@
+"""Crossings: what agents send to other registries and receive from them.
+
+- Each step is an order of the engine: `ReserveOut(...).order(book)`. It is done once for each (registry, direction, transfer
+  id): a repeated step moves nothing and answers the first transaction (`Result.is_repeated`).
+- The sender's units go to the transit account of the other registry when they are reserved, and back when that is aborted. A
+  commit moves nothing more. Where units come in, nothing moves before the commit; what was reserved counts toward
+  `net_in_limit` and the limit of the whole supply from the moment it was.
+- After a reserve a commit is never refused. A suspended payee is credited; what was to reach a closed account goes to
+  `Book.unclaimed`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
+
+from . import crossings_store as store
+from .book import Book
+from .orders import CREDIT, DEBIT, LIQUID, NOBODY, TRANSIT, CrossingStep, Order, Terms
+
+Direction: TypeAlias = Literal["out", "in"]
+CrossingState: TypeAlias = Literal["reserved", "committed", "aborted"]
+
+
+@dataclass(frozen=True)
+class ReserveOut:
+    """Liquid to transit, exactly the amount and without a fee. `counterparty` is the payee's DID at the other registry.
+
+    Raises, when carried out: AccountUnknown, AccountSuspended, InsufficientBalance, CrossingDiffers.
+    """
+
+    frame: str
+    transfer_id: UUID
+    payer: str
+    amount: Minor
+    counterparty: str | None = None
+    message: str | None = None
+
+    def order(self, book: Book) -> Order:
+        """The order of the engine."""
+        step = CrossingStep("reserve", "out", self.transfer_id, book.transit(self.frame), self.counterparty)
+        terms = Terms(
+            tx_type="out",
+            to=TRANSIT,
+            active=DEBIT,
+            paced="sent",
+            ref=str(self.transfer_id),
+            counterparty_frame=self.frame,
+            crossing=step,
+        )
+        return Order(self.payer, step.transit, self.amount, self.message, more=terms)
+
+
+@dataclass(frozen=True)
+class CommitOut:
+    """The units are the other registry's for good; nothing moves. Raises: CrossingUnknown, CrossingDecided."""
+
+    frame: str
+    transfer_id: UUID
+
+    def order(self, book: Book) -> Order:
+        """The order of the engine."""
+        return _decision(CrossingStep("commit", "out", self.transfer_id, book.transit(self.frame)))
+
+
+@dataclass(frozen=True)
+class AbortOut:
+    """Transit back to liquid, whatever the status of the payer. Raises: CrossingUnknown, CrossingDecided."""
+
+    frame: str
+    transfer_id: UUID
+
+    def order(self, book: Book) -> Order:
+        """The order of the engine."""
+        step = CrossingStep(
+            "abort", "out", self.transfer_id, book.transit(self.frame), unclaimed=book.unclaimed
+        )
+        return _movement(step, Terms(tx_type="return", counterparty_frame=self.frame))
+
+
+@dataclass(frozen=True)
+class ReserveIn:
+    """Room for units that will come in: `amount` whole, of which `fee` goes to the fee collector. Nothing moves.
+
+    `net_in_limit` is the most that may have come in from that registry, and may still come, less what went out to it; None:
+    unlimited. `counterparty` is the payer's DID at the other registry.
+
+    Raises, when carried out: AccountUnknown, AccountSuspended, PeerLimitReached, SupplyExhausted, CrossingDiffers.
+    """
+
+    frame: str
+    transfer_id: UUID
+    payee: str
+    amount: Minor
+    fee: Minor
+    net_in_limit: Minor | None
+    counterparty: str | None = None
+
+    def order(self, book: Book) -> Order:
+        """The order of the engine."""
+        step = CrossingStep(
+            "reserve",
+            "in",
+            self.transfer_id,
+            book.transit(self.frame),
+            self.counterparty,
+            fee=self.fee,
+            net_in_limit=self.net_in_limit,
+            supply_max=units(SUPPLY_MAX_UNITS),
+            treasury=book.treasury,
+        )
+        return Order(step.transit, self.payee, self.amount, more=Terms(active=CREDIT, crossing=step))
+
+
+@dataclass(frozen=True)
+class CommitIn:
+    """Transit to liquid, the net to the payee and the fee to the fee collector. Raises: CrossingUnknown, CrossingDecided."""
+
+    frame: str
+    transfer_id: UUID
+    message: str | None = None
+
+    def order(self, book: Book) -> Order:
+        """The order of the engine."""
+        step = CrossingStep(
+            "commit", "in", self.transfer_id, book.transit(self.frame), unclaimed=book.unclaimed
+        )
+        terms = Terms(tx_type="in", fee="inside", counterparty_frame=self.frame)
+        return _movement(step, terms, self.message)
+
+
+@dataclass(frozen=True)
+class AbortIn:
+    """The room is free again; nothing moves. Raises: CrossingUnknown, CrossingDecided."""
+
+    frame: str
+    transfer_id: UUID
+
+    def order(self, book: Book) -> Order:
+        """The order of the engine."""
+        return _decision(CrossingStep("abort", "in", self.transfer_id, book.transit(self.frame)))
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A crossing as it stands; amounts in minor units. `tx_id` is the movement out or in, if there was one."""
+
+    direction: Direction
+    transfer_id: UUID
+    agent: str
+    counterparty: str | None
+    amount: Minor
+    fee: Minor
+    state: CrossingState
+    tx_id: int | None
+    return_tx_id: int | None
+    reserved_at: datetime
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True)
+class CorridorTotals:
+    """What was committed with another registry in all, and what is reserved; minor units. `transit` is the account's balance."""
+
+    frame: str
+    committed_out: Minor
+    committed_in: Minor
+    reserved_out: Minor
+    reserved_in: Minor
+    transit: Minor
+
+    @property
+    def delta(self) -> Minor:
+        """Exactly zero, or the transit account is not what its crossings add up to."""
+        return Minor(self.transit - self.reserved_out - self.committed_out + self.committed_in)
+
+
+async def crossing(
+    tx: Tx, frame: str, direction: Direction, transfer_id: UUID, book: Book
+) -> Crossing | None:
+    """The crossing of this transfer id with that registry, or None."""
+    row = await store.find(tx, book.transit(frame), direction, transfer_id)
+    return None if row is None else Crossing(**row)
+
+
+async def corridor_totals(tx: Tx) -> list[CorridorTotals]:
+    """The totals with every other registry with which anything was ever reserved, by ledger id."""
+    return [CorridorTotals(**members) for members in await store.totals(tx)]
+
+
+def _decision(step: CrossingStep) -> Order:
+    # The engine takes the amount from what was reserved.
+    return Order(step.transit, None, 1, more=Terms(active=NOBODY, crossing=step))
+
+
+def _movement(step: CrossingStep, terms: Terms, message: str | None = None) -> Order:
+    more = replace(terms, from_=TRANSIT, to=LIQUID, active=NOBODY, ref=str(step.transfer_id), crossing=step)
+    return Order(step.transit, None, 1, message, more=more)

@@ -1,0 +1,63 @@
+"""The SQL that reads crossings. The engine alone writes them (`sql/crossings.sql`)."""
+
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.did import ledger_id_of_transit
+from hansa.foundation.values.money import Minor
+
+_FIND = """
+SELECT c.direction, c.transfer_id, agent.did AS agent, c.counterparty, c.amount, c.fee, c.state, c.tx_id, c.return_tx_id,
+  c.reserved_at, c.decided_at
+FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id JOIN ledger_account agent ON agent.id = c.agent_id
+WHERE transit.did = $1 AND transit.unit = '' AND c.direction = $2 AND c.transfer_id = $3
+"""
+
+_TOTALS = """
+SELECT a.did, a.transit, coalesce(k.committed_out, 0) AS committed_out, coalesce(k.committed_in, 0) AS committed_in,
+  u.reserved_out, u.reserved_in
+FROM ledger_account a
+LEFT JOIN ledger_corridor k ON k.transit_id = a.id
+CROSS JOIN LATERAL (
+  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction = 'out'), 0)::bigint AS reserved_out,
+    coalesce(sum(c.amount) FILTER (WHERE c.direction = 'in'), 0)::bigint AS reserved_in
+  FROM ledger_crossing c WHERE c.transit_id = a.id AND c.state = 'reserved'
+) u
+WHERE a.kind = 'system' AND a.unit = '' ORDER BY a.did COLLATE "C"
+"""
+
+_IS_CREDIT_PENDING = """
+SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.agent_id
+  WHERE a.did = $1 AND a.unit = '' AND c.state = 'reserved')
+"""
+
+_NET_IN_OF_ALL = "SELECT ledger_net_in_of_all()::bigint"
+
+
+async def find(tx: Tx, transit: str, direction: str, transfer_id: UUID) -> asyncpg.Record | None:
+    """One crossing of a transit account."""
+    return await tx.fetchrow(_FIND, transit, direction, transfer_id)
+
+
+async def totals(tx: Tx) -> list[dict[str, Any]]:
+    """What each transit account has committed and reserved, with the ledger id that its DID names."""
+    named = [(ledger_id_of_transit(row["did"]), row) for row in await tx.fetch(_TOTALS)]
+    return [
+        {"frame": frame, **{name: value for name, value in row.items() if name != "did"}}
+        for frame, row in named
+        if frame is not None
+    ]
+
+
+async def is_any_pending(tx: Tx, did: str) -> bool:
+    """Whether a crossing of this agent is not decided; exact while its account is locked."""
+    pending: bool = await tx.fetchval(_IS_CREDIT_PENDING, did)
+    return pending
+
+
+async def net_in_of_all(tx: Tx) -> Minor:
+    """What came in from other registries and may still come, less what went out, or 0 if that is less."""
+    return Minor(await tx.fetchval(_NET_IN_OF_ALL))
