@@ -57,6 +57,7 @@ from hansa.foundation.events.journal import (
     ProjectionSnapshot,
 )
 from hansa.foundation.events.ledger import (
+    CrossRegistryTransferCompleted,
     Entry,
     LedgerBalanceChanged,
     PositionDrawn,
@@ -109,6 +110,7 @@ __all__ = [
     "ContractMilestoneApproved",
     "ContractProposed",
     "ContractSubmitted",
+    "CrossRegistryTransferCompleted",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "DisputeCompensationMinted",

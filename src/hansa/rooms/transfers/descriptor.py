@@ -1,12 +1,17 @@
 """What the process needs to know of the transfers room."""
 
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import federation
 
+from .crossing import CROSSING_JOBS, SIGNATORY, crossing_router, peer_router
 from .routes import router
 
 ROOM = Room(
     name="transfers",
     # The hot routes are matched first.
-    routes=(Routes(100, router),),
-    settings=frozenset({"settlement_currency"}),
+    routes=(Routes(100, router), Routes(130, crossing_router), Routes(1770, peer_router)),
+    jobs=CROSSING_JOBS,
+    settings=frozenset({"issuer", "settlement_currency", "teg_cross_frame_backend", "trust_domain"}),
+    offers=(SIGNATORY,),
+    fills=(SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),),
 )

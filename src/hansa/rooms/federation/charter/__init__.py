@@ -1,5 +1,6 @@
 """The charter: the keys that stand for the registry."""
 
+from .card_content import BORDER_FEE
 from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
@@ -20,6 +21,7 @@ from .signing import detached_signature
 from .well_known import well_known_router
 
 __all__ = [
+    "BORDER_FEE",
     "CARD_PATHS",
     "LAST_AUDIT",
     "CardMark",

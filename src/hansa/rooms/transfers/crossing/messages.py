@@ -5,7 +5,7 @@ seen the chain of the other. Who wrote a message is known by its signature befor
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 NO_HEAD = "0" * 64
@@ -27,7 +27,7 @@ class MessageType(StrEnum):
 
 
 class Code(StrEnum):
-    """The codes that the protocol itself gives; a refusal may bear any other code of the receiver."""
+    """The codes of the protocol and of a receiver that refuses; a refusal may bear others."""
 
     COMMITTED = "COMMITTED"
     ABORTED = "ABORTED"
@@ -40,6 +40,10 @@ class Code(StrEnum):
     NOT_PREPARED = "NOT_PREPARED"
     TIMEOUT = "TIMEOUT"
     UNKNOWN = "UNKNOWN"
+    AGENT_BLOCKED = "AGENT_BLOCKED"
+    ACCOUNT_UNKNOWN = "ACCOUNT_UNKNOWN"
+    CURRENCY_DIFFERS = "CURRENCY_DIFFERS"
+    PEER_CLOSED = "PEER_CLOSED"
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ class Message:
     own: Position = NOWHERE
     seen: Position = NOWHERE
     proof: "Message | None" = None
+    raw: str | None = field(default=None, compare=False, repr=False)
+    """The statement as its author signed it, where it came from outside."""
 
     def is_of(self, body: Body) -> bool:
         """Whether the message is about exactly this transfer."""
