@@ -8,7 +8,6 @@ from fastapi.responses import Response
 
 from hansa.foundation.plumbing.caller import CAPABILITY_HEADER, PermissionMissing
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
-from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.values.errors import (
     Forbidden,
     Invalid,
@@ -81,7 +80,6 @@ APPROVAL_NEEDED = {
     "description": "The agent's owner has to approve; nothing was moved. Then repeat the request: "
     "with approval_id or X-Spend-Approval, or under the same Idempotency-Key.",
 }
-ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS)}
 
 
 def one_approval(in_body: UUID | None, in_header: UUID | None) -> UUID | None:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.idempotency import (
 )
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import (
     Refused,
@@ -26,7 +26,7 @@ from hansa.foundation.values.errors import (
 from hansa.rooms import agents, ledger
 
 from .asking import (
-    ANSWERS,
+    APPROVAL_NEEDED,
     REFUSALS,
     AccountRevoked,
     CapabilityToken,
@@ -43,6 +43,7 @@ from .bulk import (
     transfer_each,
 )
 from .bulk_answer import bulk_answer
+from .crossing import CROSSING_REFUSALS, ReceiverIsForeign, asked_crossing, is_foreign, peer_of
 from .governed import GovernedTransfer, transfer_governed
 from .schemas import (
     SendIn,
@@ -53,6 +54,7 @@ from .schemas import (
     TransfersIn,
     TransfersOut,
 )
+from .send_across import send_across
 
 PERMISSION = "teg.transfer"
 
@@ -61,10 +63,12 @@ router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
 Transfers = Annotated[ledger.GroupCommit, Depends(ledger.GROUP_COMMIT.given)]
 TransferringAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+TRANSFER_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, ReceiverIsForeign)}
+SEND_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, *CROSSING_REFUSALS)}
 BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
 
 
-@router.post("/teg/transfer", response_model=TransferOut, responses=ANSWERS)
+@router.post("/teg/transfer", response_model=TransferOut, responses=TRANSFER_ANSWERS)
 async def transfer_units(
     body: TransferIn,
     agent: TransferringAgent,
@@ -79,6 +83,8 @@ async def transfer_units(
 ) -> Response:
     """Transfer units to another agent of this registry; the fee is added to the amount."""
     await writes.admit(agent.did)
+    if is_foreign(body.receiver_agent_id, config):
+        await _require_no_peer(db, body.receiver_agent_id)
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
 
@@ -95,7 +101,7 @@ async def transfer_units(
     return await _answer_to(db, order, governed, currency)
 
 
-@router.post("/teg/send", response_model=SendOut, responses=ANSWERS)
+@router.post("/teg/send", response_model=SendOut, responses=SEND_ANSWERS)
 async def send_units(
     body: SendIn,
     agent: TransferringAgent,
@@ -103,6 +109,7 @@ async def send_units(
     db: Db,
     config: Config,
     *,
+    http: Request,
     writes: WriteLimit,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
@@ -113,6 +120,11 @@ async def send_units(
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = _repeatable(agent, "/teg/send", key, body)
     shown = one_approval(body.approval_id, approval)
+    if is_foreign(order.payee, config) and await db.look(lambda tx: peer_of(tx, order.payee)) is not None:
+        asked = asked_crossing(
+            config, order, "teg.send", request, backend=body.backend, approval=shown, capability=capability
+        )
+        return await send_across(runtime_of(http), agent, asked, dry_run=body.dry_run)
     payment = _payment(
         order, book.currency, "teg.send", approval=shown, capability=capability, request=request
     )
@@ -161,6 +173,12 @@ async def transfer_many(
         key = body.transfers[refused.index].key
         refusal.context = {**(refusal.context or {}), "index": refused.index, "key": key}
         raise refusal from refused
+
+
+async def _require_no_peer(db: Database, did: str) -> None:
+    """Raises: ReceiverIsForeign."""
+    if await db.look(lambda tx: peer_of(tx, did)) is not None:
+        raise ReceiverIsForeign
 
 
 def _line(agent: Agent, line: TransferLine, capability: str | None, currency: str) -> Line:

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from asyncpg import Record
 from pydantic import BaseModel, Field, StrictBool, model_validator
 
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
@@ -105,8 +106,12 @@ class SendIn(RequestBody):
 class SendOut(BaseModel):
     """The route of a transfer or dry run, and its result."""
 
-    method: Literal["local"] = Field(description="The route: `local` is within this registry.")
-    status: Literal["completed", "dry_run"]
+    method: Literal["local", "2pc", "async"] = Field(
+        description="The route: `local` is within this registry; `2pc` and `async` reach another one."
+    )
+    status: Literal["completed", "locked", "dry_run"] = Field(
+        description="`locked`: sent to another registry and not decided yet."
+    )
     transfer_id: str | None = Field(description="Null for a dry run.")
     currency_sent: str
     currency_received: str
@@ -130,6 +135,25 @@ class SendOut(BaseModel):
             new_sender_balance=format_amount(receipt.payer_balance_after),
             receiver_registry=book.frame,
             detail="The receiver was credited on this registry.",
+        )
+
+    @classmethod
+    def crossed(cls, row: Record) -> "SendOut":
+        """The answer that describes a transfer to another registry."""
+        is_decided = row["state"] == "committed"
+        return cls(
+            method=row["backend"],
+            status="completed" if is_decided else "locked",
+            transfer_id=str(row["transfer_id"]),
+            currency_sent=row["currency"],
+            currency_received=row["currency"],
+            amount_received=format_amount(row["amount"] - row["expected_fee"]),
+            fee_amount=format_amount(row["expected_fee"]),
+            new_sender_balance=format_amount(row["balance_after"]),
+            receiver_registry=row["frame"],
+            detail="The transfer is decided; the receiver's registry credits it."
+            if is_decided
+            else "The units are reserved; read the outcome from GET /api/v1/teg/transfers/{transfer_id}.",
         )
 
     @classmethod

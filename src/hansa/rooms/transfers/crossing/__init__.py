@@ -7,13 +7,13 @@ from .in_doubt import UndecidedTransfer, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .peer_routes import peer_router
 from .routes import CROSSING_REFUSALS, across, asked_crossing, crossing_router
-from .transferring import Crossed, preview_crossing
+from .transferring import AskedCrossing, preview_crossing
 
 __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "SIGNATORY",
-    "Crossed",
+    "AskedCrossing",
     "ReceiverIsForeign",
     "UndecidedTransfer",
     "across",
