@@ -3,7 +3,8 @@
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import federation
 
-from .crossing import CROSSING_JOBS, SIGNATORY, crossing_router, peer_router
+from .crossing import CROSSING_JOBS, SIGNATORY, peer_router
+from .crossing_routes import crossing_router
 from .routes import router
 
 ROOM = Room(

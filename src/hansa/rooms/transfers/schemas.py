@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from asyncpg import Record
 from pydantic import BaseModel, Field, StrictBool, model_validator
 
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
@@ -13,6 +12,8 @@ from hansa.foundation.values.money import PositiveAmount, format_amount, parse_p
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
+
+from .crossing import CrossingView
 
 MESSAGE_MAX_CHARACTERS = 256
 LINES_MAX = 500
@@ -138,19 +139,20 @@ class SendOut(BaseModel):
         )
 
     @classmethod
-    def crossed(cls, row: Record) -> "SendOut":
+    def crossed(cls, crossing: CrossingView) -> "SendOut":
         """The answer that describes a transfer to another registry."""
-        is_decided = row["state"] == "committed"
+        assert crossing.balance_after is not None
+        is_decided = crossing.state == "committed"
         return cls(
-            method=row["backend"],
+            method="async" if crossing.backend == "async" else "2pc",
             status="completed" if is_decided else "locked",
-            transfer_id=str(row["transfer_id"]),
-            currency_sent=row["currency"],
-            currency_received=row["currency"],
-            amount_received=format_amount(row["amount"] - row["expected_fee"]),
-            fee_amount=format_amount(row["expected_fee"]),
-            new_sender_balance=format_amount(row["balance_after"]),
-            receiver_registry=row["frame"],
+            transfer_id=str(crossing.transfer_id),
+            currency_sent=crossing.currency,
+            currency_received=crossing.currency,
+            amount_received=format_amount(crossing.net),
+            fee_amount=format_amount(crossing.fee),
+            new_sender_balance=format_amount(crossing.balance_after),
+            receiver_registry=crossing.receiver_registry,
             detail="The transfer is decided; the receiver's registry credits it."
             if is_decided
             else "The units are reserved; read the outcome from GET /api/v1/teg/transfers/{transfer_id}.",

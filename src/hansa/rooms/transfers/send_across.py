@@ -24,7 +24,7 @@ async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, d
     crossed = await across(runtime, agent, asked)
     if isinstance(crossed, agents.Approval):
         return approval_answer(crossed, settings.settlement_currency)
-    return answer_once(SendOut.crossed(crossed.row).model_dump_json(), replayed=crossed.replayed)
+    return answer_once(SendOut.crossed(crossed.crossing).model_dump_json(), replayed=crossed.replayed)
 
 
 async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut:

@@ -138,3 +138,18 @@ def refusal_of(code: str, transfer_id: str) -> Refused:
     context = {"transfer_id": transfer_id, "state": "aborted", "code": code}
     kind = _BY_CODE.get(code, CrossingRefused)
     return kind(context=context, retry_after=5 if kind is CrossingUndecided else None)
+
+
+CROSSING_REFUSALS: tuple[type[Refused], ...] = (
+    AgentBlocked,
+    CrossingRefused,
+    CrossingUndecided,
+    CurrencyDiffers,
+    FeeMismatch,
+    LicenceRequired,
+    PeerLimitReached,
+    PeerPaused,
+    PeerRewound,
+    ReceiverRegistryUnknown,
+    ReceiverUnknown,
+)

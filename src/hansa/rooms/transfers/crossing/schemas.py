@@ -1,10 +1,9 @@
 """Shapes of transfers to other registries, and of the messages between registries."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from asyncpg import Record
 from pydantic import BaseModel, Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -13,9 +12,9 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.ledger import TransferOrder
 
 from .envelope import MEMO_MAX_CHARACTERS, MESSAGE_MAX_CHARACTERS
+from .records import CrossingView
 
 MESSAGES_MAX = 500
-DOUBT_SECONDS = 60
 
 State = Literal["reserved", "prepared", "committed", "aborted", "in_doubt"]
 
@@ -44,13 +43,8 @@ class CrossRegistryTransferIn(RequestBody):
         return TransferOrder(payer, self.receiver_did, parse_positive(self.amount), self.message)
 
 
-class CrossRegistryTransferOut(BaseModel):
-    """A transfer to another registry. Amounts are decimal strings; the sender pays no fee."""
-
+class _Crossing(BaseModel):
     transfer_id: UUID
-    status: Literal["completed", "locked"] = Field(
-        description="`completed`: COMMIT is recorded. `locked`: not decided yet."
-    )
     method: Literal["2pc", "async"]
     sender_agent_id: str
     receiver_did: str
@@ -68,83 +62,58 @@ class CrossRegistryTransferOut(BaseModel):
         description="When the receiver's registry confirmed the credit; null before."
     )
 
+
+class CrossRegistryTransferOut(_Crossing):
+    """A transfer to another registry. Amounts are decimal strings; the sender pays no fee."""
+
+    status: Literal["completed", "locked"] = Field(
+        description="`completed`: COMMIT is recorded. `locked`: not decided yet."
+    )
+
     @classmethod
-    def of(cls, row: Record) -> "CrossRegistryTransferOut":
+    def of(cls, crossing: CrossingView) -> "CrossRegistryTransferOut":
         """The answer that describes a transfer that was sent."""
-        return cls(
-            status="completed" if row["state"] == "committed" else "locked",
-            credited_at=row["credited_at"],
-            **_parts(row, row["expected_fee"], row["frame"], row["backend"], row["balance_after"]),
-        )
+        return cls(status="completed" if crossing.state == "committed" else "locked", **_members(crossing))
 
 
-class CrossRegistryTransferState(BaseModel):
+class CrossRegistryTransferState(_Crossing):
     """A transfer between two registries as one of its parties sees it."""
 
-    transfer_id: UUID
     state: State = Field(
         description="`in_doubt`: this registry waits for the decision of the other for more than a minute, or was restored."
     )
     decided_at: datetime | None
     reason: str | None = Field(description="Why the transfer was aborted.")
-    method: Literal["2pc", "async"]
-    sender_agent_id: str
-    receiver_did: str
-    receiver_registry: str
-    amount: str
-    currency_sent: str
-    amount_received: str
-    currency_received: str
-    fee_amount: str
-    fee_currency: str
-    new_sender_balance: str | None
-    timestamp: datetime
-    message: str | None
-    credited_at: datetime | None
 
     @classmethod
-    def sent(cls, row: Record) -> "CrossRegistryTransferState":
-        """As its sender sees it."""
+    def of(cls, crossing: CrossingView) -> "CrossRegistryTransferState":
+        """The answer that describes this transfer."""
         return cls(
-            state=row["state"],
-            decided_at=row["decided_at"],
-            reason=row["code"],
-            credited_at=row["credited_at"],
-            **_parts(row, row["expected_fee"], row["frame"], row["backend"], row["balance_after"]),
-        )
-
-    @classmethod
-    def received(cls, row: Record, own_frame: str, now: float) -> "CrossRegistryTransferState":
-        """As its receiver sees it."""
-        waits = row["state"] == "prepared" and now - row["created_at"].timestamp() > DOUBT_SECONDS
-        state = "in_doubt" if waits else "aborted" if row["state"] == "refused" else row["state"]
-        return cls(
-            state=state,
-            decided_at=row["decided_at"],
-            reason=row["code"],
-            credited_at=row["decided_at"] if row["state"] == "committed" else None,
-            **_parts(row, row["fee"], own_frame, "2pc", None),
+            state=crossing.state,
+            decided_at=crossing.decided_at,
+            reason=crossing.code,
+            **_members(crossing),
         )
 
 
-def _parts(
-    row: Record, fee: int, receiver_registry: str, method: str, balance: int | None
-) -> dict[str, object]:
+def _members(crossing: CrossingView) -> dict[str, Any]:
+    balance = crossing.balance_after
     return {
-        "transfer_id": row["transfer_id"],
-        "method": method,
-        "sender_agent_id": row["sender_did"],
-        "receiver_did": row["receiver_did"],
-        "receiver_registry": receiver_registry,
-        "amount": format_amount(row["amount"]),
-        "currency_sent": row["currency"],
-        "amount_received": format_amount(row["amount"] - fee),
-        "currency_received": row["currency"],
-        "fee_amount": format_amount(fee),
-        "fee_currency": row["currency"],
+        "transfer_id": crossing.transfer_id,
+        "method": crossing.backend,
+        "sender_agent_id": crossing.sender_did,
+        "receiver_did": crossing.receiver_did,
+        "receiver_registry": crossing.receiver_registry,
+        "amount": format_amount(crossing.amount),
+        "currency_sent": crossing.currency,
+        "amount_received": format_amount(crossing.net),
+        "currency_received": crossing.currency,
+        "fee_amount": format_amount(crossing.fee),
+        "fee_currency": crossing.currency,
         "new_sender_balance": None if balance is None else format_amount(balance),
-        "timestamp": row["created_at"],
-        "message": row["memo"],
+        "timestamp": crossing.created_at,
+        "message": crossing.memo,
+        "credited_at": crossing.credited_at,
     }
 
 

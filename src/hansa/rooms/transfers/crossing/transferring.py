@@ -6,7 +6,6 @@ gives everything back and frees the Idempotency-Key.
 
 import asyncio
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -17,16 +16,20 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
 from . import pair_chain, store
-from .destination import fee_of_peer
+from .destination import corridor_to, fee_of_peer
 from .errors import PeerRewound, refusal_of
 from .exchange import PeerSilent, abort_now, exchange
 from .messages import Body, Message, MessageType
+from .reading import view_of_sent
+from .records import CrossingView
 from .taking_in import DELIVERY, Corridor
 
+XREG_PERMISSION = "teg.transfer_xreg"
 CALLER_SECONDS = 10.0
 """How long a caller waits for the decision; then it is ABORT."""
 ASYNC_SECONDS = 300.0
@@ -55,14 +58,8 @@ class _Kept(msgspec.Struct, frozen=True):
 class Crossed:
     """A transfer that this registry sent, as it stands."""
 
-    row: asyncpg.Record
+    crossing: CrossingView
     replayed: bool
-
-    @property
-    def decided_at(self) -> datetime | None:
-        """When COMMIT or ABORT was recorded."""
-        decided: datetime | None = self.row["decided_at"]
-        return decided
 
 
 async def cross(
@@ -83,7 +80,7 @@ async def cross(
     row = await _outcome(runtime, transfer_id)
     if row["state"] == "aborted":
         raise refusal_of(row["code"], str(transfer_id))
-    return Crossed(row, replayed=body is None)
+    return Crossed(view_of_sent(row), replayed=body is None)
 
 
 async def _reserve(
@@ -178,3 +175,35 @@ async def preview_crossing(tx: Tx, corridor: Corridor, order: ledger.TransferOrd
 async def _require_open(tx: Tx, corridor: Corridor) -> None:
     if not (await store.find_pair(tx, corridor.key)).is_open or await store.has_doubt(tx, corridor.key):
         raise PeerRewound
+
+
+async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
+    """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
+    settings = runtime.settings
+    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, settings))
+    return await cross(runtime, agent, corridor, asked)
+
+
+def asked_crossing(
+    settings: Settings,
+    order: ledger.TransferOrder,
+    operation: str,
+    request: Repeatable | None,
+    *,
+    backend: str | None,
+    approval: UUID | None,
+    capability: str | None,
+) -> AskedCrossing:
+    """The transfer as it is judged: by roles, capability and spend policy."""
+    payment = agents.Payment(
+        payee=order.payee,
+        amount=order.amount,
+        currency=settings.settlement_currency,
+        permission=XREG_PERMISSION,
+        operation=operation,
+        approval_id=approval,
+        capability_token=capability,
+        request_scope=request.scope if request else None,
+    )
+    standard = "async" if settings.teg_cross_frame_backend == "async" else "2pc"
+    return AskedCrossing(order, payment, request, backend or standard)
