@@ -155,6 +155,7 @@ _.created_at
 _.created_by
 _.created_by_name
 _.credential
+_.credited_at
 _.crv
 _.currency
 _.currency_received
@@ -250,6 +251,7 @@ _.federation
 _.fee
 _.fee_amount
 _.fee_collector_address
+_.fee_currency
 _.fees
 _.field
 _.filter
@@ -389,6 +391,7 @@ _.max_timeout_seconds
 _.max_uses
 _.memo
 _.message
+_.messages
 _.metadata
 _.method
 _.milestone
@@ -561,6 +564,7 @@ _.secret
 _.security
 _.security_definitions
 _.sender_agent_id
+_.sender_did
 _.sequence
 _.sequences
 _.service

@@ -12,7 +12,7 @@ ROOM = Room(
     # The hot routes are matched first.
     routes=(Routes(100, router), Routes(130, crossing_router), Routes(1770, peer_router)),
     jobs=CROSSING_JOBS,
-    settings=frozenset({"issuer", "settlement_currency", "teg_cross_frame_backend", "trust_domain"}),
+    settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
     offers=(SIGNATORY,),
     fills=(SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),),
 )
