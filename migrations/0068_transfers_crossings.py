@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0068"
-down_revision = "0070"
+down_revision = "0071"
 
 SQL = """
 -- What this registry knows of one other: its own chain, how far it has seen the other's, and whether units cross.

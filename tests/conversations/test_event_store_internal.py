@@ -356,7 +356,13 @@ async def test_a_balance_of_the_past_is_the_one_that_was_told_then(registry: Tes
         )
     for moment, sequence, payers, payees in told:
         for as_of in (moment, str(sequence)):
-            assert await balance(payer, as_of) == {"agent_id": payer.did, "balance": payers, "as_of": as_of}
+            assert await balance(payer, as_of) == {
+                "agent_id": payer.did,
+                "balance": payers,
+                "staked_balance": "0",
+                "escrow_balance": "0",
+                "as_of": as_of,
+            }
             assert (await balance(payee, as_of))["balance"] == payees
     assert (await balance(payer, "0"))["balance"] == "0"
     assert (await balance(payer, "2001-01-01T00:00:00+02:00"))["balance"] == "0"

@@ -100,6 +100,7 @@ _.card_hash
 _.card_id
 _.card_signatures
 _.cards
+_.cards_refused
 _.caveats
 _.certificate
 _.certificate_expires_at
@@ -149,6 +150,7 @@ _.counterparty
 _.counterparty_allow
 _.counterparty_did
 _.counterparty_frame
+_.counterparty_registry
 _.counts
 _.created
 _.created_at
@@ -156,6 +158,7 @@ _.created_by
 _.created_by_name
 _.credential
 _.credited_at
+_.crossings
 _.crv
 _.currency
 _.currency_received
@@ -225,6 +228,7 @@ _.error_message
 _.error_reason
 _.errors
 _.escrow
+_.escrow_balance
 _.event_id
 _.event_type
 _.event_types
@@ -306,6 +310,7 @@ _.index
 _.informations
 _.initial_funding_status
 _.instance
+_.interactions
 _.interfaces
 _.internal_host
 _.interval_seconds
@@ -358,6 +363,7 @@ _.last_tried_at
 _.last_updated
 _.last_used_at
 _.lease_until
+_.ledger_id
 _.left
 _.licence_id
 _.licence_key
@@ -397,6 +403,7 @@ _.method
 _.milestone
 _.milestones
 _.min_count
+_.min_interactions
 _.minimum
 _.minimum_stake
 _.mode
@@ -452,6 +459,7 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.peers
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -500,6 +508,7 @@ _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
 _.recipient_did
+_.recover_margin
 _.recovery_key
 _.recovery_keys
 _.ref
@@ -527,6 +536,7 @@ _.resource
 _.resource_documentation
 _.resource_name
 _.response_types_supported
+_.restrict_below
 _.result_type
 _.results
 _.resume
@@ -624,8 +634,10 @@ _.submit_by
 _.submitted_at
 _.succeeded
 _.success
+_.summary
 _.supply
 _.supportedInterfaces
+_.suspend_below
 _.suspended_at
 _.suspended_by
 _.suspensions
@@ -641,6 +653,7 @@ _.tee_type
 _.teg
 _.terms
 _.text
+_.thresholds
 _.ticket
 _.tiers
 _.timeout_seconds
@@ -689,6 +702,7 @@ _.ttl_seconds
 _.tx_id
 _.tx_type
 _.type
+_.unanswered
 _.under_way
 _.unknown
 _.unlisted
@@ -725,6 +739,7 @@ _.visual
 _.volume
 _.voting_at
 _.wallets
+_.warn_below
 _.webhook_id
 _.why
 _.x

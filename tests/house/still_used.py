@@ -82,16 +82,11 @@ _.zkp_dispute_slash_reduction
 _.is_central_registry
 _.sovereign_mainframes
 _.federation_sync_interval_seconds
-_.federation_licences
-_.federation_root_hash
 _.licensing_mode
 _.operator_plan
 _.operator_term_days
-_.licence_list_max_age
 _.registry_tier
 _.jurisdiction_profile
-_.peer_trust_mode
-_.peer_trust_min_interactions
 _.oauth_authorization_server_url
 _.security_contact
 _.security_policy_url

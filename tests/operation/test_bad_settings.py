@@ -120,14 +120,14 @@ def test_a_setting_is_judged_although_its_feature_is_not_built(
 @pytest.mark.parametrize(
     ("variables", "refused"),
     [
-        ({"WARN_BELOW": "0.5"}, "PEER_TRUST_WARN_BELOW='0.5', PEER_TRUST_RESTRICT_BELOW='0.6', "),
+        ({"WARN_BELOW": "0.4"}, "PEER_TRUST_WARN_BELOW='0.4', PEER_TRUST_RESTRICT_BELOW='0.50', "),
         (
             {"SUSPEND_BELOW": "0.7"},
             "PEER_TRUST_SUSPEND_BELOW='0.7' are refused; allowed are numbers of which none",
         ),
         (
-            {"RECOVER_MARGIN": "0.4"},
-            "PEER_TRUST_RECOVER_MARGIN='0.4' are refused; allowed is a sum of less than 1",
+            {"RECOVER_MARGIN": "0.5"},
+            "PEER_TRUST_RECOVER_MARGIN='0.5' are refused; allowed is a sum of less than 1",
         ),
     ],
 )

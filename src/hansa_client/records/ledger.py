@@ -88,6 +88,7 @@ class StatementLine(Record, frozen=True):
     tx_type: str
     direction: str
     counterparty: str | None
+    counterparty_registry: str | None
     amount: Decimal
     fee_amount: Decimal
     balance_after: Decimal

@@ -12,6 +12,7 @@ import pytest
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount, parse_amount, units
 from hansa.rooms import ledger
+from hansa.rooms.ledger.history import balance_then
 from tests.all_events import ALL_EVENTS
 from tests.properties.proof import prove_book
 from tests.registry import StartRegistry, TestAgent, TestRegistry
@@ -335,6 +336,45 @@ async def test_a_deletion_goes_on_and_a_later_credit_lands_in_the_account_for_un
     assert await poor.liquid(poor.book.unclaimed) == "9.95"
     step = ledger.ReserveIn(PEER, uuid4(), poor.agent.did, AMOUNT, FEE, None)
     assert await poor.refusal(step) == "ACCOUNT_SUSPENDED"
+
+
+async def test_a_statement_names_the_other_registry_and_its_agent(border: Border):
+    out, returned, entered = uuid4(), uuid4(), uuid4()
+    await border.reserve_out(out)
+    await border.reserve_out(returned)
+    await border.carry_out(ledger.AbortOut(PEER, returned))
+    await border.reserve_in(entered)
+    await border.carry_out(ledger.CommitIn(PEER, entered, "for the report"))
+    answer = await border.registry.get("/teg/transactions?limit=4", headers=border.agent.headers)
+    lines = answer.json()["items"]
+    assert {(line["counterparty"], line["counterparty_registry"]) for line in lines} == {(STRANGER, PEER)}
+    assert [(line["tx_type"], line["direction"], line["amount"], line["fee_amount"]) for line in lines] == [
+        ("in", "received", "9.95", "0"),
+        ("return", "received", "10", "0"),
+        ("out", "sent", "10", "0"),
+        ("out", "sent", "10", "0"),
+    ]
+    assert [line["balance_after"] for line in lines] == ["99.95", "90", "80", "90"]
+    filtered = await border.registry.get(
+        "/teg/transactions", params={"counterparty": STRANGER}, headers=border.agent.headers
+    )
+    assert filtered.json()["pagination"]["total_items"] == 4
+    listed = await border.registry.get(
+        "/teg/transactions", params={"format": "csv", "limit": 1}, headers=border.agent.headers
+    )
+    assert PEER in listed.text
+
+
+async def test_balances_of_a_past_moment_know_what_was_on_its_way(border: Border):
+    transfer = uuid4()
+    await border.reserve_out(transfer)
+    answer = await border.registry.get("/public/supply-invariant")
+    before = str(answer.json()["as_of_event_seq"])
+    await border.carry_out(ledger.AbortOut(PEER, transfer))
+    frame = border.registry.settings.trust_domain
+    for did, liquid, transit in ((border.agent.did, "90", "0"), (border.book.transit(PEER), "0", "10")):
+        then = await border.registry.database.read(lambda tx, d=did: balance_then(tx, d, before, frame))  # type: ignore[misc]
+        assert (format_amount(then.liquid), format_amount(then.transit)) == (liquid, transit)
 
 
 async def test_a_dry_run_says_what_a_reserve_would_do_and_opens_nothing(border: Border):

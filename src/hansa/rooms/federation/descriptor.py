@@ -1,7 +1,7 @@
 """What the process needs to know of the federation room."""
 
 from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
-from hansa.foundation.plumbing.jobs import sweep_with_runtime
+from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
 from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.outgoing import MutualCalls
 from hansa.foundation.plumbing.peer_caller import PEER_CHECK
@@ -21,10 +21,13 @@ from .charter import (
     router,
     well_known_router,
 )
+from .crossing import refresh_licences
 from .licences import admin_router as licences_admin_router
 from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
+from .peer_trust import classify_peers
+from .peer_trust import router as peer_trust_router
 from .peers import (
     OWN_CERTIFICATE,
     PEER_CALLS,
@@ -39,6 +42,9 @@ from .workloads import check_service
 RENEWAL_SECONDS = 3600
 """The card is renewed at half of a window of thirty days; an hour more does not matter."""
 
+CLASSIFICATION_SECONDS = 60
+LICENCE_ROUND_SECONDS = 300
+
 ROOM = Room(
     name="federation",
     routes=(
@@ -50,13 +56,18 @@ ROOM = Room(
         Routes(1730, icon_admin_router),
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
+        Routes(1770, peer_trust_router),
         Routes(3200, root_router, at_root=True),
         Routes(3210, card_root_router, at_root=True),
         Routes(3220, icon_router, at_root=True),
         Routes(3225, well_known_router, at_root=True),
         Routes(3230, licences_root_router, at_root=True),
     ),
-    jobs=(sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),),
+    jobs=(
+        sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),
+        scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
+        sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
+    ),
     settings=frozenset(
         {
             "agent_delegation_mode",
@@ -67,15 +78,23 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_window_hours",
             "email_verification_required",
+            "federation_licences",
             "federation_port",
             "federation_root_hash",
             "federation_url",
             "is_central_registry",
             "issuer",
             "jws_require_signature",
+            "licence_list_max_age",
             "oauth_authorization_server_url",
             "operator_term_days",
             "outgoing_allow_hosts",
+            "peer_trust_min_interactions",
+            "peer_trust_mode",
+            "peer_trust_recover_margin",
+            "peer_trust_restrict_below",
+            "peer_trust_suspend_below",
+            "peer_trust_warn_below",
             "public_base_url",
             "registry_name",
             "registry_tier",

@@ -29,7 +29,13 @@ async def read_balance(
         balance = await db.look(lambda tx: balance_of(tx, agent.did))
         return BalanceOut(agent_id=balance.did, balance=format_amount(balance.liquid))
     then = await db.read(lambda tx: balance_then(tx, agent.did, as_of, settings.trust_domain))
-    return BalanceThenOut(agent_id=then.did, balance=format_amount(then.liquid), as_of=as_of)
+    return BalanceThenOut(
+        agent_id=then.did,
+        balance=format_amount(then.liquid),
+        staked_balance=format_amount(then.staked),
+        escrow_balance=format_amount(then.escrow),
+        as_of=as_of,
+    )
 
 
 router.add_api_route(

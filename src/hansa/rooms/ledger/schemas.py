@@ -11,6 +11,8 @@ class BalanceOut(BaseModel):
 
 
 class BalanceThenOut(BalanceOut):
-    """The balance of an agent at a past time."""
+    """The balances of an agent at a past time. `balance` is what it could spend."""
 
+    staked_balance: str
+    escrow_balance: str
     as_of: str = Field(description="The time as requested.")

@@ -10,7 +10,7 @@ from .routes import router
 ROOM = Room(
     name="transfers",
     # The hot routes are matched first.
-    routes=(Routes(100, router), Routes(130, crossing_router), Routes(1770, peer_router)),
+    routes=(Routes(100, router), Routes(130, crossing_router), Routes(140, peer_router)),
     jobs=CROSSING_JOBS,
     settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
     offers=(SIGNATORY,),

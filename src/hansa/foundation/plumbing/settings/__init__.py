@@ -1,7 +1,8 @@
 """The settings of a registry: environment variables, each with a working default.
 
 A bad value stops the start with one line that names the variable, the value and what is allowed. `values` holds what is
-allowed, `model` the settings, `unbuilt` those whose feature is not built yet, `jurisdiction` the file that one of them names,
+allowed, `model` the settings, `federation` those on other registries, `unbuilt` those whose feature is not built yet,
+`jurisdiction` the file that one of them names,
 `spelling` finds names that are close to one.
 """
 

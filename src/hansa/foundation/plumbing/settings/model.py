@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from .federation import FederationSettings
 from .unbuilt import UnbuiltSettings
 from .values import (
     DatabaseUrl,
@@ -52,7 +53,7 @@ def data_dir_at_home() -> Path:
         ) from None
 
 
-class Settings(UnbuiltSettings, BaseSettings):
+class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     """Everything an operator can set. Variable names are the upper-case member names."""
 
     model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)

@@ -16,6 +16,15 @@ from .records import (
 from .routes import admin_router, root_router, router
 from .schemas import certificate_request
 from .states import change_certificate
+from .verdicts import (
+    are_licences_demanded,
+    held_delivered,
+    judge_licence,
+    keep_issued_list,
+    kept_licence,
+    licence_verdict,
+    own_issued_list,
+)
 
 __all__ = [
     "CertificateAct",
@@ -26,14 +35,21 @@ __all__ = [
     "OwnLicence",
     "Subject",
     "admin_router",
+    "are_licences_demanded",
     "certificate_request",
     "change_certificate",
     "found_network",
+    "held_delivered",
     "initialize_licensing_key",
     "issue_certificate",
     "join_network",
+    "judge_licence",
+    "keep_issued_list",
+    "kept_licence",
+    "licence_verdict",
     "licensing_public_key",
     "list_licence_certificates",
+    "own_issued_list",
     "publish_card",
     "renew_card",
     "replace_sealed_licensing_key",

@@ -19,14 +19,17 @@ from .moment import Moment, parse_moment
 
 @dataclass(frozen=True)
 class BalanceThen:
-    """What an account could spend then, in minor units."""
+    """What each bucket of an account held then, in minor units."""
 
     did: str
     liquid: Minor
+    staked: Minor
+    escrow: Minor
+    transit: Minor
 
 
 async def balance_then(tx: Tx, did: str, as_of: str, frame: str) -> BalanceThen:
-    """The liquid balance as of a time or a sequence number; `tx` must be one snapshot.
+    """The balances as of a time or a sequence number; `tx` must be one snapshot.
 
     Raises: MomentInvalid, AccountUnknown.
     """
@@ -35,12 +38,20 @@ async def balance_then(tx: Tx, did: str, as_of: str, frame: str) -> BalanceThen:
     account_id = await store.account_id(tx, did)
     if account_id is None:
         raise AccountUnknown
-    newest = await store.posting_up_to(tx, account_id, store.NEWEST)
+    held = {
+        bucket: await _held_then(tx, account_id, bucket, moment, frame)
+        for bucket in ("liquid", "staked", "escrow", "transit")
+    }
+    return BalanceThen(did, **held)
+
+
+async def _held_then(tx: Tx, account_id: int, bucket: str, moment: Moment, frame: str) -> Minor:
+    newest = await store.posting_up_to(tx, account_id, bucket, store.NEWEST)
     reached = ZERO
     low, high = 0, newest.tx_id if newest else 0
     while low < high:
         middle = (low + high + 1) // 2
-        posting = await store.posting_up_to(tx, account_id, middle)
+        posting = await store.posting_up_to(tx, account_id, bucket, middle)
         if posting is None or posting.tx_id <= low:
             # Nothing between what was reached and the middle.
             low = middle
@@ -48,7 +59,7 @@ async def balance_then(tx: Tx, did: str, as_of: str, frame: str) -> BalanceThen:
             reached, low = posting.balance_after, middle
         else:
             high = posting.tx_id - 1
-    return BalanceThen(did, reached)
+    return reached
 
 
 async def _is_past(tx: Tx, posting: store.Posting, moment: Moment, frame: str) -> bool:

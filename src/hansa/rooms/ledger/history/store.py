@@ -16,7 +16,7 @@ BALANCES_SECONDS = 600.0
 _UP_TO = """
 SELECT p.tx_id, p.balance_after, t.recorded_at
 FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
-WHERE p.account_id = $1 AND p.tx_id <= $2 AND p.bucket = 'liquid' ORDER BY p.tx_id DESC LIMIT 1
+WHERE p.account_id = $1 AND p.bucket = $2 AND p.tx_id <= $3 ORDER BY p.tx_id DESC LIMIT 1
 """
 
 _NEWER = """
@@ -68,7 +68,7 @@ WHERE b.amount <> 0 ORDER BY a.did COLLATE "C", b.bucket COLLATE "C"
 
 @dataclass(frozen=True)
 class Posting:
-    """One posting of the liquid bucket; the balance in minor units."""
+    """One posting of a bucket; the balance in minor units."""
 
     tx_id: int
     balance_after: Minor
@@ -87,9 +87,9 @@ async def present(tx: Tx) -> datetime:
     return now
 
 
-async def posting_up_to(tx: Tx, account: int, tx_id: int) -> Posting | None:
-    """The newest posting of an account that is of this transaction or an older one."""
-    row = await tx.fetchrow(_UP_TO, account, tx_id)
+async def posting_up_to(tx: Tx, account: int, bucket: str, tx_id: int) -> Posting | None:
+    """The newest posting of an account's bucket that is of this transaction or an older one."""
+    row = await tx.fetchrow(_UP_TO, account, bucket, tx_id)
     return Posting(row["tx_id"], Minor(row["balance_after"]), row["recorded_at"]) if row else None
 
 

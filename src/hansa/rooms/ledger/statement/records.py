@@ -23,12 +23,16 @@ class StatementFilter:
 
 @dataclass(frozen=True)
 class Line:
-    """One transaction as its account sees it; amounts in minor units, the fee only where this account paid it."""
+    """One transaction as its account sees it; amounts in minor units, the fee only where this account paid it.
+
+    `counterparty_registry` is the ledger id of the registry to or from which units crossed.
+    """
 
     tx_id: int
     tx_type: str
     direction: str
     counterparty: str | None
+    counterparty_registry: str | None
     amount: int
     fee: int
     balance_after: int

@@ -48,7 +48,12 @@ class StatementLine(BaseModel):
     transaction_id: str
     tx_type: str
     direction: str = Field(description="`sent` or `received`.")
-    counterparty: str | None = Field(description="The other account; null if there is none.")
+    counterparty: str | None = Field(
+        description="The other account, also one of another registry; null if there is none."
+    )
+    counterparty_registry: str | None = Field(
+        description="The ledger id of the registry that units went to or came from; null within this registry."
+    )
     amount: str
     fee_amount: str = Field(description="The fee that this agent paid in addition to the amount.")
     balance_after: str = Field(description="The liquid balance after the transaction.")
@@ -63,6 +68,7 @@ class StatementLine(BaseModel):
             tx_type=line.tx_type,
             direction=line.direction,
             counterparty=line.counterparty,
+            counterparty_registry=line.counterparty_registry,
             amount=format_amount(line.amount),
             fee_amount=format_amount(line.fee),
             balance_after=format_amount(line.balance_after),

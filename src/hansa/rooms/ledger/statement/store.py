@@ -1,6 +1,9 @@
 """SQL of statements: readings along the postings of one account, newest first, by its primary key."""
 
+from typing import Any
+
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.did import ledger_id_of_transit
 from hansa.foundation.values.money import Minor
 
 from .records import Line, StatementFilter
@@ -13,17 +16,23 @@ JOIN ledger_transaction t ON t.id = p.tx_id
   AND p.bucket = CASE WHEN t.tx_type = 'capture' AND t.payer_id = own.id THEN 'escrow' ELSE 'liquid' END
 LEFT JOIN ledger_account other
   ON other.id = CASE WHEN t.payer_id = own.id THEN t.payee_id ELSE t.payer_id END AND other.id <> own.id
+-- Units that crossed: the other party is an agent of another registry.
+LEFT JOIN ledger_crossing crossed ON crossed.transit_id = other.id
+  AND crossed.direction = CASE t.tx_type WHEN 'in' THEN 'in' ELSE 'out' END
+  AND crossed.transfer_id = CASE WHEN t.tx_type IN ('out', 'in', 'return') THEN t.ref::uuid END
 WHERE own.did = $1
   AND ($2::text IS NULL OR (CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END) = $2)
   AND ($3::text IS NULL OR t.tx_type = $3)
-  AND ($4::text IS NULL OR other.did = $4)
+  AND ($4::text IS NULL OR coalesce(crossed.counterparty, other.did) = $4)
   AND ($5::timestamptz IS NULL OR t.recorded_at >= $5)
   AND ($6::timestamptz IS NULL OR t.recorded_at < $6)
 """
 
 _LINES = f"""
 SELECT t.id AS tx_id, t.tx_type, CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END AS direction,
-  other.did AS counterparty, t.amount, CASE WHEN t.payer_id = own.id THEN t.fee ELSE 0 END AS fee,
+  CASE WHEN crossed.transit_id IS NULL THEN other.did ELSE crossed.counterparty END AS counterparty,
+  CASE WHEN crossed.transit_id IS NOT NULL THEN other.did END AS transit,
+  t.amount - CASE t.tx_type WHEN 'in' THEN t.fee ELSE 0 END AS amount, CASE WHEN t.payer_id = own.id THEN t.fee ELSE 0 END AS fee,
   CASE p.bucket WHEN 'liquid' THEN p.balance_after ELSE coalesce((
     SELECT l.balance_after FROM ledger_posting l
     WHERE l.account_id = own.id AND l.tx_id <= p.tx_id AND l.bucket = 'liquid' ORDER BY l.tx_id DESC LIMIT 1), 0)
@@ -45,7 +54,7 @@ async def lines(tx: Tx, did: str, statement_filter: StatementFilter) -> list[Lin
         statement_filter.limit,
         statement_filter.offset,
     )
-    return [Line(**row) for row in rows]
+    return [_line(dict(row)) for row in rows]
 
 
 async def count(tx: Tx, did: str, statement_filter: StatementFilter) -> int:
@@ -57,6 +66,11 @@ async def count(tx: Tx, did: str, statement_filter: StatementFilter) -> int:
 async def collected(tx: Tx, collector: str) -> Minor:
     """The collector's balance."""
     return Minor(await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", collector))
+
+
+def _line(row: dict[str, Any]) -> Line:
+    transit = row.pop("transit")
+    return Line(**row, counterparty_registry=transit and ledger_id_of_transit(transit))
 
 
 def _filters(statement_filter: StatementFilter) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
 
-from .errors import CurrencyDiffers, PeerPaused, ReceiverRegistryUnknown, ReceiverUnknown
+from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
 from .taking_in import Corridor, namespace_of
 
 NOT_FOUND = 404
@@ -35,12 +35,14 @@ async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
 
 
 async def corridor_to(tx: Tx, did: str, settings: Settings) -> Corridor:
-    """The corridor by which units reach the DID now. Raises: ReceiverRegistryUnknown, PeerPaused, CurrencyDiffers."""
+    """The corridor by which units reach the DID now.
+
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers, and what `require_may_cross` raises.
+    """
     peer = await peer_of(tx, did)
     if peer is None:
         raise ReceiverRegistryUnknown
-    if not peer.is_open:
-        raise PeerPaused
+    await federation.require_may_cross(tx, settings, peer)
     if peer.settlement_currency != settings.settlement_currency:
         raise CurrencyDiffers
     return Corridor.to(peer, settings)

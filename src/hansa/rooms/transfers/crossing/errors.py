@@ -1,6 +1,7 @@
 """Refusals of transfers to other registries."""
 
 from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, NotFound, Refused, Unavailable
+from hansa.rooms.federation import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
 
 
 class ReceiverRegistryUnknown(NotFound):
@@ -37,22 +38,6 @@ class ReceiverUnknown(NotFound):
     sentence = "The receiver's registry has no such agent."
 
 
-class AgentBlocked(Forbidden):
-    """The payer or the payee is suspended or blocklisted at its registry."""
-
-    code = "AGENT_BLOCKED"
-    sentence = "The agent is blocked at its registry."
-    remedy = "Ask the registry of the blocked agent."
-
-
-class LicenceRequired(Forbidden):
-    """Units cross between these trust domains only when both registries hold a licence."""
-
-    code = "LICENCE_REQUIRED"
-    sentence = "Units cross to this registry only when both registries hold a licence of the same network."
-    remedy = "Ask the administrators of both registries to install licences."
-
-
 class PeerLimitReached(Forbidden):
     """The receiver's registry takes no more units from this one for now."""
 
@@ -61,14 +46,6 @@ class PeerLimitReached(Forbidden):
     remedy = (
         "Send a smaller amount, or ask the administrator of the receiver's registry to raise net_in_limit."
     )
-
-
-class PeerPaused(Conflict):
-    """The peer is paused, quarantined or being removed."""
-
-    code = "PEER_PAUSED"
-    sentence = "Nothing new is sent to the receiver's registry now."
-    remedy = "Retry later, or ask the administrator of this registry."
 
 
 class PeerRewound(Conflict):
@@ -126,7 +103,8 @@ _BY_CODE: dict[str, type[Refused]] = {
     "AGENT_BLOCKED": AgentBlocked,
     "LICENCE_REQUIRED": LicenceRequired,
     "PEER_LIMIT": PeerLimitReached,
-    "PEER_CLOSED": PeerPaused,
+    "PEER_PAUSED": PeerPaused,
+    "PEER_SUSPENDED": PeerSuspended,
     "PEER_REWOUND": PeerRewound,
     "FEE_MISMATCH": FeeMismatch,
     "TIMEOUT": CrossingUndecided,
@@ -150,6 +128,7 @@ CROSSING_REFUSALS: tuple[type[Refused], ...] = (
     PeerLimitReached,
     PeerPaused,
     PeerRewound,
+    PeerSuspended,
     ReceiverRegistryUnknown,
     ReceiverUnknown,
 )

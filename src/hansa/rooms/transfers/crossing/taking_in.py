@@ -4,7 +4,7 @@ The pair is locked first, so that one message of a peer is applied after the oth
 is refused changes nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from hansa.foundation.events import CrossRegistryTransferCompleted
@@ -34,12 +34,12 @@ class Corridor:
 
     peer: federation.PeerRecord
     book: ledger.Book
-    own_namespace: str
+    settings: Settings = field(repr=False)
 
     @classmethod
     def to(cls, peer: federation.PeerRecord, settings: Settings) -> "Corridor":
         """The corridor between this registry and a verified peer."""
-        return cls(peer, ledger.Book.of(settings), settings.issuer)
+        return cls(peer, ledger.Book.of(settings), settings)
 
     @property
     def key(self) -> str:
@@ -59,7 +59,7 @@ class Corridor:
         own, other = message.body.receiver_did, message.body.sender_did
         if protocol.concerns_sent(message):
             own, other = other, own
-        return namespace_of(own) == self.own_namespace and namespace_of(other) == self.peer.did_namespace
+        return namespace_of(own) == self.settings.issuer and namespace_of(other) == self.peer.did_namespace
 
 
 def namespace_of(did: str) -> str | None:
@@ -223,8 +223,8 @@ async def _judgement(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -
     body = message.body
     assert body is not None
     code, has_units = None, True
-    if message.type is MessageType.PREPARED and await _is_blocked(tx, body.sender_did):
-        code = BLOCKED
+    if message.type is MessageType.PREPARED:
+        code = await _why_not_committed(tx, corridor, body.sender_did)
     if message.type is MessageType.RECEIPT and message.proof is not None:
         order = ledger.ReserveOut(
             corridor.frame, UUID(body.transfer_id), body.sender_did, Minor(body.amount), body.receiver_did
@@ -255,8 +255,8 @@ async def _why_not_prepared(
 ) -> str | None:
     body = message.body
     assert body is not None
-    if not corridor.peer.is_open:
-        return Code.PEER_CLOSED
+    if (code := await _why_closed(tx, corridor)) is not None:
+        return code
     if not pair.is_open or await store.has_doubt(tx, corridor.key):
         return Code.PEER_REWOUND
     if body.currency != corridor.book.currency:
@@ -285,6 +285,22 @@ async def _refusal_code(tx: Tx, corridor: Corridor, order: LedgerStep) -> str | 
     except Refused as refusal:
         return refusal.code
     return None
+
+
+async def _why_closed(tx: Tx, corridor: Corridor) -> str | None:
+    try:
+        await federation.require_may_cross(tx, corridor.settings, corridor.peer)
+    except Refused as refusal:
+        return refusal.code
+    return None
+
+
+async def _why_not_committed(tx: Tx, corridor: Corridor, payer: str) -> str | None:
+    """Suspension and licences, judged a last time. A peer that was paused meanwhile ends nothing that is under way."""
+    if await _is_blocked(tx, payer):
+        return BLOCKED
+    code = await _why_closed(tx, corridor)
+    return None if code == federation.PeerPaused.code else code
 
 
 async def _is_blocked(tx: Tx, did: str) -> bool:

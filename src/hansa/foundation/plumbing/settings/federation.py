@@ -1,0 +1,44 @@
+"""Settings of what other registries are trusted with: licences at crossing, and the scores of peers."""
+
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from .values import fraction, plan
+
+
+class FederationSettings(BaseSettings):
+    """Part of the settings."""
+
+    model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
+
+    federation_licences: Literal["auto", "required", "off"] = "auto"
+    licensing_mode: Literal["off", "manual", "automatic"] = "off"
+    operator_plan: Annotated[str, AfterValidator(plan)] | None = None
+    licence_list_max_age: int = Field(default=7, ge=2, le=365)
+
+    peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"
+    peer_trust_min_interactions: int = Field(default=10, ge=1, le=1_000_000)
+    peer_trust_warn_below: Annotated[str, AfterValidator(fraction)] = "0.70"
+    peer_trust_restrict_below: Annotated[str, AfterValidator(fraction)] = "0.50"
+    peer_trust_suspend_below: Annotated[str, AfterValidator(fraction)] = "0.30"
+    peer_trust_recover_margin: Annotated[str, AfterValidator(fraction)] = "0.05"
+
+    @model_validator(mode="after")
+    def _thresholds_of_peer_trust_are_ordered(self) -> Self:
+        falling = [self.peer_trust_warn_below, self.peer_trust_restrict_below, self.peer_trust_suspend_below]
+        if falling != sorted(falling, key=Decimal, reverse=True):
+            raise ValueError(
+                "PEER_TRUST_WARN_BELOW={!r}, PEER_TRUST_RESTRICT_BELOW={!r}, PEER_TRUST_SUSPEND_BELOW={!r} are refused;"
+                " allowed are numbers of which none is greater than the one before it".format(*falling)
+            )
+        # A score never reaches 1: a peer that had to reach it would stay restricted.
+        bound = (self.peer_trust_restrict_below, self.peer_trust_recover_margin)
+        if sum(map(Decimal, bound)) >= 1:
+            raise ValueError(
+                "PEER_TRUST_RESTRICT_BELOW={!r}, PEER_TRUST_RECOVER_MARGIN={!r} are refused;"
+                " allowed is a sum of less than 1".format(*bound)
+            )
+        return self

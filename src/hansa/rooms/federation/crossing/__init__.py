@@ -1,0 +1,15 @@
+"""Crossing: what has to hold before money crosses to or from another registry."""
+
+from .errors import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
+from .licence_round import refresh_licences
+from .require import require_may_cross, require_not_blocked
+
+__all__ = [
+    "AgentBlocked",
+    "LicenceRequired",
+    "PeerPaused",
+    "PeerSuspended",
+    "refresh_licences",
+    "require_may_cross",
+    "require_not_blocked",
+]

@@ -1,0 +1,126 @@
+"""The job that reads the licences of peers and the lists of their issuers, and keeps the verdicts."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import structlog
+
+from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.federation import peers
+from hansa.rooms.federation.licences import (
+    Delivered,
+    are_licences_demanded,
+    held_delivered,
+    judge_licence,
+    keep_issued_list,
+    kept_licence,
+    own_issued_list,
+)
+from hansa.rooms.federation.peers import PeerRecord
+from hansa_verify import BadLicence, Certificate, NotCanonical, read_certificate, read_json
+from hansa_verify.licence import LIST_MAX_CHARACTERS
+
+LICENCE = "/.well-known/federation-licence.json"
+ISSUED_LIST = "/.well-known/federation-licences.json"
+AT_ONCE = 16
+LICENCE_LIMITS = CallLimits(body_bytes=128 * 1024)
+LIST_LIMITS = CallLimits(seconds=30.0, body_bytes=LIST_MAX_CHARACTERS + 1024)
+CHAIN_MAX = 3
+
+_log = structlog.get_logger()
+
+
+async def refresh_licences(runtime: Runtime) -> None:
+    """Judge the own licence and those of all peers outside the own trust domain, where licences are demanded."""
+    settings, database = runtime.settings, runtime.database
+    if not await database.read(lambda tx: are_licences_demanded(tx, settings)):
+        return
+    own = await database.read(lambda tx: held_delivered(tx, settings))
+    found = await database.read(peers.peers)
+    others = [
+        peer
+        for peer in found
+        if peer.approval == "approved" and peer.ledger_id and peer.trust_domain != settings.trust_domain
+    ]
+    turns = asyncio.Semaphore(AT_ONCE)
+    held = await asyncio.gather(*(_licence_of(runtime, peer, turns) for peer in others))
+    certificates = [one for delivered in (own, *held) if delivered for one in _certificates(delivered)]
+    await _read_lists(runtime, certificates, turns)
+    await database.act(
+        lambda tx: judge_licence(tx, settings, settings.trust_domain, settings.trust_domain, own)
+    )
+    for peer, delivered in zip(others, held, strict=True):
+        await _judge(runtime, peer, delivered)
+
+
+async def _judge(runtime: Runtime, peer: PeerRecord, delivered: Delivered | None) -> None:
+    ledger_id = peer.ledger_id
+    assert ledger_id is not None
+    verdict = await runtime.database.act(
+        lambda tx: judge_licence(tx, runtime.settings, ledger_id, peer.trust_domain, delivered)
+    )
+    if not verdict.is_valid:
+        _log.info(
+            "licence of a peer does not count", peer=ledger_id, code=verdict.code, reason=verdict.reason
+        )
+
+
+async def _licence_of(runtime: Runtime, peer: PeerRecord, turns: asyncio.Semaphore) -> Delivered | None:
+    """The licence that the peer's card states: the kept one, or as its host delivers it."""
+    stated = peer.signed.get("federation.licence.hash")
+    if stated is None:
+        return None
+    kept = await runtime.database.read(lambda tx: kept_licence(tx, peer.ledger_id or "", stated))
+    if kept is not None:
+        return kept
+    document = await _document(runtime, peer.registry_url + LICENCE, LICENCE_LIMITS, turns)
+    certificate, chain = document.get("certificate"), document.get("chain")
+    if not isinstance(certificate, str) or not isinstance(chain, list):
+        return None
+    return Delivered(certificate, [one for one in chain[:CHAIN_MAX] if isinstance(one, str)])
+
+
+async def _read_lists(
+    runtime: Runtime, certificates: Sequence[Certificate], turns: asyncio.Semaphore
+) -> None:
+    """Read the list of each issuer that these certificates name, once, and keep those that it signed."""
+    issuers = {one.hash: one for one in certificates if one.public_key is not None}
+    own = await own_issued_list(runtime.database, runtime.settings, runtime.seal)
+    texts: list[object] = [own] if own else []
+    addresses = {
+        one.payload["sub"]["url"].rstrip("/")
+        for one in issuers.values()
+        if "url" in one.payload["sub"] and one.payload["sub"]["trust_domain"] != runtime.settings.trust_domain
+    }
+    documents = await asyncio.gather(
+        *(_document(runtime, address + ISSUED_LIST, LIST_LIMITS, turns) for address in sorted(addresses))
+    )
+    texts += [document.get("list") for document in documents]
+    for text in texts:
+        await runtime.database.act(lambda tx, one=text: keep_issued_list(tx, one, list(issuers.values())))  # type: ignore[misc]
+
+
+async def _document(
+    runtime: Runtime, url: str, limits: CallLimits, turns: asyncio.Semaphore
+) -> dict[str, Any]:
+    """A JSON object of another host; an empty one where none could be read, which the verdict then says."""
+    try:
+        async with turns:
+            answer = await runtime.outgoing.get(url, limits=limits)
+        document = read_json(answer.body.decode()) if answer.status == 200 else None  # noqa: PLR2004
+    except (OutgoingTrouble, NotCanonical, UnicodeDecodeError) as trouble:
+        _log.info(
+            "a licence or list could not be read", url=url, error=str(trouble) or type(trouble).__name__
+        )
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _certificates(delivered: Delivered) -> Iterable[Certificate]:
+    for text in (delivered.certificate, *delivered.chain):
+        try:
+            yield read_certificate(text)
+        except BadLicence:
+            continue

@@ -1,0 +1,66 @@
+"""Every statement on the verdicts on licences, and on the lists of their issuers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+
+_FIND = """
+SELECT hash, certificate, chain, code, reason, valid_until > clock_timestamp() AS counts
+FROM federation_licence_verdict WHERE ledger_id = $1
+"""
+
+_KEEP = """
+INSERT INTO federation_licence_verdict (ledger_id, hash, certificate, chain, code, reason, as_of, valid_until)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (ledger_id) DO UPDATE SET hash = excluded.hash, certificate = excluded.certificate, chain = excluded.chain,
+  code = excluded.code, reason = excluded.reason, as_of = excluded.as_of, valid_until = excluded.valid_until,
+  checked_at = excluded.checked_at
+"""
+
+# An older list never replaces a newer one.
+_KEEP_LIST = """
+INSERT INTO federation_licence_list AS kept (trust_domain, kid, list, generated_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (trust_domain, kid) DO UPDATE
+SET list = excluded.list, generated_at = excluded.generated_at, fetched_at = excluded.fetched_at
+WHERE kept.generated_at < excluded.generated_at
+"""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict to be kept, with what it is on."""
+
+    hash: str | None
+    certificate: str | None
+    chain: list[str]
+    code: str
+    reason: str
+    as_of: datetime | None
+    valid_until: datetime | None
+
+
+async def find(tx: Tx, ledger_id: str) -> asyncpg.Record | None:
+    """The verdict on a registry, and whether it still counts."""
+    return await tx.fetchrow(_FIND, ledger_id)
+
+
+async def keep(tx: Tx, ledger_id: str, judged: Judged) -> None:
+    """Keep the verdict instead of an earlier one."""
+    await tx.execute(_KEEP, ledger_id, *vars(judged).values())
+
+
+async def keep_list(tx: Tx, trust_domain: str, kid: str, text: str, generated_at: int) -> None:
+    """Keep an issuer's list, unless a newer one is kept."""
+    await tx.execute(_KEEP_LIST, trust_domain, kid, text, generated_at)
+
+
+async def lists(tx: Tx, trust_domains: Sequence[str]) -> list[str]:
+    """The newest lists of these issuers."""
+    rows = await tx.fetch(
+        "SELECT list FROM federation_licence_list WHERE trust_domain = ANY($1)", list(trust_domains)
+    )
+    return [row["list"] for row in rows]

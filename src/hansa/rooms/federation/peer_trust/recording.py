@@ -1,0 +1,61 @@
+"""Record the evidence of peer trust, and compute the states of peers from it."""
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.federation import peers
+
+from . import store
+from .rules import CROSSINGS_OF_AN_HOUR, SignalKind, Thresholds, next_state, score
+from .verdicts import PeerVerdict
+
+MARK_MAX_CHARACTERS = 512
+
+_log = structlog.get_logger()
+
+
+async def record_signal(tx: Tx, peer_id: int, kind: SignalKind, mark: str = "") -> bool:
+    """Record that a crossing succeeded, a dispute was lost, a card was refused or a request was not answered.
+
+    `mark` is the id of the dispute, or DID and version of the card; the others need none. Returns whether it counts: a
+    dispute and a card's version once, and of an hour 10 crossings, one refused card, one unanswered request.
+    """
+    match kind:
+        case "crossing":
+            counts = await store.add_crossing(tx, peer_id, CROSSINGS_OF_AN_HOUR)
+        case "unanswered":
+            counts = await store.add(tx, peer_id, kind, await store.hour(tx))
+        case _:
+            counts = await store.add(tx, peer_id, kind, mark[:MARK_MAX_CHARACTERS])
+    if counts:
+        await store.count_interaction(tx, peer_id, is_lost_dispute=kind == "dispute_lost")
+    return counts
+
+
+async def peer_verdicts(tx: Tx) -> list[PeerVerdict]:
+    """Every peer with its score and evidence as of now, by name; the state is the one that has effects."""
+    evidence = await store.evidence(tx)
+    found = [(peer, evidence.get(peer.id, store.NO_EVIDENCE)) for peer in await peers.peers(tx)]
+    return [PeerVerdict(peer, score(known.decayed), known.counts) for peer, known in found]
+
+
+async def classify_peers(tx: Tx, runtime: Runtime) -> None:
+    """The job: let the state of each peer follow its score, and forget evidence that weighs nothing any more."""
+    settings = runtime.settings
+    if settings.peer_trust_mode == "off":
+        return
+    limits = Thresholds.of(settings)
+    await store.forget_old(tx)
+    for verdict in await peer_verdicts(tx):
+        peer = verdict.peer
+        after = next_state(peer.trust_state, verdict.score, peer.total_interactions, limits)
+        if after != peer.trust_state and await store.set_state(tx, peer.id, peer.trust_state, after):
+            _log.warning(
+                "the trust state of a peer changed",
+                peer=peer.ledger_id or peer.trust_domain,
+                before=peer.trust_state,
+                after=after,
+                score=round(verdict.score, 4),
+                mode=settings.peer_trust_mode,
+            )

@@ -1,0 +1,98 @@
+"""Every statement on the evidence of peer trust."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from .rules import HALF_LIFE_DAYS, TrustState
+
+# What is that old weighs a four-hundredth.
+KEPT_DAYS = 780
+
+# Of the crossings of an hour the first free place is taken; two at once may take one.
+_ADD_CROSSING = """
+INSERT INTO federation_peer_signal (peer_id, kind, mark)
+SELECT p.id, 'crossing', h.hour || ' ' || n FROM federation_peer p
+CROSS JOIN (SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24') AS hour) h
+CROSS JOIN generate_series(1, $2) n
+WHERE p.id = $1 AND NOT EXISTS (
+  SELECT FROM federation_peer_signal s WHERE s.peer_id = $1 AND s.kind = 'crossing' AND s.mark = h.hour || ' ' || n)
+ORDER BY n LIMIT 1
+ON CONFLICT DO NOTHING RETURNING 1
+"""
+
+_ADD = """
+INSERT INTO federation_peer_signal (peer_id, kind, mark) SELECT id, $2, $3 FROM federation_peer WHERE id = $1
+ON CONFLICT DO NOTHING RETURNING 1
+"""
+
+_COUNT = """
+UPDATE federation_peer SET total_interactions = total_interactions + 1,
+  disputes_lost_with = disputes_lost_with + CASE WHEN $2 THEN 1 ELSE 0 END, last_interaction_at = clock_timestamp()
+WHERE id = $1
+"""
+
+_EVIDENCE = """
+SELECT p.id, s.kind, count(s.kind) AS count,
+  coalesce(sum(power(0.5, greatest(0, extract(epoch FROM clock_timestamp() - s.at)) / 86400 / $1)), 0)::float AS decayed
+FROM federation_peer p LEFT JOIN federation_peer_signal s ON s.peer_id = p.id
+GROUP BY p.id, s.kind
+"""
+
+_SET_STATE = "UPDATE federation_peer SET trust_state = $3 WHERE id = $1 AND trust_state = $2 RETURNING 1"
+
+_FORGET = "DELETE FROM federation_peer_signal WHERE at < clock_timestamp() - make_interval(days => $1)"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How many signals of each kind there are of a peer, and what they weigh by their age."""
+
+    counts: dict[str, int]
+    decayed: dict[str, float]
+
+
+NO_EVIDENCE = Evidence({}, {})
+
+
+async def add_crossing(tx: Tx, peer_id: int, most: int) -> bool:
+    """Whether this crossing counts: at most so many in an hour."""
+    return await tx.fetchval(_ADD_CROSSING, peer_id, most) is not None
+
+
+async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
+    """Whether this counts: no signal of the same mark did, nor, of some kinds, any other of this hour."""
+    return await tx.fetchval(_ADD, peer_id, kind, mark) is not None
+
+
+async def count_interaction(tx: Tx, peer_id: int, *, is_lost_dispute: bool) -> None:
+    """Count what was added in the row of the peer."""
+    await tx.execute(_COUNT, peer_id, is_lost_dispute)
+
+
+async def evidence(tx: Tx) -> dict[int, Evidence]:
+    """The evidence on every peer, by its id."""
+    found: dict[int, Evidence] = {}
+    for row in await tx.fetch(_EVIDENCE, HALF_LIFE_DAYS):
+        of_peer = found.setdefault(row["id"], Evidence({}, {}))
+        if row["kind"] is not None:
+            of_peer.counts[row["kind"]] = row["count"]
+            of_peer.decayed[row["kind"]] = row["decayed"]
+    return found
+
+
+async def set_state(tx: Tx, peer_id: int, present: TrustState, after: TrustState) -> bool:
+    """Whether the state was still the present one and is now the other."""
+    return await tx.fetchval(_SET_STATE, peer_id, present, after) is not None
+
+
+async def forget_old(tx: Tx) -> None:
+    """Delete signals that weigh nothing any more."""
+    await tx.execute(_FORGET, KEPT_DAYS)
+
+
+async def hour(tx: Tx) -> str:
+    """The present hour by the database's clock."""
+    now: datetime = await tx.fetchval("SELECT date_trunc('hour', clock_timestamp() AT TIME ZONE 'UTC')")
+    return now.strftime("%Y-%m-%d %H")

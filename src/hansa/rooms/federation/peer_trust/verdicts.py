@@ -1,0 +1,93 @@
+"""What the evidence says of a peer, and its form for administrators."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.peers import PeerRecord
+
+from .rules import Thresholds
+
+
+@dataclass(frozen=True)
+class PeerVerdict:
+    """A peer with its score, and how many signals of each kind there are."""
+
+    peer: PeerRecord
+    score: float
+    counts: Mapping[str, int]
+
+
+class TrustThresholds(BaseModel):
+    """The settings PEER_TRUST_*."""
+
+    min_interactions: int
+    warn_below: float
+    restrict_below: float
+    suspend_below: float
+    recover_margin: float
+
+
+class TrustEvidence(BaseModel):
+    """How many signals of each kind are kept. Older ones weigh less: half after 90 days."""
+
+    crossings: int
+    disputes_lost: int
+    cards_refused: int
+    unanswered: int
+
+
+class PeerTrust(BaseModel):
+    """A peer as its evidence shows it."""
+
+    name: str
+    ledger_id: str | None = Field(examples=["peer.example.org"])
+    state: Literal["unmeasured", "ok", "warn", "restricted", "suspended"]
+    score: float = Field(
+        description="From 0 to 1; without evidence 0.5, which means nothing.", examples=[0.92]
+    )
+    interactions: int
+    evidence: TrustEvidence
+
+    @classmethod
+    def of(cls, verdict: PeerVerdict) -> "PeerTrust":
+        """The verdict on one peer."""
+        counts, peer = verdict.counts, verdict.peer
+        return cls(
+            name=peer.name,
+            ledger_id=peer.ledger_id,
+            state=peer.trust_state,
+            score=round(verdict.score, 6),
+            interactions=peer.total_interactions,
+            evidence=TrustEvidence(
+                crossings=counts.get("crossing", 0),
+                disputes_lost=counts.get("dispute_lost", 0),
+                cards_refused=counts.get("card_refused", 0),
+                unanswered=counts.get("unanswered", 0),
+            ),
+        )
+
+
+class PeerTrustReport(BaseModel):
+    """The posture of this registry toward its peers."""
+
+    mode: Literal["off", "observe", "enforce"]
+    thresholds: TrustThresholds
+    peers: list[PeerTrust]
+    summary: dict[str, int] = Field(
+        description="The number of peers by state.", examples=[{"ok": 4, "warn": 1}]
+    )
+
+    @classmethod
+    def of(cls, settings: Settings, verdicts: Sequence[PeerVerdict]) -> "PeerTrustReport":
+        """The verdicts of now under these settings."""
+        return cls(
+            mode=settings.peer_trust_mode,
+            thresholds=TrustThresholds(**vars(Thresholds.of(settings))),
+            peers=[PeerTrust.of(verdict) for verdict in verdicts],
+            summary=dict(Counter(verdict.peer.trust_state for verdict in verdicts)),
+        )

@@ -1,0 +1,181 @@
+"""Whether something may cross between two registries: licences of both sides, pauses, quarantine and scores."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import federation
+from hansa.rooms.federation import CertificateRequest, Delivered, Subject
+from hansa.rooms.federation.crossing import refresh_licences
+from tests.neighbours.two_registries import Neighbour, Neighbours, befriend, neighbours
+from tests.registry import DatabaseFarm
+
+
+@dataclass(frozen=True)
+class Network:
+    """Registry a holds the genesis certificate, b one that a issued to it; b pins the root."""
+
+    pair: Neighbours
+    root: str
+
+    def settings(self, one: Neighbour, **more: Any) -> Settings:
+        pinned = {"federation_root_hash": self.root} if one is self.pair.b else {}
+        return one.registry.settings.model_copy(update={**pinned, **more})
+
+    async def refresh(self, one: Neighbour, **more: Any) -> None:
+        await refresh_licences(replace(one.registry.runtime, settings=self.settings(one, **more)))
+
+    async def outcome(self, one: Neighbour, other: Neighbour, **more: Any) -> str:
+        """`crosses`, or the code and verdict of the refusal."""
+        peer = await one.peer(other)
+        settings = self.settings(one, **more)
+        try:
+            await one.registry.database.read(lambda tx: federation.require_may_cross(tx, settings, peer))
+        except Refused as refusal:
+            context = refusal.context or {}
+            return " ".join(
+                [refusal.code, *(str(context[name]) for name in ("side", "verdict") if name in context)]
+            )
+        return "crosses"
+
+    async def execute(self, one: Neighbour, statement: str) -> None:
+        await one.registry.database.act(lambda tx: tx.execute(statement))
+
+
+@pytest.fixture
+async def network(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Network]:
+    mainframe: dict[str, object] = {"is_central_registry": True, "sovereign_mainframes": "a.example"}
+    directory = tmp_path_factory.mktemp("licensed")
+    async with neighbours(database_farm, directory, joined=False, a=mainframe) as pair:
+        a, b = pair.a.registry.runtime, pair.b.registry.runtime
+        genesis = await a.database.act(lambda tx: federation.found_network(tx, None, a.settings, a.seal))
+        key = await b.database.read(federation.licensing_public_key)
+        subject = Subject("b.example", "registry-b", pair.b.public_url)
+        request = CertificateRequest(subject, "founding", key, None, states_term=False)
+        frame = await a.database.act(
+            lambda tx: federation.issue_certificate(tx, None, a.settings, a.seal, request)
+        )
+        made = Network(pair, genesis.hash)
+        delivered = Delivered(frame.certificate, [genesis.certificate])
+        await b.database.act(
+            lambda tx: federation.join_network(tx, None, made.settings(pair.b), b.seal, delivered)
+        )
+        await befriend(pair.a, pair.b)
+        await befriend(pair.b, pair.a)
+        yield made
+
+
+async def test_both_sides_cross_with_a_licence_chained_to_the_genesis(network: Network):
+    a, b = network.pair.a, network.pair.b
+    assert await network.outcome(a, b) == "LICENCE_REQUIRED own unverified"
+    for one, other in ((a, b), (b, a)):
+        await network.refresh(one)
+        assert await network.outcome(one, other) == "crosses"
+
+
+async def test_a_revoked_licence_ends_crossing_on_both_sides_although_its_holder_says_nothing(
+    network: Network,
+):
+    a, b = network.pair.a, network.pair.b
+    runtime = a.registry.runtime
+    (frame,), _ = await a.registry.database.read(
+        lambda tx: federation.list_licence_certificates(tx, federation.CertificateFilter(type="frame"))
+    )
+    for one in (a, b):
+        await network.refresh(one)
+    change = federation.CertificateAct(frame.lid, "revoke", "Fraud.")
+    await a.registry.database.act(
+        lambda tx: federation.change_certificate(tx, None, runtime.settings, change)
+    )
+    for one in (a, b):
+        await network.refresh(one)
+    assert await network.outcome(a, b) == "LICENCE_REQUIRED peer revoked"
+    assert await network.outcome(b, a) == "LICENCE_REQUIRED own revoked"
+
+
+async def test_a_licence_counts_no_longer_than_the_lists_it_rests_on(network: Network):
+    a, b = network.pair.a, network.pair.b
+    await network.refresh(b)
+    await network.execute(
+        b, "UPDATE federation_licence_verdict SET valid_until = clock_timestamp() - interval '1 second'"
+    )
+    assert await network.outcome(b, a) == "LICENCE_REQUIRED own unverified"
+
+
+async def test_an_older_list_never_replaces_a_newer_one(network: Network):
+    b = network.pair.b
+    await network.refresh(b)
+    rows = await b.registry.database.look(
+        lambda tx: tx.fetch("SELECT trust_domain, kid, list, generated_at FROM federation_licence_list")
+    )
+    (kept,) = rows
+    await network.execute(
+        b, "UPDATE federation_licence_list SET generated_at = generated_at + 30, list = 'newer'"
+    )
+    await network.refresh(b)
+    assert (
+        await b.registry.database.look(lambda tx: tx.fetchval("SELECT list FROM federation_licence_list"))
+        == "newer"
+    )
+    assert kept["trust_domain"] == "a.example"
+
+
+async def test_a_card_that_states_another_licence_than_was_verified_is_refused(network: Network):
+    a, b = network.pair.a, network.pair.b
+    await network.refresh(b)
+    await network.execute(
+        b, "UPDATE federation_licence_verdict SET hash = repeat('0', 64) WHERE ledger_id = 'a.example'"
+    )
+    assert await network.outcome(b, a) == "LICENCE_REQUIRED peer unverified"
+
+
+async def test_two_registries_without_any_genesis_can_trade_and_required_asks_for_licences(network: Network):
+    a, b = network.pair.a, network.pair.b
+    await network.execute(b, "DELETE FROM federation_network_certificate")
+    assert await network.outcome(b, a, federation_root_hash=None) == "crosses"
+    assert (
+        await network.outcome(b, a, federation_root_hash=None, federation_licences="required")
+        == "LICENCE_REQUIRED own unverified"
+    )
+    assert await network.outcome(b, a, federation_licences="off") == "crosses"
+
+
+async def test_inside_one_trust_domain_nothing_is_checked(network: Network):
+    a, b = network.pair.a, network.pair.b
+    assert await network.outcome(b, a, trust_domain="a.example", federation_licences="required") == "crosses"
+
+
+async def test_a_paused_a_quarantined_and_a_suspended_peer_are_refused(network: Network):
+    a, b = network.pair.a, network.pair.b
+    off: dict[str, Any] = {"federation_licences": "off"}
+    await network.execute(b, "UPDATE federation_peer SET trust_state = 'suspended'")
+    assert await network.outcome(b, a, **off) == "crosses"
+    assert await network.outcome(b, a, **off, peer_trust_mode="enforce") == "PEER_SUSPENDED"
+    await network.execute(
+        b, "UPDATE federation_peer SET quarantined_at = now(), quarantine_reason = 'Looked at.'"
+    )
+    assert await network.outcome(b, a, **off) == "PEER_PAUSED"
+    await network.execute(
+        b,
+        "UPDATE federation_peer SET quarantined_at = NULL, quarantine_reason = NULL, status = 'inactive', paused_at = now()",
+    )
+    assert await network.outcome(b, a, **off) == "PEER_PAUSED"
+
+
+async def test_a_blocklisted_agent_is_refused(network: Network):
+    database = network.pair.a.registry.database
+    agent = await network.pair.a.registry.agent()
+    await database.read(lambda tx: federation.require_not_blocked(tx, agent.did))
+    await network.execute(
+        network.pair.a, f"INSERT INTO federation_blocklist (did, since) VALUES ('{agent.did}', now())"
+    )
+    with pytest.raises(federation.AgentBlocked) as refused:
+        await database.read(lambda tx: federation.require_not_blocked(tx, "did:hansa:x", agent.did))
+    assert (refused.value.status, refused.value.code) == (403, "AGENT_BLOCKED")
+    assert refused.value.context == {"did": agent.did}
