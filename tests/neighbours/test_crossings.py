@@ -2,19 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 from uuid import uuid4
 
-import httpx2
 import pytest
 
 from hansa.rooms import ledger
-from hansa.rooms.transfers import CROSSING_JOBS
+from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent
-from tests.running_jobs import run_due, run_scheduled_transactions, time_passes
-
-ACROSS = "/teg/cross-registry-transfer"
+from tests.registry import DatabaseFarm
 
 
 @pytest.fixture(scope="module")
@@ -23,40 +18,6 @@ async def pair(
 ) -> AsyncIterator[Neighbours]:
     async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
         yield pair
-
-
-async def across(payer: TestAgent, payee: str, amount: object, **more: Any) -> httpx2.Response:
-    key = more.pop("key", None)
-    headers = {**payer.headers, **({"Idempotency-Key": key} if key else {})}
-    body = {"receiver_did": payee, "amount": amount, **more}
-    return await payer.registry.post(ACROSS, json=body, headers=headers)
-
-
-async def settle(*all_of: Neighbour) -> None:
-    """What is due is sent and answered, until both registries have each other's receipts."""
-    for _ in range(4):
-        for one in all_of:
-            await time_passes(one.registry.runtime, 3600)
-            await one.registry.database.act(
-                lambda tx: tx.execute("UPDATE transfers_sent SET next_at = now() WHERE next_at IS NOT NULL")
-            )
-            await one.registry.database.act(
-                lambda tx: tx.execute(
-                    "UPDATE transfers_received SET next_at = now() WHERE next_at IS NOT NULL"
-                )
-            )
-            await run_scheduled_transactions(one.registry.runtime, CROSSING_JOBS[1])
-            await run_due(one.registry.runtime, CROSSING_JOBS[0])
-
-
-async def open_rows(one: Neighbour) -> int:
-    count: int = await one.registry.database.look(
-        lambda tx: tx.fetchval(
-            "SELECT (SELECT count(*) FROM transfers_sent WHERE next_at IS NOT NULL)"
-            " + (SELECT count(*) FROM transfers_received WHERE next_at IS NOT NULL)"
-        )
-    )
-    return count
 
 
 async def test_the_amount_leaves_whole_and_the_receivers_registry_keeps_the_border_fee(pair: Neighbours):
@@ -133,10 +94,6 @@ async def test_the_async_rail_answers_locked_and_is_the_same_protocol(pair: Neig
     state = await alice.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=alice.headers)
     assert state.json()["state"] == "committed"
     assert await bob.balance() == "109.95"
-
-
-async def refusal(answer: httpx2.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json()["error"]["code"]
 
 
 async def test_what_is_refused_moves_nothing_and_keeps_its_status_and_code(pair: Neighbours):
