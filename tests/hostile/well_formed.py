@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pyotp
@@ -166,6 +167,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
         "{tile:path}": "0/000.p/1",
@@ -836,6 +838,15 @@ async def _own_tokens(stage: Stage) -> WellFormed:
     return _json(tokens=[{"token": (await _authorized(stage))["token"]}])
 
 
+async def _crossing(stage: Stage) -> WellFormed:
+    receiver = f"did:hansa:elsewhere.example:{uuid4()}"
+    return _json(receiver_did=receiver, amount="0.0001", message="thanks")
+
+
+async def _transfer_messages(stage: Stage) -> WellFormed:
+    return _json(messages=["e30.e30.e30"])
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -1014,6 +1025,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/federation/transfers/messages": _transfer_messages,
+    "POST /api/v1/teg/cross-registry-transfer": _crossing,
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,

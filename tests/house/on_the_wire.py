@@ -176,6 +176,7 @@ _.created_at
 _.created_by
 _.created_by_name
 _.credential
+_.credited_at
 _.crossings
 _.crv
 _.currency
@@ -279,6 +280,7 @@ _.federation_base_url
 _.fee
 _.fee_amount
 _.fee_collector_address
+_.fee_currency
 _.fees
 _.fetched_at
 _.field
@@ -433,6 +435,7 @@ _.max_timeout_seconds
 _.max_uses
 _.memo
 _.message
+_.messages
 _.metadata
 _.method
 _.milestone
@@ -629,6 +632,7 @@ _.security
 _.security_definitions
 _.self
 _.sender_agent_id
+_.sender_did
 _.sequence
 _.sequences
 _.service

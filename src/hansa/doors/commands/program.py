@@ -9,6 +9,7 @@ from hansa.doors.commands import (
     administrators,
     background_jobs,
     completion,
+    crossings,
     database,
     demonstration,
     development,
@@ -66,5 +67,6 @@ app.add_typer(background_jobs.app, name="jobs", rich_help_panel=ADMINISTER)
 app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
 app.add_typer(licences.app, name="licence", rich_help_panel=ADMINISTER)
 app.add_typer(peers.app, name="peer", rich_help_panel=ADMINISTER)
+app.add_typer(crossings.app, name="transfers", rich_help_panel=INSPECT)
 app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
 app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

@@ -60,6 +60,7 @@ from hansa.foundation.events.journal import (
     ProjectionSnapshot,
 )
 from hansa.foundation.events.ledger import (
+    CrossRegistryTransferCompleted,
     Entry,
     LedgerBalanceChanged,
     PositionDrawn,
@@ -112,6 +113,7 @@ __all__ = [
     "ContractMilestoneApproved",
     "ContractProposed",
     "ContractSubmitted",
+    "CrossRegistryTransferCompleted",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "DisputeCompensationMinted",

@@ -2,6 +2,7 @@
 
 from hansa.rooms.federation.blocklist import is_blocklisted, put_on_blocklist
 from hansa.rooms.federation.charter import (
+    BORDER_FEE,
     CARD_PATHS,
     LAST_AUDIT,
     CardEditor,
@@ -113,6 +114,7 @@ from hansa.rooms.federation.workloads import (
 )
 
 __all__ = [
+    "BORDER_FEE",
     "CARD_PATHS",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",

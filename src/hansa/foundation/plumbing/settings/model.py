@@ -114,6 +114,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     jws_verify_enabled: bool = False
     jws_enforce: bool = False
     jws_require_signature: bool = False
+    teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
     staking_min_stake_amount: Decimals = "10"

@@ -20,7 +20,6 @@ class UnbuiltSettings(BaseSettings):
 
     enforcement_propagation_mode: Literal["off", "shadow", "enforce"] = "shadow"
     governance_weight_mode: Literal["off", "lock"] = "lock"
-    teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
 

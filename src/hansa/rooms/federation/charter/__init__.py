@@ -1,5 +1,6 @@
 """The charter: the keys that stand for the registry."""
 
+from .card_content import BORDER_FEE
 from .card_editing import CardEditor, edit_card, read_editable_version
 from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
@@ -22,6 +23,7 @@ from .signing import detached_signature
 from .well_known import well_known_router
 
 __all__ = [
+    "BORDER_FEE",
     "CARD_PATHS",
     "LAST_AUDIT",
     "CardEditor",
