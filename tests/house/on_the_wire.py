@@ -50,8 +50,8 @@ _.answer_digest
 _.answerable_only
 _.answered_status
 _.api_key_info
-_.approval
 _.applied_at
+_.approval
 _.approval_id
 _.approval_over
 _.approved_at
@@ -82,8 +82,8 @@ _.balance_after
 _.balances
 _.base_rate_percent
 _.baseline
-_.bayesian_discount
 _.baseline_ref
+_.bayesian_discount
 _.bearer_methods_supported
 _.bearing_encirclement
 _.before
@@ -398,8 +398,8 @@ _.last_tried_at
 _.last_updated
 _.last_used_at
 _.lease_until
-_.ledger_id
 _.leaves
+_.ledger_id
 _.left
 _.licence_id
 _.licence_key
@@ -492,8 +492,8 @@ _.parent_token_id
 _.part
 _.partial_token
 _.password
-_.paused_at
 _.path
+_.paused_at
 _.pay_to
 _.payee
 _.payer
@@ -503,10 +503,10 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.peer
 _.peer_id
 _.peer_type
 _.peers
-_.peer
 _.per_day_max
 _.per_tx_max
 _.per_user

@@ -99,7 +99,6 @@ ROOM = Room(
             "dispute_window_hours",
             "email_verification_required",
             "federation_licences",
-            "federation_port",
             "federation_root_hash",
             "federation_address",
             "federation_sync_interval_seconds",
