@@ -3,6 +3,7 @@
 # ruff: noqa: B018, F821
 
 # Read by libraries.
+_.form_address  # the template of an operation
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn
