@@ -13,6 +13,7 @@ PAGES = [
     "/first-steps",
     "/supply",
     "/status",
+    "/federation",
     "/events",
     "/events/1",
     "/transactions/tx-1",

@@ -104,6 +104,8 @@ _.capture_by
 _.card
 _.card_data
 _.card_etag
+_.card_expires_at
+_.card_fetched_at
 _.card_hash
 _.card_id
 _.card_signatures
@@ -279,6 +281,7 @@ _.format
 _.former_secret_until
 _.formula
 _.frame
+_.freshness
 _.from_
 _.from_bond
 _.from_liquid
@@ -335,6 +338,7 @@ _.is_deleted
 _.is_federated
 _.is_last
 _.is_malpractice
+_.is_quarantined
 _.is_seed
 _.is_valid
 _.is_verified
@@ -473,6 +477,7 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.peer
 _.peer_id
 _.peer_type
 _.peers

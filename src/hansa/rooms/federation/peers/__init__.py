@@ -30,6 +30,7 @@ from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import bundle_in_document, read_publicly
 from .own_bundle import own_bundle
 from .public_routes import bundle_router, public_router
+from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
     count_refusal,
     database_time,
@@ -45,7 +46,7 @@ from .reading import (
 )
 from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, VerifiedCard
 from .refreshing import refresh_peer
-from .schemas import NetInLimit, PeerOut, SyncOut, minor_limit
+from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .synchronizing import (
     JOB,
     READ_A_PEER,
@@ -56,6 +57,7 @@ from .synchronizing import (
     sync_by_name,
     sync_peer,
 )
+from .topology import Topology, read_topology
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
@@ -69,10 +71,12 @@ __all__ = [
     "RECOGNISED_LEAVES",
     "SYNC_PEER",
     "CardRefused",
+    "CardVerdictOut",
     "ExpectedRegistry",
     "FederationOff",
     "NetInLimit",
     "NewPeer",
+    "NodeOut",
     "OwnCertificate",
     "PeerAmbiguous",
     "PeerDocumentRefused",
@@ -87,8 +91,11 @@ __all__ = [
     "PeerView",
     "RecognisedLeaves",
     "RootCollision",
+    "RosterPeer",
     "SyncOut",
     "SyncReport",
+    "Topology",
+    "TopologyOut",
     "VerifiedCard",
     "add_by_hand",
     "add_peer",
@@ -121,6 +128,7 @@ __all__ = [
     "peers_admin_router",
     "public_router",
     "read_publicly",
+    "read_topology",
     "refresh_peer",
     "refusals_of",
     "remove_peer",

@@ -20,7 +20,7 @@ from .own_bundle import own_bundle
 from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
 from .reading import peer_by_name
 from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut
-from .topology import topology
+from .topology import read_topology
 from .views import every_peer
 
 BUNDLE_AT = "/.well-known/spiffe-bundle.json"
@@ -66,14 +66,13 @@ async def list_federation_peers(_: Public, response: Response, db: Db) -> Roster
 
 
 @public_router.get("/public/topology", responses=problems(CardUnsigned, TooManyRequests))
-async def read_topology(
+async def read_federation_topology(
     _: Public, response: Response, db: Db, settings: Config, last_audit: LastAuditOf
 ) -> TopologyOut:
     """The federation as this registry sees it: registries, the connections to them, and how fresh each is."""
 
     async def read(tx: Tx) -> TopologyOut:
-        own = await read_card(tx, settings.settlement_currency, last_audit)
-        return TopologyOut.of(await topology(tx, settings, own.card["identity"]["tier"]))
+        return TopologyOut.of(await read_topology(tx, settings, last_audit))
 
     response.headers.update({"Cache-Control": SHORTLY_CACHED, **ANY_ORIGIN})
     return await db.read(read)

@@ -87,8 +87,9 @@ def expected_of(peer: PeerRecord, settings: Settings) -> ExpectedRegistry:
 
 
 def _is_due(peer: PeerRecord, now: datetime) -> bool:
-    """Whether the copy of the card is past half of its window."""
-    if peer.card_signed_at is None or peer.card_expires_at is None:
+    """Whether the copy of the card is past half of its window, or another card was refused since."""
+    was_refused = not all(verdict["ok"] for verdict in peer.card_verdicts)
+    if was_refused or peer.card_signed_at is None or peer.card_expires_at is None:
         return True
     return now >= peer.card_signed_at + (peer.card_expires_at - peer.card_signed_at) / 2
 
