@@ -70,7 +70,12 @@ async def test_a_peer_added_by_hand_is_pending_until_the_other_side_answers(
     await run_due(admin.registry.runtime, READ_A_PEER)
     waiting = await admin.peer(other.trust_domain)
     assert (waiting["approval"], waiting["trouble"]) == ("pending", "unreachable")
-    other.is_reachable = True
+    other.is_reachable, other.has_added_us = True, False
+    await time_passes(admin.registry.runtime, 10)
+    await run_due(admin.registry.runtime, READ_A_PEER)
+    waiting = await admin.peer(other.trust_domain)
+    assert (waiting["approval"], waiting["status"], waiting["trouble"]) == ("pending", "inactive", None)
+    other.has_added_us = True
     await time_passes(admin.registry.runtime, 10)
     await run_due(admin.registry.runtime, READ_A_PEER)
     peer = await admin.peer(other.name)
@@ -272,6 +277,7 @@ async def test_a_paused_peer_is_not_read_and_a_resumed_one_is_active_at_once(
 async def test_resume_approves_a_pending_peer_which_is_active_once_it_was_read(
     admin: PeerAdministrator, other: OtherRegistry
 ):
+    other.has_added_us = False
     await add(admin, other)
     resumed = await admin.act(other.trust_domain, "resume")
     assert (resumed["approval"], resumed["status"]) == ("approved", "inactive")

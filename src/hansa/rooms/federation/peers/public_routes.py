@@ -8,14 +8,17 @@ from pydantic import BaseModel, Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
-from hansa.foundation.values.errors import Invalid, TooManyRequests
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.federation.charter import LAST_AUDIT, CardUnsigned, ReadLastAudit, read_card
 
+from .check import approval_of
 from .errors import FederationOff, PeerAmbiguous, PeerUnknown
+from .meeting import APPROVAL_HEADER
 from .own_bundle import own_bundle
 from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
 from .reading import peer_by_name
@@ -48,12 +51,19 @@ class SpiffeBundle(BaseModel):
     spiffe_refresh_hint: int = Field(description="Seconds after which to read it again.")
 
 
-@bundle_router.get(BUNDLE_AT, responses=problems(FederationOff, TooManyRequests))
+@bundle_router.get(BUNDLE_AT, responses=problems(FederationOff, TooManyRequests, Unauthorized))
 async def read_trust_bundle(_: Public, request: Request, response: Response) -> SpiffeBundle:
-    """The trust bundle of this registry: the roots of the certificates that it and its agents show."""
+    """The trust bundle of this registry: the roots of the certificates that it and its agents show.
+
+    A registry that asks with its certificate finds in `Peer-Approval` whether it was added here: `pending` or `approved`.
+    """
     runtime = runtime_of(request)
     bundle = await own_bundle(runtime.database, runtime.settings.trust_domain, runtime.authority)
     response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
+    certificate = shown_certificate(request)
+    approval = None if certificate is None else await approval_of(runtime, certificate)
+    if approval is not None:
+        response.headers.update({APPROVAL_HEADER: approval, "Cache-Control": "no-store"})
     return SpiffeBundle.model_validate(bundle.spiffe())
 
 
