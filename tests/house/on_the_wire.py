@@ -194,6 +194,7 @@ _.direction
 _.display_name
 _.dispute
 _.dispute_id
+_.disputed
 _.disputes_lost
 _.disputes_won
 _.documentation_url
@@ -300,6 +301,8 @@ _.idempotency_key
 _.identifier
 _.identity
 _.identity_type
+_.in_
+_.in_flight
 _.include_card_data
 _.include_federated
 _.include_unbonded
@@ -395,6 +398,7 @@ _.max_timeout_seconds
 _.max_uses
 _.memo
 _.message
+_.messages
 _.metadata
 _.method
 _.milestone
@@ -437,11 +441,13 @@ _.origin
 _.origins
 _.other_count
 _.otpauth_uri
+_.out
 _.owned_only
 _.owner
 _.page_size
 _.page_token
 _.pagination
+_.pairs
 _.params
 _.parent_token_id
 _.part
@@ -456,6 +462,7 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.peer
 _.peers
 _.per_day_max
 _.per_tx_max

@@ -21,6 +21,7 @@ TAGS: dict[str, str] = {
     "event store": "The ledger's events, their totals and the policies of their emission.",
     "live feed": "Tickets for the WebSocket channels of events.",
     "auditor": "The supply audit and its results.",
+    "federation": "Routes for other registries, over mutual TLS.",
     "administrators": "Suspension, invitations, federation licences and the audit log.",
     "public": "The registry's configuration, its card and its keys.",
     "status": "Health and readiness of the process.",

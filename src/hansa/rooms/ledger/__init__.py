@@ -22,6 +22,7 @@ from hansa.rooms.ledger.crossings import (
     Crossing,
     ReserveIn,
     ReserveOut,
+    confirm_out,
     corridor_totals,
     crossing,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
+    "confirm_out",
     "corridor_totals",
     "crossing",
     "destroy",
