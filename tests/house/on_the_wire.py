@@ -270,6 +270,7 @@ _.format
 _.former_secret_until
 _.formula
 _.frame
+_.frame_trust_domain
 _.from_
 _.from_bond
 _.from_liquid
@@ -332,6 +333,7 @@ _.is_verified
 _.issued
 _.issued_at
 _.issued_by
+_.issued_now
 _.issuer
 _.issuer_did
 _.issuer_header
@@ -555,6 +557,7 @@ _.rewards_enabled
 _.ring_depth
 _.role
 _.roles
+_.root
 _.root_token_id
 _.rounding
 _.rows

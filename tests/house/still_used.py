@@ -82,9 +82,6 @@ _.zkp_dispute_slash_reduction
 _.is_central_registry
 _.sovereign_mainframes
 _.federation_sync_interval_seconds
-_.licensing_mode
-_.operator_plan
-_.operator_term_days
 _.registry_tier
 _.jurisdiction_profile
 _.oauth_authorization_server_url

@@ -47,6 +47,7 @@ from hansa.rooms.federation.licences import (
     join_network,
     licensing_public_key,
     list_licence_certificates,
+    operator_caller,
     publish_card,
     replace_sealed_licensing_key,
 )
@@ -142,6 +143,7 @@ __all__ = [
     "licensing_public_key",
     "list_certificates",
     "list_licence_certificates",
+    "operator_caller",
     "peer_by_id",
     "peer_by_name",
     "peer_by_spiffe_id",

@@ -23,6 +23,7 @@ from .charter import (
 )
 from .crossing import refresh_licences
 from .licences import admin_router as licences_admin_router
+from .licences import peer_router as operator_router
 from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
@@ -57,6 +58,7 @@ ROOM = Room(
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
         Routes(1770, peer_trust_router),
+        Routes(1780, operator_router),
         Routes(3200, root_router, at_root=True),
         Routes(3210, card_root_router, at_root=True),
         Routes(3220, icon_router, at_root=True),
@@ -86,6 +88,8 @@ ROOM = Room(
             "issuer",
             "jws_require_signature",
             "licence_list_max_age",
+            "licensing_mode",
+            "operator_plan",
             "oauth_authorization_server_url",
             "operator_term_days",
             "outgoing_allow_hosts",
