@@ -12,6 +12,7 @@ import uvloop
 
 from bench import (
     auditor_cycle,
+    auditor_liabilities,
     catalogue_million,
     catalogue_mirror,
     catalogue_pulls,
@@ -21,6 +22,7 @@ from bench import (
     http_attack,
     http_contracts,
     http_overload,
+    http_paid_call,
     http_payments,
     http_reads,
     http_search_flood,
@@ -51,6 +53,7 @@ BENCHES = {
     "http/transfer": http_transfer.run,
     "http/overload": http_overload.run,
     "http/payments": http_payments.run,
+    "http/paid-call": http_paid_call.run,
     "http/attack": http_attack.run,
     "http/contracts": http_contracts.run,
     "http/search-flood": http_search_flood.run,
@@ -60,6 +63,7 @@ BENCHES = {
     "journal/feed": journal_feed.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
+    "auditor/liabilities": auditor_liabilities.run,
     "reputation/epoch": reputation_epoch.run,
     "catalogue/million": catalogue_million.run,
     "catalogue/mirror": catalogue_mirror.run,

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0070"
-down_revision = "0065"
+down_revision = "0068"
 
 SQL = """
 -- What crosses between an agent here and another registry, once for each direction and transfer id of that registry's

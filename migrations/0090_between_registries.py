@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0090"
-down_revision = "0071"
+down_revision = "0079"
 
 SQL = """
 -- Totals grow for ever. `confirmed_out` is what the other registry confirmed to have credited.

@@ -4,9 +4,9 @@ Each record must hold all checks:
 
 - C1 the key is known, its id is derived from it, and it was not retired before the record; C2 the digest is that of the
   payload; C3 the signature is by that key; C4 the record names the digest of the one before, 64 zeros first;
-- C5 the envelope says what the payload says, ids and times rise; C6 net supply and delta follow from the terms; C7 the
-  status follows from the delta, and `native.ok` from its gap; C8 the position in the log never falls, the native basis
-  changes only after a provenance record, and the head is not from the future.
+- C5 the envelope says what the payload says, ids and times rise; C6 net supply and delta follow from the terms, and the
+  liabilities add up to what circulates; C7 the status follows from the delta, and `native.ok` from its gap; C8 the position
+  in the log never falls, the native basis changes only after a provenance record, and the head is not from the future.
 
 What is null is skipped. A breach, a gap and an old head are warnings: the chain is then honest about something bad.
 """
@@ -25,6 +25,7 @@ from .base64url import NotBase64url, decoded
 from .canonical import NotCanonical, read_json
 from .card import CLOCK_SKEW, KEYS_MAX, Step
 from .keys import NotAKey, public_key_of
+from .liabilities import UNIT, read_liabilities
 
 STANDARD = "SA-1.0"
 NO_HASH = "0" * 64
@@ -144,6 +145,20 @@ def verify_attestations(
     )
 
 
+def read_record(record: Any, keys: Iterable[AuditorKey]) -> Mapping[str, Any]:
+    """What one record says, if a key of the auditor signed it; its chain is not looked at. Raises: NotCanonical."""
+    if not isinstance(record, Mapping):
+        raise NotCanonical("an attestation is an object")
+    judge = _Judge({key.kid: key for key in keys}, exact=True)
+    try:
+        judge.require_signed(record)
+        payload = _read_payload(_payload(record))
+        judge.require_envelope(record, payload)
+    except _Fails as trouble:
+        raise NotCanonical(f"{trouble.check}: {trouble.said}") from None
+    return payload
+
+
 @dataclass
 class _Judge:
     keys: Mapping[str, AuditorKey]
@@ -201,6 +216,12 @@ class _Judge:
         if self.gaps:
             yield Warned("gap", f"{len(self.gaps)} gaps without records, last {self.gaps[-1]}")
 
+    def require_signed(self, record: Mapping[str, Any]) -> None:
+        payload = _payload(record)
+        self._key(record)
+        self._digest(record, payload)
+        self._signature(record, payload)
+
     def _key(self, record: Mapping[str, Any]) -> None:
         key = self.keys.get(str(record.get("kid")))
         if key is None:
@@ -232,11 +253,11 @@ class _Judge:
 
     def _content(self, record: Mapping[str, Any], payload: bytes) -> None:
         said = _read_payload(payload)
-        self._envelope(record, said)
+        self.require_envelope(record, said)
         if said["kind"] in PROVENANCE:
             self.has_provenance = True
             return
-        for check in (self._invariant, self._status, self._native, self._progress):
+        for check in (self._invariant, self._liabilities, self._status, self._native, self._progress):
             try:
                 check(said)
             except _Fails as trouble:
@@ -246,7 +267,7 @@ class _Judge:
         if isinstance(gap := said.get("gap"), Mapping):
             self.gaps.append(f"{gap.get('from')} to {gap.get('to')}"[:100])
 
-    def _envelope(self, record: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    def require_envelope(self, record: Mapping[str, Any], said: Mapping[str, Any]) -> None:
         if said.get("standard") != STANDARD or said.get("kind") not in KINDS:
             raise _Fails("C5", f"the payload is not of a known kind of {STANDARD}")
         for member in ("frame", "ts", "kind", "prev_hash"):
@@ -274,6 +295,14 @@ class _Judge:
             raise _Fails("C6", "net supply is not issued minus destroyed plus transit")
         if not self._is_near(_number(delta, "C6"), _EXACT.subtract(net, circulating), _INVARIANT_TOLERANCE):
             raise _Fails("C6", "the delta is not net supply minus circulating")
+
+    def _liabilities(self, said: Mapping[str, Any]) -> None:
+        if said.get("liabilities") is None:
+            return
+        committed, terms = read_liabilities(said), said.get("terms")
+        circulating = terms.get("circulating") if isinstance(terms, Mapping) else None
+        if committed is None or _number(circulating, "C6") * UNIT != committed.total:
+            raise _Fails("C6", "the total of the liabilities is not what circulates")
 
     def _status(self, said: Mapping[str, Any]) -> None:
         status, delta = said.get("status"), said.get("delta")

@@ -32,8 +32,13 @@ def public_key_of(jwk: Mapping[str, Any]) -> bytes:
         raise NotAKey(f"x: {trouble}") from None
     if len(key) != KEY_BYTES:
         raise NotAKey(f"x has {len(key)} bytes, not {KEY_BYTES}")
-    _require_of_full_order(_point(key))
+    require_usable(key)
     return key
+
+
+def require_usable(key: bytes) -> None:
+    """Raises: NotAKey when the point is not on the curve, not canonically encoded, or of small order."""
+    _require_of_full_order(_point(key))
 
 
 def _point(key: bytes) -> Point:

@@ -28,6 +28,10 @@ class BadCheckpoint(ValueError):
     """The note is not a checkpoint signed by one of the keys; the message is one line."""
 
 
+class UnsignedCheckpoint(BadCheckpoint):
+    """The note is a checkpoint that none of the keys signed."""
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A tree of `size` leaves with this root, of the log `origin`."""
@@ -46,12 +50,24 @@ def read_checkpoint(note: str, public_keys: Iterable[bytes], origin: str | None 
     lines = text.split("\n")
     if not separator or len(lines) <= ROOT_LINE + 1 or not all(lines[:-1]):
         raise BadCheckpoint("a checkpoint has origin, size and root, an empty line, and signatures")
-    checkpoint = Checkpoint(lines[0], _size(lines[1]), read_hash(lines[ROOT_LINE]))
+    checkpoint = Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[ROOT_LINE]))
     if origin is not None and checkpoint.origin != origin:
         raise BadCheckpoint(f"the checkpoint is of {checkpoint.origin!r}, not of {origin!r}")
     if not any(_is_signed(text, signatures, checkpoint.origin, key) for key in public_keys):
-        raise BadCheckpoint("no key of the auditor signed the checkpoint")
+        raise UnsignedCheckpoint("no key of the auditor signed the checkpoint")
     return checkpoint
+
+
+def text_of(note: str) -> str:
+    """The signed text of a note, up to the empty line before its signatures."""
+    return note.rpartition("\n\n")[0] + "\n"
+
+
+def read_size(text: str) -> int:
+    """The size of a tree in its one spelling. Raises: BadCheckpoint."""
+    if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX or str(int(text)) != text:
+        raise BadCheckpoint("the size of a tree is a decimal number")
+    return int(text)
 
 
 def leaf_hash(entry: bytes) -> bytes:
@@ -153,12 +169,6 @@ def tile_path(number: int, width: int) -> str:
 
 def _inner(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
-
-
-def _size(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX or str(int(text)) != text:
-        raise BadCheckpoint("the size of a checkpoint is a decimal number")
-    return int(text)
 
 
 def _is_signed(text: str, signatures: str, name: str, public_key: bytes) -> bool:

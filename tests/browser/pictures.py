@@ -39,7 +39,7 @@ PICTURES_TAKEN = (
     Picture("agent", "agent", DESK),
     Picture("agent-signed", "agent#signed-title", DESK, "dark"),
     Picture("agent-phone", "agent", TELEPHONE),
-    Picture("docs", "/docs", DESK),
+    Picture("docs", "/docs/try", DESK),
 )
 
 

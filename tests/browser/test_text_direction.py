@@ -20,7 +20,8 @@ RIGHT_TO_LEFT = f"{HEBREW}{CLOSES}{TURNS} (5"
 PEER = "north.example.org"
 DID = f"did:hansa:{PEER}:1"
 
-# Every letter of the registry stands to the right of the one before it on its line, and so does every text of an owner.
+# Every letter of the registry stands to the right of the one before it on its line, and so does every text of an owner,
+# which is isolated in an element of its own.
 TURNED = """() => {
   const turned = [], places = new Map(), range = document.createRange();
   const put = (node, boxes, told) => {
@@ -41,7 +42,7 @@ TURNED = """() => {
       }
     } else if (node.nodeType === Node.ELEMENT_NODE && !/^(SCRIPT|STYLE|NOSCRIPT)$/.test(node.tagName)) {
       const boxes = [...node.getClientRects()].filter((box) => box.width > 0);
-      if (node.tagName === "BDI") { if (boxes.length) put(node, boxes, node.outerHTML); } else node.childNodes.forEach(walk);
+      if (node.tagName === "BDI" || node.dir === "auto") { if (boxes.length) put(node, boxes, node.outerHTML); } else node.childNodes.forEach(walk);
     }
   };
   walk(document.body);
@@ -174,3 +175,10 @@ async def test_a_machine_reads_the_words_without_signs_and_addresses_as_they_are
     assert told["name"] == "safeexe.gnp"
     assert told["provider"]["url"].startswith("https://a.example.org/%E2%81%A9")
     assert told["identifier"] == agent.did
+
+
+async def test_a_description_from_right_to_left_begins_at_the_right(registry: TestRegistry, visit):
+    agent = await registry.agent(name="Hebrew", description=f"{HEBREW} {HEBREW}.")
+    opened = await visit(f"/agents/{agent.did}", viewport={"width": 1200, "height": 900})
+    description = opened.page.locator("p.prose").first
+    assert await description.evaluate("element => getComputedStyle(element).direction") == "rtl"

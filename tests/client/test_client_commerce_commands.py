@@ -133,6 +133,37 @@ async def test_disputes_from_the_complaint_to_the_facts(at: Typed, registry: Tes
     assert "a compact JWS of three parts" in await at.run(*wrong, "--receipt", str(page), code=1)
 
 
+async def test_an_administrator_rules_as_the_facts_propose_or_says_why(at: Typed, registry: TestRegistry):
+    painter = await did_of(at, "Painter")
+    number = str((await at.json(*PROPOSAL, "--criteria", "French.", "--provider", painter))["id"])
+    await at.run("contract", "accept", number, "--agent", "Painter")
+    recorded = await at.json(
+        "dispute", "malpractice", number, "--description", "Nothing came.", "--amount", "5"
+    )
+    dispute = str(recorded["dispute_id"])
+    of_painter = ("--of", painter)
+    line = f"{dispute}  OPEN  CONTRACT_VIOLATION  Nothing came.\n"
+    assert await at.run("dispute", "list", *of_painter) == line
+    assert (await at.run("contract", "list", *of_painter)).startswith(f"{number}  DISPUTED  ")
+    assert "--of takes" in await at.run("contract", "list", "--open", *of_painter, code=1)
+    assert f"/contracts/{number}?ticket=" in await at.run("contract", "link", number)
+    assert "either a --description" in await at.run("dispute", "malpractice", number, code=1)
+    administrator = await registry.administrator("admin_enforcement")
+    url = (await at.json("profile", "list"))["profiles"]["default"]["url"]
+    by = ("--profile", "administrator")
+    await at.run("login", url, "--email", administrator.email, *by)
+    assert await at.run("dispute", "docket", "--status", "OPEN", *by) == line
+    assert "ACCESS_DENIED" in await at.run("dispute", "docket", "--profile", "default", code=1)
+    assert (await at.run("dispute", "open-voting", dispute, *by)).startswith(f"{dispute}  VOTING")
+    assert "either a ruling or --follow" in await at.run("dispute", "rule", dispute, *by, code=1)
+    assert "propose no ruling" in await at.run("dispute", "rule", dispute, "--follow", *by, code=1)
+    ruling = ("IN_FAVOR_OF_COMPLAINANT", "--compensation", "2", "--note", "Nothing came.")
+    ruled = await at.json("dispute", "rule", dispute, *ruling, *by)
+    assert (ruled["status"], ruled["compensation_amount"]) == ("CLOSED", "2")
+    assert await at.json("dispute", "rule", dispute, *ruling, *by) == ruled
+    assert await at.run("balance", "--profile", "default") == "102\n"
+
+
 async def test_a_bond_from_the_deposit_to_its_release(at: Typed):
     assert await at.run("bond", "config") == "observe  at least 100 AVT  matures in 14 days\n"
     customer = await did_of(at, "Customer")

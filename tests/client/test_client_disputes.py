@@ -4,8 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from hansa_client.errors import BadRequest, Invalid, NotFound
-from hansa_client.records.disputes import Complaint, Evidence
+from hansa_client.credentials import ApiKey
+from hansa_client.errors import BadRequest, Conflict, Invalid, NotFound
+from hansa_client.records.disputes import Complaint, Evidence, Ruling
 from hansa_verify import propose
 from tests.client.both import Client
 from tests.client.conftest import Open
@@ -90,3 +91,26 @@ async def test_malpractice_opens_a_dispute_and_what_is_refused_says_why(
         await contractor.disputes.add_evidence(recorded.dispute_id, Evidence(sha256="0"))
     with pytest.raises(NotFound):
         await provider.disputes.read(999)
+
+
+async def test_an_administrator_ends_the_time_for_evidence_and_rules_once(
+    connect: Open, contractor: Client, provider: Client, parties: tuple[TestAgent, TestAgent], faults: Faults
+):
+    contract = await accepted(contractor, provider, parties[1].did)
+    filed = await contractor.disputes.malpractice(contract, "Nothing was delivered.")
+    made = await parties[0].registry.administrator("admin_enforcement")
+    administrator = connect(developer=ApiKey((await made.api_key()).token))
+    assert [one.id for one in (await administrator.rulings.list(status="OPEN")).items] == [filed.dispute_id]
+    assert (await administrator.rulings.bundle(filed.dispute_id))["proposal"]["ruling"] is None
+    ruling = Ruling("IN_FAVOR_OF_COMPLAINANT", compensation_amount=Decimal(2), note="Nothing was delivered.")
+    with pytest.raises(Conflict):
+        await administrator.rulings.rule(filed.dispute_id, ruling)
+    assert (await administrator.rulings.open_voting(filed.dispute_id)).status == "VOTING"
+    faults.next(f"/api/v1/admin/disputes/{filed.dispute_id}/ruling", "answer lost")
+    ruled = await administrator.rulings.rule(filed.dispute_id, ruling)
+    assert (ruled.status, ruled.compensation_amount) == ("CLOSED", Decimal(2))
+    assert await administrator.rulings.rule(filed.dispute_id, ruling) == ruled
+    with pytest.raises(Conflict):
+        await administrator.rulings.rule(filed.dispute_id, Ruling("DISMISSED", note="Another."))
+    link = await contractor.contracts.page_link(contract)
+    assert f"/contracts/{contract}?ticket=" in link.url

@@ -406,3 +406,15 @@ async def test_of_many_requests_at_once_one_counts(registry: TestRegistry, devel
     answers = await at_once(*(request(key) for key in keys))
     assert [answer.status_code for answer in answers] == [200] * 5
     assert len({answer.json()["effective_at"] for answer in answers}) == 1
+
+
+async def test_a_bond_prevents_the_deletion_and_is_named(start_registry: StartRegistry):
+    developer = await (await start_registry(genesis_grant_enabled=True)).developer()
+    agent = await developer.agent()
+    path = f"/agents/{agent.did}/reputation-bond/deposit"
+    made = await agent.registry.post(path, json={"amount": "100"}, headers=agent.headers)
+    assert made.status_code == 200, made.text
+    blockers = (await status_of(developer))["blockers"]
+    assert [(one["kind"], one["amount"]) for one in blockers] == [("bond", "100")]
+    refused = await request(developer)
+    assert (refused.status_code, refused.json()["blockers"][0]["kind"]) == (409, "bond")

@@ -208,7 +208,9 @@ async def test_the_public_route_answers_the_own_card_by_its_names_and_404_for_a_
     card = await card_of(registry)
     for query in ("", "?peer=hansa", "?registry=local", "?registry=hansa.local"):
         answer = await registry.get(f"/public/registry-card{query}")
-        assert answer.json()["signature"] == card["signature"]
+        shown = answer.json()
+        assert shown["card"]["signature"] == card["signature"]
+        assert (shown["source"], shown["fetched_at"], shown["verdicts"]) == ("local", None, [])
     answer = await registry.get("/public/registry-card?peer=stranger")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "PEER_UNKNOWN")
 

@@ -14,7 +14,7 @@ from tests.rooms.ledger.treasury import destroy
 KEY_SET = "/.well-known/auditor-jwks.json"
 RECORDS = "/api/auditor/attestations"
 MEMBERS = {
-    "standard", "kind", "auditor_version", "frame", "currency", "ts", "audit_row_id", "as_of_event_seq", "terms", "delta",
+    "standard", "kind", "auditor_version", "frame", "currency", "ts", "audit_row_id", "as_of_event_seq", "terms", "delta", "liabilities",
     "status", "live_status", "maintenance", "native", "checks", "prev_hash",
 }  # fmt: skip
 

@@ -389,3 +389,63 @@ async def test_the_page_of_an_agent_shows_grade_components_and_record(registry: 
         f"/api/v1/agents/{agent.did.replace(':', '%3A')}/track-record",
     ):
         assert shown in text, shown
+
+
+async def test_an_agent_has_the_same_page_by_its_human_readable_id(registry: TestRegistry):
+    agent = await registry.agent(name="Named")
+    name = (await registry.get(f"/agent-cards/{agent.did}")).json()["human_readable_id"]
+    text = await page_of(registry, name)
+    assert f'rel="canonical" href="{registry.settings.base_url}/agents/{agent.did}"' in text
+    assert f'href="/agents/{name}"' in await page_of(registry, agent.did)
+    unknown = await registry.http.get("/agents/nothing/here")
+    assert unknown.status_code == 404
+    assert "Agent not found" in unknown.text
+
+
+async def test_an_agent_s_page_names_the_other_listed_agents_of_its_owner(registry: TestRegistry):
+    developer = await registry.developer()
+    one = await developer.agent(name="First of two")
+    other = await developer.agent(name="Second of two")
+    hidden = await developer.agent(name="Withdrawn third")
+    await registry.http.delete(f"/api/v1/agents/{hidden.did}", headers=developer.headers)
+    stranger = await registry.agent(name="Of another owner")
+    text = await page_of(registry, one.did)
+    assert f'<a href="/agents/{other.did}"><bdi>Second of two</bdi></a>' in text
+    assert "Withdrawn third" not in text
+    assert stranger.did not in text
+    assert "Other agents of the owner" not in await page_of(registry, stranger.did)
+
+
+async def test_an_agent_s_page_lists_the_versions_of_its_card(registry: TestRegistry):
+    developer = await registry.developer()
+    agent = await developer.agent(name="Before")
+    assert "Versions of the card" not in await page_of(registry, agent.did)
+    card = (await registry.get(f"/agent-cards/{agent.did}")).json()
+    changed = await registry.http.put(
+        f"/api/v1/agent-cards/{card['id']}",
+        json={"card_data": {**card["card_data"], "description": "Changed"}},
+        headers=developer.headers,
+    )
+    assert changed.status_code == 200, changed.text
+    text = await page_of(registry, agent.did)
+    for version in (1, 2):
+        assert (
+            f'href="/api/v1/agent-cards/{card["card_id"]}/versions/{version}">Version {version}</a>' in text
+        )
+
+
+async def test_right_to_left_text_has_the_direction_of_its_own(registry: TestRegistry):
+    arabic = "\u0645\u062a\u0631\u062c\u0645"
+    agent = await registry.agent(name="Reads right to left", description=arabic)
+    assert f'<p class="prose" dir="auto">{arabic}</p>' in await page_of(registry, agent.did)
+
+
+async def test_many_skills_are_folded(registry: TestRegistry):
+    skills = [
+        {"id": f"s{number}", "name": f"Skill {number}", "description": "d", "tags": ["t"]}
+        for number in range(9)
+    ]
+    agent = await registry.agent(name="Skilled", skills=skills)
+    text = await page_of(registry, agent.did)
+    assert "<summary>3 more skills</summary>" in text
+    assert all(skill["name"] in text for skill in skills)

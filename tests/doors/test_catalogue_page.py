@@ -73,7 +73,9 @@ async def test_the_catalogue_shows_who_an_agent_is_what_it_costs_and_what_the_re
         assert shown in text
     for mark in ("Seasoned", "Verified", "With a bond"):
         assert f"<li>{mark}</li>" in text
-    assert re.search(r'liveness alive">Responded</span> <time datetime="[^"]+">[^<]+ UTC</time>', text)
+    assert re.search(
+        r'liveness alive">Responded</span> <time datetime="[^"]+" title="[^"]+ UTC">[^<]+ ago</time>', text
+    )
 
 
 async def test_words_find_and_say_where_they_were_found(market):
@@ -99,8 +101,20 @@ async def test_every_choice_shows_its_count_and_leads_to_just_that(market):
         ("Encirclement flare", []),
         ("Other settlement currency", []),
     ]:
-        found = (await market.http.get(choice(text, label)[0])).text
-        assert (label, NAMES.findall(found)) == (label, names)
+        address, count = choice(text, label)
+        found = (await market.http.get(address)).text
+        assert (label, NAMES.findall(found), count) == (label, names, len(names))
+
+
+async def test_a_count_is_what_a_click_gives_also_beside_a_chosen_value_of_the_same_group(market):
+    for query in ({"pricing": "paid"}, {"tag": "translation"}, {"verified_only": "true", "pricing": "free"}):
+        text = await catalogue_of(market, **query)
+        for label in ("Free", "Paid", "translation", "billing", "Verified", "With a bond"):
+            if f">{label}</" in text.split('class="found"')[0]:
+                address, count = choice(text, label)
+                if not re.search(rf'href="[^"]+"[^>]*aria-current="true">(?:<bdi>|<span>){label}<', text):
+                    found = (await market.http.get(address)).text
+                    assert (query, label, len(NAMES.findall(found))) == (query, label, count)
 
 
 async def test_choices_add_up_and_the_form_keeps_them(market):

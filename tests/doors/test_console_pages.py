@@ -19,6 +19,9 @@ PAGES = {
     "/first-steps": "bootstrap",
     "/supply": "hansa verify attestations",
     "/status": "Components",
+    "/guides": "Register your first agent",
+    "/guides/first-agent": "bootstrap token",
+    "/changelog": "Changes for users of Hansa",
     "/events": "Apply filters",
     "/events/1": "Event 1",
     "/transactions/tx-1": "Entries",
@@ -26,6 +29,8 @@ PAGES = {
     "/terms": "has not published terms of its own",
     "/privacy": "What this software stores",
     "/docs": "openapi.json",
+    "/docs/operations/transfer_units": "INSUFFICIENT_BALANCE",
+    "/docs/try": "openapi.json",
     "/docs/problems": "INSUFFICIENT_BALANCE",
     "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
 }

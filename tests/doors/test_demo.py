@@ -6,10 +6,11 @@ import pytest
 from rich.console import Console
 
 from hansa.doors.demo import DemoFailed, Options, run_demo
+from hansa.doors.demo.own_registry import Administrator
 from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served
-from tests.registry import StartRegistry, TestRegistry
+from tests.registry import PASSWORD, StartRegistry, TestRegistry
 
 
 def console(*, is_terminal: bool = False) -> Console:
@@ -35,18 +36,49 @@ async def test_each_step_is_printed_and_the_bar_advances(start_registry: StartRe
     to = console()
     async with served(start_registry) as registry:
         report = await demo(registry, to)
-    steps = [f"{number}/7 " for number in range(1, 8)]
-    assert [line[:4] for line in printed(to).splitlines() if line[1:4] == "/7 "] == steps
+    steps = [f"{number}/8 " for number in range(1, 9)]
+    assert [line[:4] for line in printed(to).splitlines() if line[1:4] == "/8 "] == steps
     assert "transfers: 50 of 200" in printed(to)
     assert "transfers: 200 of 200" in printed(to)
     for line in (
         'the repeated call got it: "echo good morning"',
         "worked on once, paid once",
         "Final version: submitted",
+        "left out: an administrator of this registry would have to rule",
     ):
         assert line in printed(to)
     assert report["payments"] == 3
     assert report["supply"]["status"] == "OK"  # type: ignore[index]
+
+
+async def with_administrator(registry: TestRegistry, **options: bool) -> Options:
+    made = await registry.administrator("admin_enforcement")
+    return Options(administrator=Administrator(made.email, PASSWORD), **options)  # type: ignore[arg-type]
+
+
+async def test_a_dispute_is_decided_and_the_bond_of_the_provider_destroyed(start_registry: StartRegistry):
+    to = console()
+    async with served(start_registry, bond_minimum="1") as registry:
+        report = await demo(registry, to, await with_administrator(registry, removes=True))
+        for line in (
+            "deposited a bond of 1",
+            "both sides gave evidence",
+            "ruling IN_FAVOR_OF_COMPLAINANT: the contractor's units returned, 1 of the bond destroyed",
+        ):
+            assert line in printed(to)
+        assert report["supply"]["tokens_destroyed"] == "1"  # type: ignore[index]
+        assert len(report["removed"]["agents"]) == 5  # type: ignore[index]
+
+
+async def test_no_dispute_is_filed_where_the_agents_cannot_deposit_a_bond(start_registry: StartRegistry):
+    to = console()
+    async with served(start_registry, bond_minimum="10000") as registry:
+        await demo(registry, to, await with_administrator(registry))
+        disputes = await registry.database.look(
+            lambda tx: tx.fetchval("SELECT count(*) FROM commerce_dispute")
+        )
+    assert "left out: a bond is at least 10000" in printed(to)
+    assert disputes == 0
 
 
 @pytest.mark.parametrize("is_terminal", [False, True], ids=["in a log", "on a terminal"])
@@ -110,7 +142,7 @@ async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartReg
     to = console()
     async with served(start_registry, genesis_grant_enabled=False) as registry:
         report = await demo(registry, to)
-    assert printed(to).count("left out: no agent has 3 units") == 2
+    assert printed(to).count("left out: no agent has 5 units") == 3
     assert (report["transfers"], report["payments"]) == (0, 0)
 
 

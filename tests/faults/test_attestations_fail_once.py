@@ -8,6 +8,9 @@ import pytest
 
 from hansa.rooms import auditor
 from hansa.rooms.auditor.attestations import reading
+from hansa.rooms.auditor.liabilities import hash_of, store
+from hansa.rooms.auditor.liabilities.committing import read_forest
+from hansa.rooms.auditor.liabilities.sum_tree import root_of
 from hansa_verify import AuditorKey, verify_attestations
 from tests.faults.failing import Plan, Way, put_under_plan
 from tests.properties.scale import by_tier
@@ -44,7 +47,22 @@ async def prove_chain(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
     head = await observer.fetchrow("SELECT head_id, head_digest FROM auditor_chain")
     assert head is not None
     assert (head["head_id"], head["head_digest"]) == (verdict.head_id, verdict.head_digest)
+    await prove_tree(observer)
     return verdict.records
+
+
+async def prove_tree(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """The stored places give the tree of the newest verdict."""
+    tree = await store.read_tree(observer)
+    assert tree is not None
+    async with observer.transaction():
+        levels = await read_forest(observer, tree)
+    assert bytes(levels[-1]) == tree.blocks
+    newest = await observer.fetchrow(
+        "SELECT id, liabilities_root FROM auditor_verdict ORDER BY id DESC LIMIT 1"
+    )
+    assert newest is not None
+    assert (newest["id"], newest["liabilities_root"]) == (tree.verdict_id, hash_of(root_of(tree.blocks)))
 
 
 @pytest.mark.parametrize("way", WAYS)

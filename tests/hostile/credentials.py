@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
 from hansa.foundation.plumbing.trust_bundle import bundle_of
-from hansa.rooms import federation
+from hansa.rooms import auditor, federation
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from tests.hostile.console_forms import headers_of_a_page
 from tests.hostile.peer_signing import KEY_SET, KID
@@ -41,6 +41,8 @@ async def every_credential(stage: Stage) -> Credentials:
         await _let_it_stake(stage, agent)
     await _act(registry, "UPDATE agents_agent SET roles = '{staker}' WHERE did = $1", staker.did)
     await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
+    # All of them hold something and are counted from then on.
+    await registry.database.act(auditor.audit, one_snapshot=True)
     revoked_service = await registry.service("revoked")
     await registry.database.act(lambda tx: federation.revoke_service(tx, "revoked"))
     bootstrap, spare = await owner.bootstrap_token(), await owner.bootstrap_token()

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pyotp
@@ -20,14 +21,15 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
-from tests.hostile.console_forms import CONSOLE_FORMS, headers_of_a_page
+from tests.hostile import federation_requests
+from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
+from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
 from tests.hostile.peer_signing import statement_of_totals
 from tests.images import png
 from tests.licences import TestGenesis
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
 from tests.wallets import TestWallet
 
-BACKUP_CODE = "00000000000000000000"
 # With these settings every operation can be carried out.
 EVERYTHING_ON: dict[str, Any] = {
     "staking_rewards_enabled": True,
@@ -35,9 +37,21 @@ EVERYTHING_ON: dict[str, Any] = {
     "is_central_registry": True,
     "sovereign_mainframes": ["hansa.local"],
     "security_contact": "mailto:security@registry.example",
+    "federation_base_url": "https://registry.example.com:8443",
+}
+
+# Where the act is a part of the path.
+ACTS_OF_PAGES = {
+    "POST /account/agents/{did}/wallet/bond/{act}": "deposit",
+    "POST /administration/developers/{developer_id:int}/{act}": "reinstate",
+    "POST /administration/jobs/{job_id:int}/{act}": "retry",
 }
 
 _numbers = itertools.count(1)
+
+
+# The root of a tree without leaves.
+EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,7 @@ class WellFormed:
     path: str
     json: Any = None
     form: Mapping[str, str] | None = None
+    text: str | None = None
     query: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[str, bytes]] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -63,6 +78,7 @@ class WellFormed:
             self.path,
             params=self.query or None,
             files=self.files,
+            content=self.text,
             headers={**registry.elsewhere(), **self.headers, **headers},
             **body,
         )
@@ -133,8 +149,10 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
-    if operation in CONSOLE_FORMS:
-        filled = await CONSOLE_FORMS[operation](stage)
+    if operation in _BEFORE_A_FORM:
+        await _BEFORE_A_FORM[operation](stage)
+    if operation in _FORMS:
+        filled = await _FORMS[operation](stage)
         headers = headers_of_a_page(stage.registry)
         return WellFormed(method, path, form=filled.fields, headers=headers, cookies=filled.cookies)
     if operation in _BODIES:
@@ -150,6 +168,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
         "{tile:path}": "0/000.p/1",
@@ -163,8 +182,11 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{card_key}": agent.did,
         "{code}": "BODY_INVALID",
         "{version}": "1",
+        "{version:int}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
+        "{developer_id:int}": str(stage.bystander_id),
+        "{act}": ACTS_OF_PAGES.get(operation, ""),
         "{name}": "enforcement: blocklist",
     }
 
@@ -436,6 +458,12 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
     "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
     "{contract_id}": _contract("", provided=False),
+    "{dispute_id:int}/open-voting": _dispute("open-voting", "OPEN"),
+    "{dispute_id:int}/ruling": _dispute("ruling", "VOTING"),
+    "{dispute_id:int}": _dispute("", "OPEN"),
+    "{job_id:int}": _job_to_change,
+    "{invite_id}": _invitation_to_revoke,
+    "{lid}/{act}": _licence("suspend"),
     "{dispute_id}/bundle": _dispute("bundle", "OPEN"),
     "{dispute_id}/evidence": _dispute("evidence", "OPEN"),
     "{dispute_id}/open-voting": _dispute("open-voting", "OPEN"),
@@ -444,6 +472,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
+    "{key_id:int}": _key_to_revoke,
     "/pay/{token_id:uuid}": _settled_id,
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
@@ -459,7 +488,33 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
+    "/federation/peers/{name:path}/sync": federation_requests.peer_that_can("sync"),
+    "/federation/peers/{name:path}/pause": federation_requests.peer_that_can("pause"),
+    "/federation/peers/{name:path}/resume": federation_requests.peer_that_can("resume"),
+    "/federation/peers/{name:path}/quarantine": federation_requests.peer_that_can("quarantine"),
+    "/federation/peers/{name:path}/release": federation_requests.peer_that_can("release"),
+    "/federation/peers/{name:path}": federation_requests.a_peer,
 }
+
+
+async def _fund_a_bond(stage: Stage) -> None:
+    await _bond_deposit(stage)
+
+
+async def _withdraw_proposals(stage: Stage) -> None:
+    """An agent has a hundred open proposals at most; those that the requests of this stage speak of are many more."""
+    await _everybody(
+        stage,
+        "UPDATE commerce_contract SET status = 'CANCELLED', ended_because = 'cancelled', ended_at = now(), due_at = NULL"
+        " WHERE status = 'PROPOSED'",
+    )
+
+
+_BEFORE_A_FORM: dict[str, Callable[[Stage], Awaitable[None]]] = {
+    "POST /account/agents/{did}/wallet/bond/{act}": _fund_a_bond,
+    "POST /account/agents/{did}/contracts": _withdraw_proposals,
+}
+_FORMS = {**CONSOLE_FORMS, **AGENT_AND_ADMINISTRATION_FORMS}
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
@@ -714,6 +769,14 @@ async def _federated_contract(stage: Stage) -> WellFormed:
     return _json(contractor_registry="elsewhere.example")
 
 
+async def _hint(stage: Stage) -> WellFormed:
+    return _json(next="newest")
+
+
+async def _receipts_of_acts(stage: Stage) -> WellFormed:
+    return _json(receipts=["header.payload.signature"])
+
+
 async def _complaint(stage: Stage) -> WellFormed:
     return _json(defendant_did=stage.payee.did, reason_code="OTHER", description="It never answers.")
 
@@ -782,6 +845,15 @@ async def _totals(stage: Stage) -> WellFormed:
     return _json(messages=[statement_of_totals(reader)])
 
 
+async def _crossing(stage: Stage) -> WellFormed:
+    receiver = f"did:hansa:elsewhere.example:{uuid4()}"
+    return _json(receiver_did=receiver, amount="0.0001", message="thanks")
+
+
+async def _transfer_messages(stage: Stage) -> WellFormed:
+    return _json(messages=["e30.e30.e30"])
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -837,12 +909,32 @@ async def _reference(stage: Stage) -> WellFormed:
     return _json(ref="For a test.")
 
 
+async def _empty(stage: Stage) -> WellFormed:
+    return _json()
+
+
+async def _peer_to_add(stage: Stage) -> WellFormed:
+    return _json(**await federation_requests.added(stage))
+
+
+async def _invitation_to_accept(stage: Stage) -> WellFormed:
+    return _json(**await federation_requests.accepted(stage))
+
+
+async def _invitation_to_redeem(stage: Stage) -> WellFormed:
+    return _json(**await federation_requests.redeemed(stage))
+
+
 async def _reason(stage: Stage) -> WellFormed:
     return _json(reason="For a test.")
 
 
 async def _registry_card(stage: Stage) -> WellFormed:
     return _json(description="A registry for tests.")
+
+
+async def _checkpoint(stage: Stage) -> WellFormed:
+    return WellFormed("", "", text=f"old 0\n\nlog.example\n0\n{EMPTY_ROOT}\n\n\u2014 log.example AAAA\n")
 
 
 async def _icon(stage: Stage) -> WellFormed:
@@ -889,6 +981,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
     "POST /api/v1/contracts/malpractice": _malpractice,
+    "POST /api/v1/federation/hint": _hint,
+    "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,
     "POST /api/v1/disputes/": _complaint,
     "POST /api/v1/disputes/{dispute_id}/evidence": _evidence,
     "PUT /api/v1/admin/disputes/{dispute_id}/ruling": _ruling,
@@ -920,6 +1014,15 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/suspend": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/reinstate": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/revoke": _reason,
+    "POST /api/v1/admin/federation/peers/{name:path}/sync": _empty,
+    "POST /api/v1/admin/federation/peers/{name:path}/pause": _empty,
+    "POST /api/v1/admin/federation/peers/{name:path}/resume": _empty,
+    "POST /api/v1/admin/federation/peers/{name:path}/quarantine": _reason,
+    "POST /api/v1/admin/federation/peers/{name:path}/release": _reason,
+    "POST /api/v1/admin/federation/peers": _peer_to_add,
+    "POST /api/v1/admin/federation/invitations": _empty,
+    "POST /api/v1/admin/federation/invitations/accept": _invitation_to_accept,
+    "POST /api/v1/federation/invitations/redeem": _invitation_to_redeem,
     "POST /api/v1/admin/federation/licences": _operator_licence,
     "POST /api/v1/admin/federation/licences/genesis": _before_genesis,
     "POST /api/v1/admin/federation/licences/install": _installation,
@@ -930,6 +1033,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
     "POST /api/v1/federation/totals": _totals,
+    "POST /api/v1/federation/transfers/messages": _transfer_messages,
+    "POST /api/v1/teg/cross-registry-transfer": _crossing,
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,
@@ -960,6 +1065,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "PUT /api/v1/admin/registry-card": _registry_card,
     "POST /api/v1/admin/registry-card/icon": _icon,
+    "POST /witness/add-checkpoint": _checkpoint,
     "POST /api/v1/admin/auditor-signing-key/rotate": _reason,
     "POST /api/v1/admin/set-native-baseline": _native_baseline,
     "POST /api/v1/admin/rebaseline-transit": _reference,

@@ -3,9 +3,11 @@
 # ruff: noqa: B018, F821
 
 # Read by libraries.
+_.form_address  # the template of an operation
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn
+_.main_loop  # uvicorn
 _.should_exit  # uvicorn
 _.response_complete  # uvicorn
 _.response_started  # uvicorn
@@ -34,6 +36,7 @@ _.paced
 _.typed
 _.counterparty_frame
 _.barred
+_.supply_max
 
 # The interface of the ledger to the owners of holds, shown by its tests until there are any.
 _.submit
@@ -44,12 +47,19 @@ _.captured
 _.fee_captured
 _.frozen_at
 
+# A crossing as the ledger shows it; its tests read these.
+_.return_tx_id
+_.reserved_in
+
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy
 _.meaning
 _.remedies
+_.called_at
 _.documentation_url
 _.examples
+_.form_key
+_.is_danger
 _.is_for_search_engines
 _.is_narrowed
 _.is_theirs
@@ -58,6 +68,7 @@ _.organization
 _.organization_url
 _.per
 _.skills_left_out
+_.took_microseconds
 _.svg
 _.snippets
 
@@ -91,3 +102,7 @@ _.dispute_evidence_hours
 _.dispute_window_hours
 _.dispute_ruling_days
 _.dispute_slash_max
+
+# Policies for routes that are still to come: of peers, and of forms.
+CurrentPeer
+_.form_key

@@ -23,7 +23,8 @@ from tests.rooms.ledger.purses import Purses
 
 CONTRACTS = by_tier(48, 1_000, 1_000)
 KILLS = by_tier(3, 30, 300)
-PAIRS = 4
+# No divisor of the number of courses: each pair gets its share of the proposals that stay open, of which an agent has 100 at most.
+PAIRS = 5
 AT_ONCE = 16
 CALM_SECONDS = (0.05, 0.6)
 WITHIN_SECONDS = 60

@@ -1,4 +1,4 @@
-"""The federation listener: mutual TLS on a port of its own, so that nobody's browser is ever asked for a certificate.
+"""The federation listener: mutual TLS on a port of its own, so that no browser is asked for a certificate.
 
 - It shows the registry's own identity, issued by the embedded authority for a day and renewed at half of it.
 - It takes connections of this trust domain and of those of approved peers. A leaf is judged by the roots of the trust domain

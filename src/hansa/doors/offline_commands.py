@@ -26,7 +26,8 @@ from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
-from hansa.rooms import auditor, federation, ledger, people
+from hansa.rooms import auditor, federation, ledger, people, transfers
+from hansa.rooms.transfers import UndecidedTransfer
 
 
 async def create_administrator(
@@ -118,6 +119,7 @@ async def adopt_database(settings: Settings) -> list[str]:
             await federation.replace_sealed_licensing_key(tx, seal)
             await auditor.initialize_auditor(tx, settings.trust_domain, seal)
             await auditor.replace_sealed_auditor_key(tx, settings.trust_domain, seal)
+            await auditor.replace_sealed_witness_key(tx, seal)
         return changed
 
     if settings.database_url is None:
@@ -220,6 +222,12 @@ async def list_jobs(settings: Settings, criteria: jobs.JobFilter) -> tuple[list[
     """A page of background jobs, and how many there are. Raises: what joining the ground raises."""
     async with _database(settings) as database:
         return await database.read(lambda tx: jobs.list_jobs(tx, criteria))
+
+
+async def undecided_transfers(settings: Settings) -> list[UndecidedTransfer]:
+    """Transfers between registries that are not decided here. Raises: what joining the ground raises."""
+    async with _database(settings) as database:
+        return await database.read(transfers.undecided_transfers)
 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:

@@ -42,6 +42,7 @@ CALLERS = {
     caller.internal_caller: "a service, or an admitted registry",
     caller.developer_or_agent_caller: "developer or agent",
     policy.signed_in: "a person who is logged in in a browser",
+    policy.administering: "a person who is logged in in a browser, holding any area",
     policy.acting: "a form of a person who is logged in in a browser",
     policy.proved_acting: "a form of such a person who gave the password in the last ten minutes",
     peer_caller.peer_caller: "a peer registry",

@@ -43,6 +43,7 @@ DRAIN_SECONDS = 10
 # Longer than most clients keep an idle connection: a request must not meet the moment in which it is closed.
 KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
+DATE_SECONDS = 1.0
 WORKER_PAUSE_SECONDS = 0.2
 CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
@@ -203,9 +204,27 @@ class _Server(uvicorn.Server):
     def __init__(
         self, config: uvicorn.Config, ready_line: str | None, trusted: TrustedDomains | None = None
     ) -> None:
+        self._stopping = asyncio.Event()
         super().__init__(config)
         self._ready_line = ready_line
         self._trusted = trusted
+
+    @property
+    def should_exit(self) -> bool:
+        """Whether the server was asked to stop, after which it never serves again."""
+        return self._stopping.is_set()
+
+    @should_exit.setter
+    def should_exit(self, is_asked: bool) -> None:
+        if is_asked:
+            self._stopping.set()
+
+    async def main_loop(self) -> None:
+        """Renew the date of responses once a second, until asked to stop. The loop of uvicorn looks ten times a second."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DATE_SECONDS):
+                    await self._stopping.wait()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.

@@ -11,7 +11,7 @@ import msgspec
 
 from hansa_client.amounts import amount_text
 from hansa_client.calls import Call, new_key
-from hansa_client.records.contracts import Contract, Deliverable, Proposal
+from hansa_client.records.contracts import Contract, Deliverable, PageLink, Proposal
 from hansa_client.records.record import Page
 
 from .session import AsyncSession
@@ -116,6 +116,11 @@ class AsyncContracts:
     async def read(self, contract_id: int) -> Contract:
         """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
         return await self._transport.answer(Call("GET", f"{PREFIX}/{contract_id}"), Contract, self._agent)
+
+    async def page_link(self, contract_id: int) -> PageLink:
+        """A link to the page of a contract of this agent. Raises: NotFound."""
+        call = Call("POST", f"{PREFIX}/{contract_id}/page-link")
+        return await self._transport.answer(call, PageLink, self._agent)
 
     async def list(
         self,

@@ -21,6 +21,7 @@ from .disputes import AsyncDisputes
 from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .payments import AsyncPayments
+from .rulings import AsyncRulings
 from .session import AsyncSession
 from .staking import AsyncStaking
 from .transfers import AsyncTransfers
@@ -65,6 +66,7 @@ class AsyncRegistry:
         self.wallets = AsyncWallets(transport, acting)
         self.contracts = AsyncContracts(transport, acting)
         self.disputes = AsyncDisputes(transport, acting)
+        self.rulings = AsyncRulings(transport, login)
         self.bonds = AsyncBonds(transport, acting)
         self.webhooks = AsyncWebhooks(transport, login)
         self.events = AsyncEvents(transport, self._http, acting)

@@ -22,13 +22,10 @@ def deposit_bond(
     as_json: AsJson = False,
 ) -> None:
     """Deposit units as a bond, or add to it; the bond is active from then on."""
-    from hansa_client.calls import new_key
+    from .opening import acting, amount_of
 
-    from .opening import amount_of, as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.bonds.deposit(amount_of(amount), key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.bonds.deposit(amount_of(amount), key=once), as_json=as_json)
 
 
 @app.command("release", epilog=examples("hansa-client bond release"))
@@ -36,13 +33,10 @@ def release_bond(
     *, key: Key = None, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
 ) -> None:
     """Begin to release the bond; from then on it does not count."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.bonds.release(key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.bonds.release(key=once), as_json=as_json)
 
 
 @app.command("unlock", epilog=examples("hansa-client bond unlock"))
@@ -50,13 +44,10 @@ def unlock_bond(
     *, key: Key = None, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
 ) -> None:
     """Get the units of a bond that is releasing back, once it can be unlocked."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.bonds.unlock(key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.bonds.unlock(key=once), as_json=as_json)
 
 
 @app.command(

@@ -59,13 +59,11 @@ def create_contract(
     as_json: AsJson = False,
 ) -> None:
     """Propose a contract to one provider, or to every agent."""
-    from hansa_client.calls import new_key
     from hansa_client.records.contracts import Proposal
 
     from . import opening
 
-    key = key or new_key()
-    with opening.as_agent(profile, agent) as registry, opening.under_key(key):
+    with opening.acting(profile, agent, key) as (registry, once):
         proposal = Proposal(
             title=title,
             amount=opening.amount_of(amount),
@@ -80,7 +78,7 @@ def create_contract(
             milestones=tuple(_milestone(one) for one in milestone or ()),
             approval_id=approval_id,
         )
-        _show(registry.contracts.propose(proposal, key=key), as_json=as_json)
+        _show(registry.contracts.propose(proposal, key=once), as_json=as_json)
 
 
 @app.command("show", epilog=examples("hansa-client contract show 17"))
@@ -92,6 +90,18 @@ def show_contract(
 
     with as_agent(profile, agent) as registry:
         _show(registry.contracts.read(contract), as_json=as_json)
+
+
+@app.command("link", epilog=examples("hansa-client contract link 17"))
+def link_page(
+    contract: ContractId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
+) -> None:
+    """Print a link to the page of a contract; everyone who has it reads the contract for 24 hours."""
+    from .opening import as_agent, show
+
+    with as_agent(profile, agent) as registry:
+        link = registry.contracts.page_link(contract)
+        show(link.url, link, as_json=as_json)
 
 
 @app.command(
@@ -107,6 +117,9 @@ def list_contracts(
     ] = None,
     counterparty: Annotated[str | None, typer.Option(help="Only contracts with this DID.")] = None,
     is_open: Annotated[bool, typer.Option("--open", help="Open proposals of every agent.")] = False,
+    of: Annotated[
+        str | None, typer.Option(help="DID of another agent; those of its contracts that this one may read.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
     agent: AgentName = None,
     profile: ProfileName = None,
@@ -116,8 +129,15 @@ def list_contracts(
     from .opening import as_agent, show
 
     with as_agent(profile, agent) as registry:
-        page = registry.contracts.list(
-            role=role, status=status, counterparty=counterparty, is_open=is_open, limit=limit
+        if of is not None and (role or counterparty or is_open):
+            raise ValueError("--of takes --status and --limit alone")
+        contracts = registry.contracts
+        page = (
+            contracts.of_agent(of, status=status, limit=limit)
+            if of
+            else contracts.list(
+                role=role, status=status, counterparty=counterparty, is_open=is_open, limit=limit
+            )
         )
         show("\n".join(map(_line, page.items)) or "No contracts.", page, as_json=as_json)
 
@@ -132,13 +152,10 @@ def accept_contract(
     as_json: AsJson = False,
 ) -> None:
     """Accept a proposal as its provider."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.contracts.accept(contract, key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.contracts.accept(contract, key=once), as_json=as_json)
 
 
 @app.command("submit", epilog=examples("hansa-client contract submit 17 --file manual.pdf --note Draft"))
@@ -157,14 +174,11 @@ def submit_work(
     as_json: AsJson = False,
 ) -> None:
     """Submit the work, or the next milestone of it, as the provider."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
+    with acting(profile, agent, key) as (registry, once):
         work = _deliverable(file, uri, note)
-        _show(registry.contracts.submit(contract, work, milestone=milestone, key=key), as_json=as_json)
+        _show(registry.contracts.submit(contract, work, milestone=milestone, key=once), as_json=as_json)
 
 
 @app.command(
@@ -180,13 +194,10 @@ def request_changes(
     as_json: AsJson = False,
 ) -> None:
     """Return what was submitted to the provider."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.contracts.request_changes(contract, note=note, key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.contracts.request_changes(contract, note=note, key=once), as_json=as_json)
 
 
 @app.command("approve", epilog=examples("hansa-client contract approve 17 --milestone 0"))
@@ -201,13 +212,12 @@ def approve_work(
     as_json: AsJson = False,
 ) -> None:
     """Approve what was submitted; it is paid at once."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        approved = registry.contracts.approve(contract, milestone=milestone, approval_id=approval_id, key=key)
+    with acting(profile, agent, key) as (registry, once):
+        approved = registry.contracts.approve(
+            contract, milestone=milestone, approval_id=approval_id, key=once
+        )
         _show(approved, as_json=as_json)
 
 
@@ -222,13 +232,10 @@ def reject_work(
     as_json: AsJson = False,
 ) -> None:
     """Declare, as the contractor, that the contract has failed; nothing more of it is paid."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.contracts.mark_failed(contract, reason=reason, key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.contracts.mark_failed(contract, reason=reason, key=once), as_json=as_json)
 
 
 @app.command("cancel", epilog=examples("hansa-client contract cancel 17"))
@@ -242,13 +249,10 @@ def cancel_contract(
     as_json: AsJson = False,
 ) -> None:
     """Withdraw a proposal that is not accepted yet."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        _show(registry.contracts.cancel(contract, reason=reason, key=key), as_json=as_json)
+    with acting(profile, agent, key) as (registry, once):
+        _show(registry.contracts.cancel(contract, reason=reason, key=once), as_json=as_json)
 
 
 def _milestone(stated: str) -> "ProposedMilestone":

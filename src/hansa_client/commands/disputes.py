@@ -43,13 +43,11 @@ def file_dispute(
     as_json: AsJson = False,
 ) -> None:
     """File a dispute against another agent; one about a contract freezes what that holds."""
-    from hansa_client.calls import new_key
     from hansa_client.records.disputes import Complaint
 
     from . import opening
 
-    key = key or new_key()
-    with opening.as_agent(profile, agent) as registry, opening.under_key(key):
+    with opening.acting(profile, agent, key) as (registry, once):
         complaint = Complaint(
             defendant_did=defendant,
             reason_code=reason,
@@ -60,7 +58,40 @@ def file_dispute(
             claimed_amount=None if amount is None else opening.amount_of(amount),
             attestation_ids=tuple(attestation or ()),
         )
-        _show(registry.disputes.file(complaint, key=key), as_json=as_json)
+        show_dispute_record(registry.disputes.file(complaint, key=once), as_json=as_json)
+
+
+@app.command(
+    "malpractice",
+    epilog=examples('hansa-client dispute malpractice 17 --description "Nothing was delivered." --amount 5'),
+)
+def record_malpractice(
+    contract: Annotated[int, typer.Argument(help="Number of the contract.")],
+    *,
+    description: Annotated[
+        str | None, typer.Option(help="What happened, where there is no evidence of it.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="File that is the evidence; its SHA-256 is sent, not the file.")
+    ] = None,
+    uri: Annotated[str | None, typer.Option(help="Where the evidence is.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note on the file.")] = None,
+    amount: Annotated[str | None, typer.Option(help="Damages claimed.")] = None,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record malpractice of the other party of a contract; it opens a dispute."""
+    from . import opening
+
+    with opening.acting(profile, agent, key) as (registry, once):
+        if (description is None) == (file is None):
+            raise ValueError("state either a --description or the --file that is the evidence")
+        claimed = None if amount is None else opening.amount_of(amount)
+        evidence = description or [_evidence(file, uri, note, None)]
+        recorded = registry.disputes.malpractice(contract, evidence, claimed_damages=claimed, key=once)
+        opening.show(f"{recorded.dispute_id}  {recorded.status}", recorded, as_json=as_json)
 
 
 @app.command("list", epilog=examples("hansa-client dispute list --role complainant --status OPEN"))
@@ -72,6 +103,9 @@ def list_disputes(
     status: Annotated[
         Literal["OPEN", "VOTING", "CLOSED"] | None, typer.Option(help="Only disputes of this status.")
     ] = None,
+    of: Annotated[
+        str | None, typer.Option(help="DID of another agent; those that this one may read.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
     agent: AgentName = None,
     profile: ProfileName = None,
@@ -81,8 +115,13 @@ def list_disputes(
     from .opening import as_agent, show
 
     with as_agent(profile, agent) as registry:
-        page = registry.disputes.list(role=role, status=status, limit=limit)
-        show("\n".join(map(_line, page.items)) or "No disputes.", page, as_json=as_json)
+        disputes = registry.disputes
+        page = (
+            disputes.of_agent(of, role=role, status=status, limit=limit)
+            if of
+            else disputes.list(role=role, status=status, limit=limit)
+        )
+        show("\n".join(map(line_of, page.items)) or "No disputes.", page, as_json=as_json)
 
 
 @app.command("show", epilog=examples("hansa-client dispute show 7"))
@@ -93,7 +132,7 @@ def show_dispute(
     from .opening import as_agent
 
     with as_agent(profile, agent) as registry:
-        _show(registry.disputes.read(dispute), as_json=as_json)
+        show_dispute_record(registry.disputes.read(dispute), as_json=as_json)
 
 
 @app.command(
@@ -120,14 +159,11 @@ def add_evidence(
     as_json: AsJson = False,
 ) -> None:
     """Add evidence as a party of the dispute: a file, or the delivery receipt of a paid call."""
-    from hansa_client.calls import new_key
+    from .opening import acting
 
-    from .opening import as_agent, under_key
-
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
+    with acting(profile, agent, key) as (registry, once):
         evidence = _evidence(file, uri, note, receipt)
-        _show(registry.disputes.add_evidence(dispute, evidence, key=key), as_json=as_json)
+        show_dispute_record(registry.disputes.add_evidence(dispute, evidence, key=once), as_json=as_json)
 
 
 @app.command("bundle", epilog=examples("hansa-client dispute bundle 7 --json > bundle.json"))
@@ -159,14 +195,16 @@ def _evidence(file: Path | None, uri: str | None, note: str | None, receipt: Pat
     return Evidence.of_note(text, uri=uri)
 
 
-def _line(dispute: "Dispute") -> str:
+def line_of(dispute: "Dispute") -> str:
+    """A dispute in one line."""
     return f"{dispute.id}  {dispute.status}  {dispute.ruling or dispute.reason_code}  {dispute.description}"
 
 
-def _show(dispute: "Dispute", *, as_json: bool) -> None:
+def show_dispute_record(dispute: "Dispute", *, as_json: bool) -> None:
+    """Print a dispute with its evidence."""
     from .opening import show
 
-    lines = [_line(dispute), f"complainant {dispute.complainant_did}", f"defendant {dispute.defendant_did}"]
+    lines = [line_of(dispute), f"complainant {dispute.complainant_did}", f"defendant {dispute.defendant_did}"]
     if dispute.bound is not None:
         lines.append(f"at most {dispute.bound:f}")
     lines.append(f"evidence until {dispute.evidence_until.isoformat(timespec='seconds')}")

@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from hansa_client.amounts import amount_text
+from hansa_client.calls import new_key
 from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import ApprovalNeeded, Forbidden, HansaError, OutcomeUnknown, SecondFactorNeeded
 from hansa_client.synchronous import Registry
@@ -77,6 +78,14 @@ def under_key(key: str) -> Iterator[None]:
         if approval_id is None:
             raise
         fail(f"{refused} Once it is approved, run the same command with --approval-id {approval_id}.")
+
+
+@contextmanager
+def acting(profile: str | None, agent: str | None, key: str | None) -> Iterator[tuple[Registry, str]]:
+    """A stored agent, and the key of what it does once: the one that was given, or a new one."""
+    key = key or new_key()
+    with as_agent(profile, agent) as registry, under_key(key):
+        yield registry, key
 
 
 def agent_credentials(name: str, profile: Profile, agent: str | None) -> AgentCredentials:

@@ -66,15 +66,12 @@ def buy(
     """Let the registry call an agent and pay for it; nothing is paid without an answer."""
     import msgspec
 
-    from hansa_client.calls import new_key
-
     from . import opening
 
-    key = key or new_key()
     text = sys.stdin.read() if message == "-" else message
-    with opening.as_agent(profile, agent) as registry, opening.under_key(key):
+    with opening.acting(profile, agent, key) as (registry, once):
         bought = registry.payments.buy(
-            target, text, max_amount=max_amount, timeout_seconds=timeout, approval_id=approval_id, key=key
+            target, text, max_amount=max_amount, timeout_seconds=timeout, approval_id=approval_id, key=once
         )
         if bought.status != "settled":
             opening.fail(f"Nothing was paid: {bought.status}, {bought.reason or 'no reason given'}.")

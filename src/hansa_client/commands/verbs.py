@@ -2,7 +2,7 @@
 
 import typer
 
-from . import agents, bonds, contracts, disputes, login, pay, payments, use, wallets, webhooks
+from . import agents, bonds, contracts, login, pay, payments, rulings, use, wallets, webhooks
 from .options import USE
 
 CLIENT = "hansa-client"
@@ -11,7 +11,7 @@ GROUPS = {
     "agent": agents.app,
     "bond": bonds.app,
     "contract": contracts.app,
-    "dispute": disputes.app,
+    "dispute": rulings.app,
     "pending": pay.pending_app,
     "profile": login.profile_app,
     "wallet": wallets.app,

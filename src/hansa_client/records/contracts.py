@@ -111,3 +111,10 @@ class Contract(Record, frozen=True):
     dispute_id: int | None = None
     hold_release_at: datetime | None = None
     expires_at: datetime | None = None
+
+
+class PageLink(Record, frozen=True):
+    """A page that shows the whole contract to everyone who has its address."""
+
+    url: str
+    expires_at: datetime

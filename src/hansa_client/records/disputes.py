@@ -38,6 +38,20 @@ class Complaint(Record, frozen=True):
     attestation_ids: tuple[str, ...] = ()
 
 
+class Ruling(Record, frozen=True):
+    """What an administrator rules.
+
+    `ruling` is `IN_FAVOR_OF_COMPLAINANT`, `IN_FAVOR_OF_DEFENDANT` or `DISMISSED`. `slash_amount` is destroyed from the
+    defendant's bond and balance, `compensation_amount` is issued to the complainant. A ruling that differs from the
+    proposal needs a `note`.
+    """
+
+    ruling: str
+    compensation_amount: Decimal | None = None
+    slash_amount: Decimal | None = None
+    note: str | None = None
+
+
 class StatedEvidence(Record, frozen=True):
     """A piece of evidence, by whom and when."""
 

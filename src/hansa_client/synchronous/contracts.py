@@ -12,7 +12,7 @@ import msgspec
 
 from hansa_client.amounts import amount_text
 from hansa_client.calls import Call, new_key
-from hansa_client.records.contracts import Contract, Deliverable, Proposal
+from hansa_client.records.contracts import Contract, Deliverable, PageLink, Proposal
 from hansa_client.records.record import Page
 
 from .session import Session
@@ -111,6 +111,11 @@ class Contracts:
     def read(self, contract_id: int) -> Contract:
         """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
         return self._transport.answer(Call("GET", f"{PREFIX}/{contract_id}"), Contract, self._agent)
+
+    def page_link(self, contract_id: int) -> PageLink:
+        """A link to the page of a contract of this agent. Raises: NotFound."""
+        call = Call("POST", f"{PREFIX}/{contract_id}/page-link")
+        return self._transport.answer(call, PageLink, self._agent)
 
     def list(
         self,

@@ -22,6 +22,7 @@ from .disputes import Disputes
 from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .payments import Payments
+from .rulings import Rulings
 from .session import Session
 from .staking import Staking
 from .transfers import Transfers
@@ -66,6 +67,7 @@ class Registry:
         self.wallets = Wallets(transport, acting)
         self.contracts = Contracts(transport, acting)
         self.disputes = Disputes(transport, acting)
+        self.rulings = Rulings(transport, login)
         self.bonds = Bonds(transport, acting)
         self.webhooks = Webhooks(transport, login)
         self.events = Events(transport, self._http, acting)

@@ -9,11 +9,13 @@ from hansa.doors.commands import (
     administrators,
     background_jobs,
     completion,
+    crossings,
     database,
     demonstration,
     development,
     inspection,
     licences,
+    peers,
     registry_keys,
     service_certificates,
     serving,
@@ -64,5 +66,7 @@ app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
 app.add_typer(background_jobs.app, name="jobs", rich_help_panel=ADMINISTER)
 app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
 app.add_typer(licences.app, name="licence", rich_help_panel=ADMINISTER)
+app.add_typer(peers.app, name="peer", rich_help_panel=ADMINISTER)
+app.add_typer(crossings.app, name="transfers", rich_help_panel=INSPECT)
 app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
 app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

@@ -1,7 +1,7 @@
 """`hansa keys` and `hansa bundle`: the registry's keys and certificates."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -119,10 +119,24 @@ def import_keys(
     print_outcome(f"{settings.data_dir / 'keys'}: {written}", shown, as_json=as_json)
 
 
-@bundle_app.command(rich_help_panel=INSPECT, epilog=examples("hansa bundle > trust-bundle.pem"))
-def bundle(data_dir: DataDir = None) -> None:
-    """Print the trust bundle of this registry: its CA certificates in PEM."""
-    from hansa.doors import offline_commands
+@bundle_app.command(
+    rich_help_panel=INSPECT,
+    epilog=examples("hansa bundle > trust-bundle.pem", "hansa bundle --format spiffe"),
+)
+def bundle(
+    form: Annotated[
+        Literal["pem", "spiffe"], typer.Option("--format", help="PEM, or the SPIFFE form in JSON.")
+    ] = "pem",
+    data_dir: DataDir = None,
+) -> None:
+    """Print the trust bundle of this registry: its CA certificates."""
+    import json
 
+    from hansa.doors import offline_commands, peer_acts
+
+    settings = settings_from(data_dir=data_dir)
+    if form == "spiffe":
+        typer.echo(json.dumps(run_act(peer_acts.own_bundle(settings)).spiffe(), indent=2))
+        return
     with failures_in_one_line():
-        typer.echo(offline_commands.trust_bundle(settings_from(data_dir=data_dir)), nl=False)
+        typer.echo(offline_commands.trust_bundle(settings), nl=False)

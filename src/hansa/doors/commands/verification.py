@@ -206,6 +206,47 @@ def verify_log(
 
 
 @app.command(
+    "balance-proof",
+    epilog=examples(
+        "hansa verify balance-proof https://registry.example.org",
+        "hansa verify balance-proof proof.json --balance 12.5 --keys https://registry.example.org/.well-known/auditor-jwks.json",
+    ),
+)
+def verify_balance_proof(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="Answer of /teg/balance/proof (file), or a registry (its address): all it owes is added up."
+        ),
+    ],
+    *,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Keys of the auditor: URL or file. Required for a file; by default those of the host."
+        ),
+    ] = None,
+    balance: Annotated[
+        str | None,
+        typer.Option(help="The balance that you expect; by default the one that the proof states."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
+    from hansa.doors import balance_verification
+    from hansa.doors.card_verification import CannotRead
+
+    try:
+        verdict = balance_verification.verify_source(source, keys, balance)
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    document = balance_verification.balance_verdict_json(verdict)
+    print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+@app.command(
     "licence",
     epilog=examples(
         "hansa verify licence https://registry.example.org --root HASH",

@@ -4,24 +4,29 @@
 - Every state of the catalogue page is an address; nothing needs a script but checking a signature in the browser.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.agent_list import ShownAgent
-from hansa.doors.console.agent_page import AgentPage
+from hansa.doors.console.agent_page import AgentPage, path_of
+from hansa.doors.console.filter_counts import count_filters
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
 from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
 from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import catalogue, commerce
 
 CONTRACTS_SHOWN = 20
+VERSIONS_SHOWN = 10
+OTHERS_SHOWN = 10
 
 router = APIRouter(
     include_in_schema=False,
@@ -37,6 +42,7 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
     parameters = SearchParameters.at(request.query_params)
     try:
         found = await catalogue.discover(searcher, db, parameters.search_query())
+        counts = await count_filters(searcher, parameters)
     except catalogue.SearchNotReady as trouble:
         answer = page(request, "not-ready.html", status=trouble.status, address=parameters.address)
         answer.headers["Retry-After"] = "1"
@@ -48,7 +54,7 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
         parameters=parameters,
         total=found.total,
         agents=[ShownAgent.of(card) for card in found.results],
-        groups=offered(parameters, found.facets),
+        groups=offered(parameters, counts.facets, counts.only),
         chosen=chosen(parameters),
         orders=orders(parameters),
         earlier=parameters.but(offset=max(0, parameters.offset - PAGE)) if parameters.offset else None,
@@ -59,31 +65,68 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
 @router.get("/agents/{card_key}")
 async def show_agent(_: Public, request: Request, db: Db, settings: Config, card_key: str) -> HTMLResponse:
     """One agent: by its DID, or by the UUID or number of its card."""
+    return await _agent_page(request, db, settings, card_key, lambda tx: catalogue.card_of(tx, card_key))
+
+
+@router.get("/agents/{organization}/{name}")
+async def show_agent_by_name(
+    _: Public, request: Request, db: Db, settings: Config, organization: str, name: str
+) -> HTMLResponse:
+    """The same page by the humanReadableId of the card."""
+    key = f"{organization}/{name}"
+    return await _agent_page(request, db, settings, key, lambda tx: catalogue.card_called(tx, key))
+
+
+async def _agent_page(
+    request: Request,
+    db: Database,
+    settings: Settings,
+    key: str,
+    find: Callable[[Tx], Awaitable[catalogue.Card]],
+) -> HTMLResponse:
     try:
-        card, is_exported, panel, contracts = await db.read(lambda tx: _shown(tx, card_key))
+        shown = await db.read(lambda tx: _read_agent(tx, find))
     except catalogue.CardUnknown:
-        return page(request, "agent-unknown.html", status=404, key=card_key)
+        return page(request, "agent-unknown.html", status=404, key=key)
     return page(
         request,
         "agent.html",
-        agent=AgentPage.of(card, settings, is_exported=is_exported),
-        reputation=panel,
-        contracts=contracts,
+        agent=AgentPage.of(shown.card, settings, is_exported=shown.is_exported),
+        reputation=shown.reputation,
+        contracts=shown.contracts,
+        versions=shown.versions,
+        others=[(path_of(other.did, other.card_id), other.name) for other in shown.others],
     )
 
 
-async def _shown(
-    tx: Tx, card_key: str
-) -> tuple[catalogue.Card, bool, ReputationPanel | None, Sequence[commerce.Contract]]:
-    """The card, whether this registry exports it signed, the reputation and the public contracts of an own agent.
+@dataclass(frozen=True)
+class _ShownAgent:
+    """A card with what stands beside it; only an agent of this registry has reputation, contracts and versions here.
 
-    Raises: CardUnknown.
+    `is_exported`: this registry exports the card signed.
     """
-    card = await catalogue.card_of(tx, card_key)
+
+    card: catalogue.Card
+    is_exported: bool = False
+    reputation: ReputationPanel | None = None
+    contracts: Sequence[commerce.Contract] = ()
+    versions: Sequence[catalogue.CardVersion] = ()
+    others: Sequence[catalogue.CardName] = ()
+
+
+async def _read_agent(tx: Tx, find: Callable[[Tx], Awaitable[catalogue.Card]]) -> _ShownAgent:
+    """Raises: CardUnknown."""
+    card = await find(tx)
     if card.did is None:
-        return card, False, None, ()
+        return _ShownAgent(card)
     is_exported = await catalogue.is_exported(tx, card.did)
     if card.source_registry is not None:
-        return card, is_exported, None, ()
-    contracts = await commerce.public_contracts_of(tx, card.did, CONTRACTS_SHOWN)
-    return card, is_exported, await panel_of(tx, card.did), contracts
+        return _ShownAgent(card, is_exported)
+    return _ShownAgent(
+        card,
+        is_exported,
+        await panel_of(tx, card.did),
+        await commerce.public_contracts_of(tx, card.did, CONTRACTS_SHOWN),
+        () if card.is_withdrawn else (await catalogue.history_of(tx, card.did, None))[:VERSIONS_SHOWN],
+        () if card.is_withdrawn else await catalogue.other_agents_of_owner(tx, card, OTHERS_SHOWN),
+    )

@@ -47,12 +47,12 @@ async def show_contract(
         request,
         "contract.html",
         found,
-        terms=_wording(found.terms),
-        criteria=_wording(found.acceptance_criteria),
+        terms=wording(found.terms),
+        criteria=wording(found.acceptance_criteria),
         is_private=bool(ticket),
     )
 
 
-def _wording(agreed: str | dict[str, Any] | list[Any]) -> str:
+def wording(agreed: str | dict[str, Any] | list[Any]) -> str:
     """What was agreed as text; JSON with everything but ASCII escaped."""
     return agreed if isinstance(agreed, str) else json.dumps(agreed, indent=2)

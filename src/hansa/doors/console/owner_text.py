@@ -8,15 +8,25 @@
 
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from hansa.foundation.values.visible_text import legible
+from hansa.foundation.values.visible_text import legible, seen
 from hansa.foundation.values.web_address import dialled
 
 
 def theirs(text: Any) -> Markup:
     """The text as a page shows it. Right-to-left writing turns nothing outside it."""
     return Markup("<bdi>{}</bdi>").format(legible(str(text)))
+
+
+def prose(text: Any) -> Markup:
+    """The text for an element of its own with `dir="auto"`, which isolates it and takes its direction from it."""
+    return escape(legible(str(text)))
+
+
+def laid_out(text: Any) -> Markup:
+    """Text whose blanks and line ends matter, such as a card as JSON, as a page shows it."""
+    return Markup("<bdi>{}</bdi>").format(seen(str(text)))
 
 
 def link(url: Any) -> Markup:

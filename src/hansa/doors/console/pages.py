@@ -6,17 +6,21 @@
 """
 
 import inspect
+import json
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
+from hansa.doors.console.api_reference import operations_by_tag
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import every_refusal, routes_with
+from hansa.foundation.plumbing.problem_docs import STATUS_TAGS, every_refusal, routes_with
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import format_amount
@@ -57,12 +61,6 @@ async def show_set_password(_: Public, request: Request) -> HTMLResponse:
     return page(request, "set-password.html")
 
 
-@router.get("/docs")
-async def show_docs(_: Public, request: Request) -> HTMLResponse:
-    """The interactive description of the API."""
-    return page(request, "docs.html")
-
-
 @router.get("/docs/problems")
 async def show_problems(_: Public, request: Request) -> HTMLResponse:
     """Every error code of the registry."""
@@ -72,13 +70,21 @@ async def show_problems(_: Public, request: Request) -> HTMLResponse:
 
 
 @router.get("/docs/problems/{code}")
-async def show_problem(_: Public, request: Request, code: str) -> HTMLResponse:
+async def show_problem(_: Public, request: Request, settings: Config, code: str) -> HTMLResponse:
     """What one error code means, what the caller can do, and which routes return it."""
     kinds = every_refusal().get(code)
     if kinds is None:
         return page(request, "problem-unknown.html", status=404, code=code)
-    routes = routes_with(request.app.openapi(), code)
-    return page(request, "problem.html", refusal=Explained.of(kinds), routes=routes)
+    refusal = Explained.of(kinds)
+    document = request.app.openapi()
+    named = {
+        f"{one.method} {one.path}": one.address
+        for _, _, group in operations_by_tag(document)
+        for one in group
+    }
+    routes = [(route, named[route]) for route in routes_with(document, code)]
+    example = json.dumps(refusal.example(settings.base_url), indent=2)
+    return page(request, "problem.html", refusal=refusal, routes=routes, example=example)
 
 
 @dataclass(frozen=True)
@@ -102,3 +108,21 @@ class Explained:
             meaning=inspect.getdoc(first) or first.sentence,
             remedies=list(dict.fromkeys(kind.remedy for kind in kinds)),
         )
+
+    def example(self, base_url: str) -> dict[str, Any]:
+        """A response with this code, in the form that every refusal has."""
+        status = self.statuses[0]
+        return {
+            "type": f"{base_url}/docs/problems/{self.code}",
+            "title": HTTPStatus(status).phrase,
+            "status": status,
+            "detail": self.sentence,
+            "instance": "/api/v1/agents/me",
+            "error": {
+                "detail": self.sentence,
+                "type": STATUS_TAGS.get(status, "error"),
+                "code": self.code,
+                "field": None,
+                "context": None,
+            },
+        }

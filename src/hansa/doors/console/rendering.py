@@ -20,9 +20,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import hansa
-from hansa.doors.console.owner_text import link, theirs
+from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
 
 Handler = Callable[..., Awaitable[Response]]
@@ -151,6 +152,20 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _ago(moment: datetime) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        number = seconds // length
+        if number:
+            return f"{number} {name}{'' if number == 1 else 's'} ago"
+    return "less than a minute ago"
+
+
+def _units(amount: int) -> str:
+    return format_amount(Minor(amount))
+
+
 def _day(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d}"
 
@@ -167,12 +182,16 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(
+    ago=_ago,
     apart=apart,
     coded=coded,
     day=_day,
     grouped=grouped,
+    laid_out=laid_out,
     link=link,
     moment=_moment,
     phrase=_phrase,
+    prose=prose,
     theirs=theirs,
+    units=_units,
 )

@@ -34,6 +34,14 @@ ONLY = {
     "encircled_only": "Encirclement flare",
     "foreign_only": "Other settlement currency",
 }
+ONLY_EXPLAINED = {
+    "verified_only": "The registry verified the host of the agent or the signature of its card.",
+    "active_24h": "The agent answered a health check or sent a request in the last 24 hours.",
+    "answerable_only": "The card states an address at which the agent can be called.",
+    "bonded_only": "The agent has deposited a reputation bond.",
+    "encircled_only": "The home registry shows the encirclement flare on the card.",
+    "foreign_only": "The agent is paid in another unit than that of this registry.",
+}
 PRICINGS = {"free": "Free", "paid": "Paid"}
 HERE = "This registry"
 
@@ -49,6 +57,7 @@ class Choice:
     is_chosen: bool = False
     count: int | None = None
     is_theirs: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,11 @@ class SearchParameters:
         members |= {"pricing": self.pricing or None, "tag": self.tag or None}
         return catalogue.SearchQuery(**members, limit=PAGE)
 
+    def with_only(self, name: str) -> "SearchParameters":
+        """The same state with one filter of `ONLY` on."""
+        changes: dict[str, Any] = {name: True}
+        return replace(self, **changes)
+
     def members(self) -> dict[str, str]:
         """What differs from the empty state, as it stands in an address."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -127,13 +141,17 @@ def chosen(parameters: SearchParameters) -> list[Choice]:
     ]
 
 
-def offered(parameters: SearchParameters, facets: catalogue.Facets) -> list[tuple[str, list[Choice]]]:
+def offered(
+    parameters: SearchParameters, facets: catalogue.Facets, only_counts: Mapping[str, int]
+) -> list[tuple[str, list[Choice]]]:
     """What can be chosen, group by group, with how many cards there are of each."""
     toggles = [
         Choice(
             label,
             parameters.but(**{only: not getattr(parameters, only)}),
             is_chosen=getattr(parameters, only),
+            count=only_counts[only],
+            title=ONLY_EXPLAINED[only],
         )
         for only, label in ONLY.items()
     ]

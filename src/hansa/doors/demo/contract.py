@@ -1,5 +1,6 @@
 """A contract of the demo: funded, with two milestones, each submitted and approved."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
@@ -18,10 +19,19 @@ MILESTONES = (
 AMOUNT = sum((one.amount for one in MILESTONES), Decimal(0))
 
 
-async def contract_of_two_milestones(
-    url: str, screen: Screen, contractor: DemoAgent, provider: DemoAgent, tally: Tally
-) -> None:
+@dataclass(frozen=True)
+class Parties:
+    """The two agents of a contract, at the registry at `url`."""
+
+    url: str
+    screen: Screen
+    contractor: DemoAgent
+    provider: DemoAgent
+
+
+async def contract_of_two_milestones(parties: Parties, tally: Tally) -> None:
     """Propose, accept, submit and approve. Raises: DemoFailed, HansaError."""
+    url, screen, contractor, provider = parties.url, parties.screen, parties.contractor, parties.provider
     async with registry_of(url, contractor) as ordering, registry_of(url, provider) as working:
         proposed = await ordering.contracts.propose(
             Proposal(

@@ -45,6 +45,10 @@ class Tally:
         self._move(payer, payee, amount, fee)
         self.payments += 1
 
+    def count_slash(self, did: str, amount: Decimal) -> None:
+        """Expect that a ruling destroyed what an agent had deposited."""
+        self.balances[did] -= amount
+
     def _move(self, payer: str, payee: str, amount: Decimal, fee: Decimal) -> None:
         self.balances[payer] -= amount + fee
         self.balances[payee] += amount

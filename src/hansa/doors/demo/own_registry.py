@@ -1,30 +1,52 @@
-"""A registry of the demo's own: in a temporary directory, on a free port, deleted afterwards."""
+"""A registry of the demo's own: in a temporary directory, on a free port, with an administrator, deleted afterwards."""
 
 import asyncio
 import os
+import secrets
 import sys
 import tempfile
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 from hansa.doors.demo.client import DemoFailed
 from hansa.foundation.plumbing.settings import Settings
 
 START_SECONDS = 300
+COMMAND = (sys.executable, "-m", "hansa.doors.operate")
+# What an agent of the demo can deposit; the default is all that a new agent is granted.
+SETTINGS = {"LOG_LEVEL": "warning", "BOND_MINIMUM": "1"}
+
+
+@dataclass(frozen=True)
+class Administrator:
+    """The account that rules on disputes."""
+
+    email: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class OwnRegistry:
+    """Where it listens, and who administers it."""
+
+    url: str
+    administrator: Administrator
 
 
 @asynccontextmanager
-async def own_registry() -> AsyncIterator[str]:
-    """Start it; yields its address. Raises: DemoFailed."""
+async def own_registry() -> AsyncIterator[OwnRegistry]:
+    """Start it, and create an administrator in it. Raises: DemoFailed."""
     with tempfile.TemporaryDirectory(prefix="hansa-demo-") as directory:
         process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}"],
+            *[*COMMAND, "serve", "--port=0", f"--data-dir={directory}"],
             stdout=PIPE,
             env=_environment(),
         )
         try:
-            yield await _address(process)
+            url = await _address(process)
+            yield OwnRegistry(url, await _administrator(directory))
         finally:
             if process.returncode is None:
                 process.terminate()
@@ -43,6 +65,19 @@ async def _address(process: Process) -> str:
     return line.removeprefix("ready ").strip()
 
 
+async def _administrator(directory: str) -> Administrator:
+    made = Administrator("enforcement@example.com", "Demo-" + secrets.token_urlsafe(12) + "-9a!")
+    options = ("--name=Enforcement", f"--email={made.email}", "--areas=admin_enforcement")
+    process = await asyncio.create_subprocess_exec(
+        *[*COMMAND, "admin", "create", *options, f"--data-dir={directory}"],
+        stdout=DEVNULL,
+        env={**_environment(), "HANSA_ADMIN_PASSWORD": made.password},
+    )
+    if await process.wait():
+        raise DemoFailed("the administrator was not created; the reason is printed above")
+    return made
+
+
 def _environment() -> dict[str, str]:
     """The variables without settings: those describe another registry, whose ports and database are not the demo's."""
     settings = {name.upper() for name in Settings.model_fields}
@@ -51,4 +86,4 @@ def _environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name.upper() not in settings and not name.upper().startswith("HANSA_")
     }
-    return {**kept, "LOG_LEVEL": "warning"}
+    return {**kept, **SETTINGS}

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from time import monotonic
 from typing import Any
@@ -17,18 +17,19 @@ from rich.table import Table
 from hansa.doors.card_verification import cause_of
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
-from hansa.doors.demo.contract import contract_of_two_milestones
+from hansa.doors.demo.contract import Parties, contract_of_two_milestones
+from hansa.doors.demo.dispute import decide_a_dispute
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
-from hansa.doors.demo.own_registry import own_registry
+from hansa.doors.demo.own_registry import Administrator, own_registry
 from hansa.doors.demo.paid_call import Caller, pay_for_a_call
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
 from hansa_client import HansaError
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-STEPS = 7
-# What the paid call and the contract cost together, with their fees, and some more.
-UNITS_NEEDED = Decimal(3)
+STEPS = 8
+# What the paid call and the contracts cost together, with their fees, and some more.
+UNITS_NEEDED = Decimal(5)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
 SETTLE_SECONDS = 60
 SETTLE_PAUSE_SECONDS = 0.2
@@ -36,6 +37,7 @@ REQUEST_SECONDS = 60
 
 PAID_CALL = "find a service and pay for a call"
 CONTRACT = "carry out a contract of two milestones"
+DISPUTE = "deposit a bond and decide a dispute"
 
 Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
@@ -46,11 +48,13 @@ class Options:
     """How the demo runs.
 
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
-    With `removes` the agents and accounts that the demo made are ended afterwards.
+    With `removes` the agents and accounts that the demo made are ended afterwards. Without an `administrator` no dispute is
+    filed, because none would be decided; a registry of the demo's own has one.
     """
 
     confirm: Confirm | None = None
     removes: bool = False
+    administrator: Administrator | None = None
     sleep: Sleep = asyncio.sleep
 
 
@@ -65,7 +69,8 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
     async with AsyncExitStack() as meanwhile:
         if url is None:
             console.print("starting a registry in a temporary directory")
-            url = await meanwhile.enter_async_context(own_registry())
+            own = await meanwhile.enter_async_context(own_registry())
+            url, options = own.url, replace(options, administrator=own.administrator)
         url = url.rstrip("/")
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
         await meanwhile.enter_async_context(http)
@@ -174,12 +179,13 @@ class _Demo:
     async def _pay(
         self, url: str, agents: list[DemoAgent], developers: list[DemoDeveloper], tally: Tally
     ) -> list[DemoAgent]:
-        """A paid call and a contract; returns the agents that were made for them."""
-        payer = max(agents, key=lambda agent: tally.balances[agent.did])
+        """A paid call, a contract and a dispute; returns the agents that were made for them."""
+        by_balance = sorted(agents, key=lambda agent: tally.balances[agent.did], reverse=True)
+        payer = by_balance[0]
         owner = next(developer for developer in developers if developer is not payer.owner)
-        provider = next(agent for agent in agents if agent.owner is not payer.owner)
+        provider = next(agent for agent in by_balance if agent.owner is not payer.owner)
         if tally.balances[payer.did] < UNITS_NEEDED:
-            for step in (PAID_CALL, CONTRACT):
+            for step in (PAID_CALL, CONTRACT, DISPUTE):
                 self._screen.step(step)
                 self._screen.line(f"left out: no agent has {UNITS_NEEDED} units")
             return []
@@ -188,10 +194,21 @@ class _Demo:
             caller = Caller(url, self._client, self._screen, payer)
             service = await pay_for_a_call(caller, owner, tally, self._settled)
             self._screen.step(CONTRACT)
-            await contract_of_two_milestones(url, self._screen, payer, provider, tally)
+            parties = Parties(url, self._screen, payer, provider)
+            await contract_of_two_milestones(parties, tally)
+            self._screen.step(DISPUTE)
+            await self._dispute(parties, tally)
         except (HansaError, A2AClientError) as trouble:
             raise DemoFailed(str(trouble)) from trouble
         return [service]
+
+    async def _dispute(self, parties: Parties, tally: Tally) -> None:
+        administrator = self._options.administrator
+        if administrator is None:
+            self._screen.line("left out: an administrator of this registry would have to rule")
+            return
+        ruling = await self._client.log_in("Enforcement", administrator.email, administrator.password)
+        await decide_a_dispute(self._client, ruling, parties, tally)
 
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
         balances = {agent.did: Decimal(await self._client.balance(agent)) for agent in agents}

@@ -132,13 +132,14 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
             schema=schema,
             clock_difference_seconds=(row["now"] - middle).total_seconds(),
             signing_key_trouble=await _signing_key_trouble(database, settings) if is_current else None,
-            queues=await database.look(_read_queues) if is_current else (),
+            queues=await database.look(read_queues) if is_current else (),
         )
     finally:
         await database.close()
 
 
-async def _read_queues(tx: Tx) -> list[Queue]:
+async def read_queues(tx: Tx) -> list[Queue]:
+    """The mail, the deliveries of webhooks and the events of reactors that wait."""
     mail, webhooks = await mail_queue.waiting_mail(tx), await notifications.waiting_deliveries(tx)
     reactors = await journal.read_reactors(tx, ASSEMBLY.reactors)
     return [

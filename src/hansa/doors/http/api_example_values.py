@@ -31,9 +31,13 @@ from hansa.doors.http.api_example_bodies import (
     SPIFFE_ID,
     THUMBPRINT,
 )
+from hansa.doors.http.api_example_federation import FEDERATION
+from hansa.doors.http.api_example_peers import PEERS
 
 VALUES: dict[str, Any] = {
     **BODIES,
+    **FEDERATION,
+    **PEERS,
     # Identifiers.
     "did": DID,
     "agent_did": DID,
@@ -171,6 +175,18 @@ VALUES: dict[str, Any] = {
     "hashes": [LOG_HASH],
     "checkpoint": f"hansa.local/log\n2\n{LOG_HASH}\n\n— hansa.local/log x08go/ZJkuBS9UG…\n",
     "tile": "0/x001/234",
+    "LogWitnessOut.name": "witness.example.org/witness",
+    "LogWitnessOut.key": "witness.example.org/witness+37463e23+BKwcBcjrmTYHqDnVsIKl5/oM5LXEYuCqGzqe4ZZwbBQ0",
+    "LogWitnessOut.cosigned_at": "2026-01-31T12:00:00.000000+00:00",
+    "LogWitnessOut.asked_at": "2026-01-31T12:00:00.000000+00:00",
+    "LogWitnessOut.trouble": "It answered with status 503.",
+    "WitnessOut.name": "hansa.local/witness",
+    "WitnessOut.key": "hansa.local/witness+37463e23+BKwcBcjrmTYHqDnVsIKl5/oM5LXEYuCqGzqe4ZZwbBQ0",
+    "WitnessedLogOut.origin": "log.example.org/1",
+    "WitnessedLogOut.root": ATTESTED_DIGEST,
+    "WitnessedLogOut.cosigned_at": "2026-01-31T12:00:00.000000+00:00",
+    "salt": "q5mTxzbQ3S0xM0gXwqYqz2mVtq5mTxzb",
+    "hash": ATTESTED_DIGEST,
     "read_log_proof.kind": "attestation",
     "prev_hash": "0" * 64,
     "before_id": 1000,
@@ -217,6 +233,10 @@ VALUES: dict[str, Any] = {
     "detail": "The receiver was credited on this registry.",
     "message": "Done.",
     "memo": "Invoice 17",
+    "fee_currency": "AVT",
+    "CrossRegistryTransferState.reason": None,
+    "TransferMessagesIn.messages": [LICENCE_JWS],
+    "TransferMessagesOut.messages": [LICENCE_JWS],
     "note": "For the pilot",
     "reason": "Reported for spam.",
     "label": "supply",

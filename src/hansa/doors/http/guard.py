@@ -15,8 +15,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
+from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
+from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
+from hansa.rooms import people
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
@@ -136,7 +139,33 @@ def _record(
     answers_of(method, route, status).inc()
     _took(method, route).observe(seconds)
     raw_path: bytes = scope.get("raw_path", b"")
-    request_log.add(RequestLine(time.time(), method, raw_path, route, status, seconds, request_id))
+    line = RequestLine(time.time(), method, raw_path, route, status, seconds, request_id)
+    request_log.add(line)
+    if (caller := scope.get(CALLER)) is not None:
+        _note_call(scope, caller, line)
+
+
+def _note_call(scope: MutableMapping[str, Any], caller: Developer | Agent, line: RequestLine) -> None:
+    """Note a call for the developer who asked, or whose agent did."""
+    key = next((value for name, value in scope["headers"] if name == b"idempotency-key"), None)
+    developer_id, did = (caller.developer_id, caller.did) if isinstance(caller, Agent) else (caller.id, None)
+    call = people.Call(
+        agent_did=did,
+        request_id=line.request_id.decode(),
+        at=line.at,
+        method=line.method,
+        route=line.route,
+        status=line.status,
+        seconds=line.seconds,
+        idempotency_key=None if key is None else shown_key(key),
+    )
+    people.CALLS.of(scope["app"].state.runtime).note(developer_id, call)
+
+
+def shown_key(key: bytes) -> str | None:
+    """The idempotency key of a request, where it has the form of one."""
+    text = key.decode("latin-1")
+    return text if re.fullmatch(KEY_PATTERN, text) else None
 
 
 # Finding a labelled counter costs several times what counting does.

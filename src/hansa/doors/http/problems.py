@@ -14,27 +14,10 @@ from starlette.exceptions import HTTPException
 from hansa.doors.console.access import Diverted
 from hansa.doors.console.rendering import error_page, wants_page
 from hansa.foundation.plumbing.invalid_member import InvalidMember
+from hansa.foundation.plumbing.problem_docs import STATUS_TAGS
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
 
-TAGS = {
-    400: "bad_request",
-    401: "unauthorized",
-    402: "payment_required",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    408: "request_timeout",
-    409: "conflict",
-    412: "precondition_failed",
-    413: "payload_too_large",
-    415: "unsupported_media_type",
-    422: "validation_error",
-    429: "rate_limit_exceeded",
-    431: "request_header_fields_too_large",
-    500: "internal_server_error",
-    503: "service_unavailable",
-}
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}
 SENTENCES = {404: "No route matches this path.", 405: MethodNotAllowed.sentence}
 MEDIA_TYPE = "application/problem+json"
@@ -64,7 +47,7 @@ def problem(
     """The response to a refused request: a problem document, or a page where a browser asks for one."""
     if wants_page(request):
         return error_page(request, status=status, code=code, detail=detail, headers=headers or {})
-    tag = TAGS.get(status, "error")
+    tag = STATUS_TAGS.get(status, "error")
     body = {
         **(members or {}),
         "type": f"{runtime_of(request).settings.base_url}/docs/problems/{code}",
@@ -126,7 +109,7 @@ async def _invalid(request: Request, trouble: Exception) -> Response:
 async def _http(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, HTTPException)
     status = trouble.status_code
-    code = CODES.get(status, TAGS.get(status, "error").upper())
+    code = CODES.get(status, STATUS_TAGS.get(status, "error").upper())
     if status == NotFound.status and (target := without_trailing_slash(request)) is not None:
         return RedirectResponse(target, status_code=308)
     headers = _allow(request) if status == MethodNotAllowed.status else trouble.headers

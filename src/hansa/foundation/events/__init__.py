@@ -49,6 +49,9 @@ from hansa.foundation.events.federation import (
     FederationLicenseReinstated,
     FederationLicenseRevoked,
     FederationLicenseSuspended,
+    PeerRegistryDeactivated,
+    RegistryFederated,
+    RegistryQuarantined,
 )
 from hansa.foundation.events.journal import (
     EmissionRule,
@@ -57,6 +60,7 @@ from hansa.foundation.events.journal import (
     ProjectionSnapshot,
 )
 from hansa.foundation.events.ledger import (
+    CrossRegistryTransferCompleted,
     Entry,
     LedgerBalanceChanged,
     PositionDrawn,
@@ -109,6 +113,7 @@ __all__ = [
     "ContractMilestoneApproved",
     "ContractProposed",
     "ContractSubmitted",
+    "CrossRegistryTransferCompleted",
     "DeveloperReinstated",
     "DeveloperSuspended",
     "DisputeCompensationMinted",
@@ -127,8 +132,11 @@ __all__ = [
     "FederationLicenseSuspended",
     "HeldBalance",
     "LedgerBalanceChanged",
+    "PeerRegistryDeactivated",
     "PositionDrawn",
     "ProjectionSnapshot",
+    "RegistryFederated",
+    "RegistryQuarantined",
     "RewardsDistributed",
     "SpendApprovalRequested",
     "SupplyInvariantBreach",

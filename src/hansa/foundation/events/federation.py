@@ -62,3 +62,44 @@ class FederationLicenseRevoked(Event, frozen=True):
     @property
     def aggregate_id(self) -> str:
         return REGISTRY_ACCOUNT
+
+
+class RegistryFederated(Event, frozen=True):
+    """Another registry is an active peer from now on: for the first time, resumed, or released from quarantine."""
+
+    aggregate_type: ClassVar[str] = "system_account"
+
+    registry_name: str
+    trust_domain: str
+    ledger_id: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return REGISTRY_ACCOUNT
+
+
+class PeerRegistryDeactivated(Event, frozen=True):
+    """Nothing new is exchanged with a peer: it was paused, or it is removed."""
+
+    aggregate_type: ClassVar[str] = "system_account"
+
+    registry_name: str
+    trust_domain: str
+    act: Literal["paused", "removed"]
+
+    @property
+    def aggregate_id(self) -> str:
+        return REGISTRY_ACCOUNT
+
+
+class RegistryQuarantined(Event, frozen=True):
+    """A peer was put under quarantine: nothing is taken in from it or crossed with it until it is released."""
+
+    aggregate_type: ClassVar[str] = "system_account"
+
+    registry_name: str
+    trust_domain: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return REGISTRY_ACCOUNT

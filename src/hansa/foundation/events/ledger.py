@@ -66,6 +66,29 @@ class TokensIssued(Event, frozen=True):
         return self.to
 
 
+class CrossRegistryTransferCompleted(Event, frozen=True):
+    """A transfer between an agent here and one of another registry is final; `direction` is out or in.
+
+    It moves nothing itself. `fee` is what the receiver's registry kept.
+    """
+
+    source: ClassVar[str] = "ledger"
+
+    transfer_id: str
+    direction: str
+    sender_did: str
+    receiver_did: str
+    amount: str
+    amount_received: str
+    fee: str
+    currency: str
+    counterparty_frame: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.sender_did if self.direction == "out" else self.receiver_did
+
+
 class TokensDestroyed(Event, frozen=True, rename={"from_": "from"}):
     """Units of an account of the registry ceased to be."""
 

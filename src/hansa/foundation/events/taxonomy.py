@@ -10,12 +10,8 @@ RECORDED_FROM_BOTH_SIDES = frozenset({"BalanceCorrected", "DisputeCompensationMi
 NOT_EMITTED_YET = frozenset(
     {
         "BalanceCorrected",
-        "CrossRegistryTransferCompleted",
-        "PeerRegistryDeactivated",
         "ProposalCreated",
         "ProposalTallied",
-        "RegistryFederated",
-        "RegistryQuarantined",
         "RewardsAutoCompounded",
         "VoteCast",
     }

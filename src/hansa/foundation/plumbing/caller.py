@@ -149,6 +149,9 @@ class LicenceSuspended(Forbidden):
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
 CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
+# Where the scope of a request holds the developer or the agent whose credential was accepted.
+CALLER = "hansa.caller"
+
 INTERNAL_KEY_HEADER = "X-Internal-Key"
 LICENCE_HEADER = "X-Federation-License"
 CAPABILITY_HEADER = "X-Capability-Token"
@@ -199,7 +202,9 @@ async def developer_caller_if_any(
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
     runtime = runtime_of(request)
-    return await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
+    agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
+    request.scope[CALLER] = agent
+    return agent
 
 
 @evaluated_once
@@ -209,7 +214,9 @@ async def developer_or_agent_caller(
     __: Annotated[Any, Depends(_AGENT_SCHEME)],
 ) -> Developer | Agent:
     """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
-    return await check_developer_or_agent(runtime_of(request), bearer_token(request))
+    caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
+    request.scope[CALLER] = caller
+    return caller
 
 
 @evaluated_once
@@ -344,7 +351,9 @@ def require_permission(
 
 async def _developer_of(request: Request) -> Developer:
     runtime = runtime_of(request)
-    return await DEVELOPER_CHECK.of(runtime)(runtime, bearer_token(request))
+    developer = await DEVELOPER_CHECK.of(runtime)(runtime, bearer_token(request))
+    request.scope[CALLER] = developer
+    return developer
 
 
 def bearer_token(request: Request) -> str:

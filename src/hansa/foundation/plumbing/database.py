@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -137,6 +138,11 @@ class Database:
             raise Unavailable(retry_after=1) from trouble
         except asyncpg.DataError as trouble:
             raise Invalid("A value cannot be stored by the database.") from trouble
+
+    async def now(self) -> datetime:
+        """The database's time."""
+        moment: datetime = await self.look(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
+        return moment
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Tx]:

@@ -133,6 +133,11 @@ async def remember_each(tx: Tx, answers: Sequence[tuple[Repeatable, str]]) -> No
     )
 
 
+async def forget(tx: Tx, scope: bytes) -> None:
+    """Free a key whose effect was undone."""
+    await tx.execute("DELETE FROM plumbing_idempotency WHERE scope_sha256 = $1", scope)
+
+
 async def forget_expired(tx: Tx) -> int:
     """Delete a batch of records past the window; returns how many."""
     rows = await tx.fetch(

@@ -68,6 +68,11 @@ reactions_set_aside_total = Counter(
 peer_refusals_total = Counter(
     "hansa_peer_refusals", "What was refused of other registries, by reason.", ["reason"]
 )
+peer_acts_total = Counter(
+    "hansa_peer_acts",
+    "Suspensions, reinstatements and revocations of peers, by act and mode.",
+    ["act", "mode"],
+)
 outgoing_total = Counter("hansa_outgoing_calls", "Calls to other hosts, by outcome.", ["outcome"])
 card_visits_total = Counter(
     "hansa_card_visits", "Pulls and health checks of agents, by kind and outcome.", ["errand", "outcome"]

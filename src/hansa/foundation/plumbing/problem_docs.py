@@ -9,6 +9,25 @@ from hansa.foundation.values.errors import Refused
 
 # An operation whose problem documents have a shape of their own names it under this key (`openapi_extra`).
 PROBLEM_SHAPE = "x-problem-shape"
+# `error.type` of each status.
+STATUS_TAGS = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "payment_required",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "request_timeout",
+    409: "conflict",
+    412: "precondition_failed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    422: "validation_error",
+    429: "rate_limit_exceeded",
+    431: "request_header_fields_too_large",
+    500: "internal_server_error",
+    503: "service_unavailable",
+}
 
 
 class ProblemError(BaseModel):

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fastapi import APIRouter
 from prometheus_client import Counter, Gauge, Histogram
@@ -30,11 +30,14 @@ class Routes:
     at_root: bool = False
 
 
+BlockerKind: TypeAlias = Literal["balance", "stake", "bond", "contracts", "disputes"]
+
+
 @dataclass(frozen=True)
 class Blocker:
     """Something that an agent holds and that would be lost. `amount` is a decimal string."""
 
-    kind: str
+    kind: BlockerKind
     agent_did: str
     amount: str
     detail: str

@@ -1,5 +1,10 @@
 """Agents: who they are, how they come to be, how they prove it, how they end."""
 
+from hansa.rooms.agents.acting import ACT_TOKENS, act_token
+from hansa.rooms.agents.acting.act import act_as
+from hansa.rooms.agents.authz.roles import authz_of, replace_authz
+from hansa.rooms.agents.authz.schemas import AuthzIn, AuthzOut
+from hansa.rooms.agents.bootstrap import issue_bootstrap_token
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
@@ -7,12 +12,21 @@ from hansa.rooms.agents.capabilities import (
     CaveatViolated,
     DelegatorMayNot,
 )
+from hansa.rooms.agents.capabilities.give_up import revoke as revoke_capability
+from hansa.rooms.agents.capabilities.reading import delegations
+from hansa.rooms.agents.capabilities.schemas import CapabilityOut
 from hansa.rooms.agents.check import active_agent
+from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
-from hansa.rooms.agents.ending import REQUIRE_UNBOUND
+from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
 from hansa.rooms.agents.errors import AgentUnknown
 from hansa.rooms.agents.keys import keys_of
+from hansa.rooms.agents.keys.rotate import rotate_key
+from hansa.rooms.agents.keys.routes import ROTATIONS as KEY_ROTATIONS
+from hansa.rooms.agents.keys.schemas import HeldKeyOut, RotateKeyOut
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
+from hansa.rooms.agents.mtls.enrol import disable_mtls, enrolment_of
+from hansa.rooms.agents.onboard import Onboarding, create_agent
 from hansa.rooms.agents.payment import (
     HeldBudget,
     Payment,
@@ -22,7 +36,11 @@ from hansa.rooms.agents.payment import (
     preview_payment,
     return_budget,
 )
+from hansa.rooms.agents.routes import AGENT_TOKENS, BOOTSTRAP_TOKENS, CREATIONS
 from hansa.rooms.agents.rules import OwnedAgent
+from hansa.rooms.agents.schemas import CreateAgentOut, RotateSecretOut
+from hansa.rooms.agents.secret import rotate_secret
+from hansa.rooms.agents.sign_in import sign_in
 from hansa.rooms.agents.spending import (
     Approval,
     ApprovalForAnother,
@@ -35,11 +53,17 @@ from hansa.rooms.agents.spending import (
     PayeeNotAllowed,
     request_approval,
 )
+from hansa.rooms.agents.spending.approvals import approvals_of
+from hansa.rooms.agents.spending.approvals import decide as decide_approval
+from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
+    find_agents,
     lock_owner_and_status,
     of_developer,
+    own_agent,
     owner_of,
     owners_of,
+    page_of_developer,
     reinstate,
     revoke,
     statuses_of,
@@ -48,6 +72,11 @@ from hansa.rooms.agents.status import (
 from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
 
 __all__ = [
+    "ACT_TOKENS",
+    "AGENT_TOKENS",
+    "BOOTSTRAP_TOKENS",
+    "CREATIONS",
+    "KEY_ROTATIONS",
     "REQUIRE_UNBOUND",
     "ROOM",
     "AgentUnknown",
@@ -56,39 +85,71 @@ __all__ = [
     "ApprovalUnknown",
     "ApprovalUnusable",
     "ApprovalsPending",
+    "AuthzIn",
+    "AuthzOut",
     "CapabilityBudgetSpent",
     "CapabilityEnded",
+    "CapabilityOut",
     "CapabilityUnknown",
     "CaveatViolated",
     "Clearance",
+    "CreateAgentOut",
     "DelegatorMayNot",
     "HeldBudget",
+    "HeldKeyOut",
+    "Onboarding",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
+    "RotateKeyOut",
+    "RotateSecretOut",
+    "SpendApprovalOut",
+    "SpendPolicyIn",
     "Wallet",
+    "act_as",
+    "act_token",
     "active_agent",
+    "approvals_of",
+    "authz_of",
     "clear_payment",
+    "create_agent",
+    "decide_approval",
+    "delegations",
+    "disable_mtls",
+    "end_own_agent",
+    "enrolment_of",
+    "find_agents",
     "find_wallet",
     "hold_budget",
     "identities_ended",
+    "issue_bootstrap_token",
     "keys_of",
     "lock_owner_and_status",
+    "new_client_secret",
+    "new_identity",
     "of_developer",
+    "own_agent",
+    "own_or_new_key",
     "owner_of",
     "owners_of",
+    "page_of_developer",
     "payee_of_address",
     "pays_plainly",
     "preview_payment",
     "receive_address",
     "reinstate",
+    "replace_authz",
     "request_approval",
     "restore_mtls",
     "return_budget",
     "revoke",
+    "revoke_capability",
     "revoke_mtls",
+    "rotate_key",
+    "rotate_secret",
+    "sign_in",
     "statuses_of",
     "suspend",
 ]

@@ -1,8 +1,8 @@
 """The end of a developer's agents with the account: what prevents it, and how it is done."""
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.room import AccountEnd, Blocker
-from hansa.foundation.values.money import format_amount
+from hansa.foundation.plumbing.room import AccountEnd, Blocker, BlockerKind
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 
 from .bootstrap import forget_bootstrap_tokens
@@ -27,7 +27,7 @@ async def _end(tx: Tx, developer_id: int) -> None:
 
 
 def _held(balance: ledger.Balance) -> list[Blocker]:
-    kinds = (
+    kinds: tuple[tuple[BlockerKind, Minor, str], ...] = (
         ("balance", balance.liquid, "Send the units elsewhere."),
         (
             "stake",

@@ -21,7 +21,7 @@ ROOM = Room(
     name="agents",
     routes=(Routes(200, router), Routes(3100, root_router, at_root=True)),
     jobs=(
-        scheduled("agents: pay owed grants", 5, pay_owed_grants),
+        scheduled("agents: pay owed grants", 15, pay_owed_grants),
         sweep("agents: forget ended capabilities", 600, forget_capabilities),
         sweep("agents: forget spend approvals", 600, forget_approvals),
     ),

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import catalogue, journal, ledger
 
 from . import store
+from .errors import AgentUnknown
 from .mtls import revoke_mtls
 from .rules import OwnedAgent
 
@@ -82,6 +83,14 @@ async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     return await _currently_named(tx, await store.agents_of(tx, developer_id))
 
 
+async def find_agents(
+    tx: Tx, text: str, status: str | None, *, limit: int, offset: int
+) -> tuple[list[OwnedAgent], int]:
+    """A page of all agents with this DID or with this in their name, newest first, and how many there are."""
+    found, total = await store.find_agents(tx, text.strip(), status, limit=limit, offset=offset)
+    return await _currently_named(tx, found), total
+
+
 async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
     """Those of the DIDs that are agents of the developer, in any status."""
     return await store.owned_among(tx, developer_id, dids)
@@ -93,6 +102,15 @@ async def page_of_developer(
     """A page of the same, and how many there are."""
     page = await store.agents_of(tx, developer_id, limit=limit, offset=offset)
     return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
+
+
+async def own_agent(tx: Tx, developer_id: int, did: str) -> OwnedAgent:
+    """One agent of a developer, in any status. Raises: AgentUnknown, also for another developer's."""
+    agent = await store.agent_of(tx, developer_id, did)
+    if agent is None:
+        raise AgentUnknown
+    (named,) = await _currently_named(tx, [agent])
+    return named
 
 
 async def record_heartbeat(tx: Tx, did: str) -> datetime | None:

@@ -87,6 +87,20 @@ SELECT did, client_id, name, status, roles, created_at, last_active_at
 FROM agents_agent WHERE developer_id = $1 ORDER BY id LIMIT $2 OFFSET $3
 """
 
+_AGENT_OF = """
+SELECT did, client_id, name, status, roles, created_at, last_active_at
+FROM agents_agent WHERE developer_id = $1 AND did = $2
+"""
+
+_FOUND = """
+FROM agents_agent WHERE ($1 = '' OR did = $1 OR strpos(lower(name), lower($1)) > 0)
+  AND ($2::text IS NULL OR status = $2)
+"""
+
+_FIND = f"""
+SELECT did, client_id, name, status, roles, created_at, last_active_at {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4
+"""
+
 _REPLACE_CREDENTIAL = """
 UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1
 WHERE did = $1 AND status <> 'revoked' RETURNING client_id
@@ -319,3 +333,18 @@ async def agents_of(
     """The agents of a developer, in any status, the oldest first; all of them without a limit."""
     rows = await tx.fetch(_AGENTS_OF, developer_id, limit, offset)
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows]
+
+
+async def agent_of(tx: Tx, developer_id: int, did: str) -> OwnedAgent | None:
+    """An agent of a developer, in any status."""
+    row = await tx.fetchrow(_AGENT_OF, developer_id, did)
+    return OwnedAgent(**{**row, "roles": tuple(row["roles"])}) if row else None
+
+
+async def find_agents(
+    tx: Tx, text: str, status: str | None, *, limit: int, offset: int
+) -> tuple[list[OwnedAgent], int]:
+    """A page of the agents with this DID or with this in their first name, newest first, and how many there are."""
+    rows = await tx.fetch(_FIND, text, status, limit, offset)
+    total: int = await tx.fetchval(f"SELECT count(*) {_FOUND}", text, status)
+    return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows], total

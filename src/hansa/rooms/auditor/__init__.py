@@ -2,12 +2,15 @@
 
 from hansa.rooms.auditor.attestations import (
     Attestation,
+    Attestor,
     AuditorKey,
     Watch,
     list_attestations,
     read_watch,
+    rebaseline_transit,
     replace_sealed_auditor_key,
     rotate_auditor_key,
+    set_native_baseline,
 )
 from hansa.rooms.auditor.cycle import (
     AuditVerdict,
@@ -18,19 +21,24 @@ from hansa.rooms.auditor.cycle import (
     run_cycle,
 )
 from hansa.rooms.auditor.descriptor import ROOM
+from hansa.rooms.auditor.liabilities import FOREST
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
 from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
+from hansa.rooms.auditor.witnessing import ask_witnesses, replace_sealed_witness_key
 
 __all__ = [
+    "FOREST",
     "ROOM",
     "Attestation",
+    "Attestor",
     "AuditVerdict",
     "AuditorKey",
     "SupplyPoint",
     "SupplyVerdict",
     "SupplyWatch",
     "Watch",
+    "ask_witnesses",
     "audit",
     "audit_from_zero",
     "audit_supply",
@@ -38,9 +46,12 @@ __all__ = [
     "initialize_auditor",
     "list_attestations",
     "read_watch",
+    "rebaseline_transit",
     "replace_sealed_auditor_key",
+    "replace_sealed_witness_key",
     "rotate_auditor_key",
     "run_cycle",
+    "set_native_baseline",
     "supply_over_time",
     "watch_supply",
 ]

@@ -23,8 +23,10 @@ from .attestations import (
     initialize_attestations,
 )
 from .checkpoint import Advance, advance
+from .liabilities import FOREST, Commitment, KeptForest, Origin, commit_liabilities, keep_liabilities
 from .supply import SupplyVerdict, weigh
 from .transparency import LEAVES_AT_ONCE, append_and_sign, lock_log
+from .witnessing import initialize_witness
 
 CYCLE = "auditor: audit cycle"
 CYCLE_SECONDS = 60
@@ -48,6 +50,7 @@ class AuditVerdict:
 
 async def initialize_auditor(tx: Tx, frame: str, seal: Seal) -> None:
     """Open the chain of attestations; the first cycle of a registry is due at once."""
+    await initialize_witness(tx, seal)
     if not await initialize_attestations(tx, frame, seal):
         await enqueue(tx, CYCLE, SCHEDULE)
 
@@ -59,7 +62,8 @@ async def run_cycle(runtime: Runtime) -> None:
     """
     database, attestor = runtime.database, Attestor.in_process(runtime)
     try:
-        await database.act(audit_when_due, one_snapshot=True)
+        forest = FOREST.of(runtime)
+        await database.act(lambda tx: audit_when_due(tx, forest), one_snapshot=True)
     except Exception:
         await database.act(lambda tx: attest_failed_reading(tx, attestor))
         raise
@@ -74,12 +78,12 @@ async def _extend_log(tx: Tx, attestor: Attestor) -> int:
     return await append_and_sign(tx, attestor.frame, size, await checkpoint_keys(tx, attestor.seal))
 
 
-async def audit_when_due(tx: Tx) -> None:
-    """A cycle, unless there was one a moment ago; `tx` must be one snapshot."""
+async def audit_when_due(tx: Tx, kept: KeptForest | None = None) -> None:
+    """A cycle, unless there was one a moment ago; `tx` must be one snapshot. `kept` is the forest of this process."""
     latest = await store.latest_verdict(tx, RECENT_SECONDS)
     is_recent = latest is not None and latest.is_recent
     if not is_recent and await store.take_turn(tx):
-        await audit(tx)
+        await audit(tx, kept)
 
 
 async def show_last_audit(runtime: Runtime) -> None:
@@ -107,13 +111,17 @@ async def audit_on_request(tx: Tx) -> AuditVerdict:
     return await audit(tx, logs_known_breach=False)
 
 
-async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = True) -> AuditVerdict:
+async def audit(
+    tx: Tx, kept: KeptForest | None = None, *, from_zero: bool = False, logs_known_breach: bool = True
+) -> AuditVerdict:
     """One cycle: from the checkpoint on, or from the first event. `tx` must be one snapshot that may write."""
     await store.allow_minutes(tx)
     horizon = await journal.horizon(tx)
     reached = await advance(tx, horizon, from_zero=from_zero)
     supply = await weigh(tx, reached.terms, horizon.as_of_seq)
     checks, findings = await _check(tx, supply, reached, horizon)
+    forest = kept or KeptForest()
+    commitment = await _commit(tx, forest, supply, reached, horizon, from_zero=from_zero)
     status = rules.status_of(checks)
     trouble = {
         "delta": supply.delta,
@@ -138,14 +146,29 @@ async def audit(tx: Tx, *, from_zero: bool = False, logs_known_breach: bool = Tr
             findings=findings,
             breach_digest=digest,
             typed=await journal.typed_supply(tx),
+            liabilities=commitment,
         ),
     )
+    await keep_liabilities(tx, forest, commitment, verdict_id)
     verdict = AuditVerdict(verdict_id, checked_at, status, supply, checks, findings)
     known = before.breach_digest if before else None
     _log_verdict(verdict, digest, known, logs_known_breach=logs_known_breach)
     if digest not in (None, known):
         await journal.append(tx, _breach_of(verdict))
     return verdict
+
+
+async def _commit(
+    tx: Tx,
+    kept: KeptForest,
+    supply: SupplyVerdict,
+    reached: Advance,
+    horizon: journal.Horizon,
+    *,
+    from_zero: bool,
+) -> Commitment | None:
+    origin = Origin(horizon.as_of_seq, horizon.cluster, reached.checkpoint.folded_from)
+    return await commit_liabilities(tx, kept, horizon, origin, supply.circulating, from_zero=from_zero)
 
 
 async def _check(

@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 
+from .liabilities import Commitment, hash_of
 from .rules import Compared
 
 # A whole history takes longer than a request may.
@@ -68,8 +69,8 @@ SELECT tx_id FROM (
 
 _ADD_VERDICT = """
 INSERT INTO auditor_verdict (as_of_seq, from_zero, status, issued, destroyed, transit, fees_collected, circulating, delta,
-  agent_count, checks, findings, breach_digest, typed_issued, typed_destroyed)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id, checked_at
+  agent_count, checks, findings, breach_digest, typed_issued, typed_destroyed, liabilities_root, liabilities_accounts)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING id, checked_at
 """
 
 _LATEST = """
@@ -124,6 +125,7 @@ class NewVerdict:
     findings: dict[str, list[str]]
     breach_digest: str | None
     typed: journal.TypedSupply
+    liabilities: Commitment | None
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,7 @@ async def strays(tx: Tx, compared: Compared, relics_to_seq: int) -> list[int]:
 
 async def add_verdict(tx: Tx, verdict: NewVerdict) -> tuple[int, datetime]:
     """Add to the history; returns its id and time."""
+    liabilities = verdict.liabilities
     row = await tx.fetchrow(
         _ADD_VERDICT,
         verdict.as_of_seq,
@@ -282,6 +285,8 @@ async def add_verdict(tx: Tx, verdict: NewVerdict) -> tuple[int, datetime]:
         verdict.breach_digest,
         verdict.typed.issued,
         verdict.typed.destroyed,
+        liabilities and hash_of(liabilities.root),
+        liabilities and liabilities.accounts,
     )
     assert row is not None
     return row["id"], row["checked_at"]

@@ -4,17 +4,29 @@ from .bonds import show_bond
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
+from .form import CheckedCard, check_card
 from .listing import Filters, list_cards
 from .marks import grade_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import LOCK_AGENT
+from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_edit
+from .owning.ownership import Owners, Ownership
 from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
 from .pulls import note_heartbeat
-from .reading import card_of, card_of_agent, name_of_agent, names_of_agents
-from .records import Bond, Card, StoredCard
+from .pulls.preview import preview_host
+from .pulls.records import Unserved
+from .reading import (
+    card_called,
+    card_of,
+    card_of_agent,
+    name_of_agent,
+    names_of_agents,
+    other_agents_of_owner,
+)
+from .records import Bond, Card, CardName, StoredCard
 from .replace import replace_document
 from .retire import retire_card
 from .search import (
@@ -24,18 +36,19 @@ from .search import (
     Explanation,
     Facets,
     FoundCard,
+    Hits,
     Search,
     Searcher,
     SearchNotReady,
     SearchQuery,
     discover,
 )
-from .signatures import AGENT_KEYS, AgentKey, is_exported
+from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
 from .store import newest_position
 from .template import card_template
 from .track_record import show_scores, show_track_record
-from .versions.reading import card_document_at
-from .versions.records import Replaced
+from .versions.reading import card_document_at, history_of, version_of
+from .versions.records import CardVersion, Replaced
 
 __all__ = [
     "AGENT_KEYS",
@@ -45,39 +58,57 @@ __all__ = [
     "AgentKey",
     "Bond",
     "Card",
+    "CardEdit",
     "CardInvalid",
+    "CardName",
     "CardRevoked",
     "CardUnknown",
+    "CardVersion",
     "CardWrites",
+    "CheckedCard",
     "Discovery",
+    "Editor",
     "Explanation",
     "Facets",
     "Filters",
     "FoundCard",
+    "Hits",
     "HumanReadableIdTaken",
     "MirrorResult",
+    "Owners",
+    "Ownership",
     "PageRequest",
     "Replaced",
     "Search",
     "SearchNotReady",
     "SearchQuery",
     "Searcher",
+    "SignaturePolicy",
     "StoredCard",
+    "Unserved",
     "agent_json_ld",
+    "card_called",
     "card_document_at",
     "card_of",
     "card_of_agent",
     "card_template",
+    "check_card",
     "discover",
+    "edit_card",
     "grade_of",
+    "history_of",
     "is_exported",
     "is_paid",
     "list_cards",
+    "list_or_unlist",
     "mirror_cards",
     "name_of_agent",
     "names_of_agents",
     "newest_position",
     "note_heartbeat",
+    "other_agents_of_owner",
+    "preview_edit",
+    "preview_host",
     "publish_card",
     "publish_stub",
     "rate_of",
@@ -91,4 +122,5 @@ __all__ = [
     "stated_price",
     "suspend_card",
     "suspend_listings",
+    "version_of",
 ]

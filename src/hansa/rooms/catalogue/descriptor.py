@@ -3,16 +3,22 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager
 
-from hansa.foundation.plumbing.jobs import sweep
-from hansa.foundation.plumbing.metrics import card_visits_total
+from hansa.foundation.plumbing.jobs import sweep, sweep_of
+from hansa.foundation.plumbing.metrics import card_visits_total, peer_acts_total
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 
+from .exports import router as exports_router
 from .findings import LIST_FINDINGS, Findings
-from .maintenance import index_texts, keep_lists_quick
+from .maintenance import forget_deleted, has_texts_to_index, index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
+from .peer_acts import HINTS, NOTICES
+from .peer_acts import peer_router as peer_acts_router
+from .peer_acts import router as receipts_router
+from .peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN, RECEIPTED, peers_from_the_start, read_peer
+from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
 from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
 from .pulls import router as pulls_router
@@ -60,18 +66,28 @@ ROOM = Room(
         Routes(1200, router),
         Routes(1300, pulls_router),
         Routes(1400, signatures_router),
+        Routes(1410, exports_router),
+        Routes(1420, peer_acts_router),
+        Routes(1430, receipts_router),
         Routes(1800, resource_discovery_router),
         Routes(3300, manifest_router, at_root=True),
         Routes(3400, well_known_router, at_root=True),
     ),
+    reactors=(NOTICES,),
     jobs=(
         sweep("catalogue: erase old cards", 3600, erase_old),
-        sweep("catalogue: index texts", 1, index_texts),
+        sweep_of("catalogue: index texts", 5, has_texts_to_index, index_texts),
         sweep("catalogue: keep lists quick", 20, keep_lists_quick),
         CARD_PULLS,
         HEALTH_CHECKS,
+        sweep("catalogue: forget deleted cards", 86_400, forget_deleted),
+        PEER_PLAN,
+        PEER_CARDS,
+        PEER_ACTS,
+        HINTS,
+        RECEIPTED,
     ),
-    background=(_following,),
+    background=(_following, peers_from_the_start),
     settings=frozenset(
         {
             "base_url",
@@ -79,7 +95,9 @@ ROOM = Room(
             "card_liveness_interval_seconds",
             "card_pull_interval_seconds",
             "data_dir",
+            "enforcement_propagation_mode",
             "extension_base",
+            "federation_sync_interval_seconds",
             "jws_enforce",
             "jws_require_signature",
             "jws_verify_enabled",
@@ -90,10 +108,12 @@ ROOM = Room(
             "trust_domain",
         }
     ),
-    metrics=(card_visits_total,),
+    metrics=(card_visits_total, peer_acts_total),
     account_end=ACCOUNT_END_OF_CARDS,
     offers=(AGENT_KEYS, LOCK_AGENT, SEARCHER, SEARCH_ANSWERS, LIST_FINDINGS, EXPORT_DESK, WRITING),
     fills=(
+        federation.SYNC_PEER.filled_with(read_peer),
+        federation.PEER_REMOVED.filled_with(remove_mirrors_of),
         SEARCHER.built_by(_searcher),
         SEARCH_ANSWERS.built_by(_answers),
         LIST_FINDINGS.built_by(lambda _: Findings()),

@@ -6,6 +6,13 @@ from . import store
 
 CLASS_ROWS_MAX = 256
 TEXTS_AT_ONCE = 1000
+# An index that was not used for seven days is built anew.
+DELETED_KEPT_DAYS = 8
+
+
+async def has_texts_to_index(tx: Tx) -> bool:
+    """Whether lists look at some cards one by one that they could find by their texts."""
+    return await store.has_texts_to_index(tx)
 
 
 async def index_texts(tx: Tx) -> None:
@@ -17,3 +24,8 @@ async def keep_lists_quick(tx: Tx) -> None:
     """Sort in the texts that were taken in, and sum up how many cards there are of each class."""
     await store.sort_in_texts(tx)
     await store.sum_classes(tx, CLASS_ROWS_MAX)
+
+
+async def forget_deleted(tx: Tx) -> None:
+    """Forget which cards were deleted, once no search index can still hold them."""
+    await store.forget_deleted(tx, DELETED_KEPT_DAYS)

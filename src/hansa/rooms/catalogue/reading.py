@@ -6,7 +6,7 @@ from hansa.foundation.plumbing.database import Tx
 
 from . import rules, store
 from .errors import CardUnknown
-from .records import Card
+from .records import Card, CardName
 
 
 async def card_of(tx: Tx, key: str) -> Card:
@@ -32,6 +32,13 @@ async def name_of_agent(tx: Tx, did: str) -> str | None:
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of own agents, by DID; without those that have no card, or an erased one."""
     return await store.names_of_agents(tx, dids)
+
+
+async def other_agents_of_owner(tx: Tx, card: Card, limit: int) -> list[CardName]:
+    """The newest listed agents of the developer who owns this card, without its own; empty for a mirrored card."""
+    if card.developer_id is None:
+        return []
+    return await store.others_of_owner(tx, card.developer_id, card.card_id, limit)
 
 
 async def card_called(tx: Tx, human_readable_id: str) -> Card:

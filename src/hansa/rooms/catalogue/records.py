@@ -88,6 +88,15 @@ class Card:
 
 
 @dataclass(frozen=True)
+class CardName:
+    """The card of an agent, as a link names it."""
+
+    did: str
+    card_id: int
+    name: str
+
+
+@dataclass(frozen=True)
 class Bond:
     """What a card shows of its agent's bond; without a state there is none. `amount` in minor units."""
 

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .cursor import ChangesCursor
-from .records import Bond, Card, NewCard, StoredCard
+from .records import Bond, Card, CardName, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
 # Where cards must be looked at one by one, they are counted up to here; where their texts must be read or their changes
@@ -28,7 +28,7 @@ TEXTS_END = "\x1f"
 _LISTED_TEXT = "(name_text || chr(31) || description_text)"
 PAGE_MAX_BYTES = 32 * 1024 * 1024
 
-_COLUMNS = """
+CARD_COLUMNS = """
 c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
@@ -93,6 +93,13 @@ _NAMES_OF_AGENTS = """
 SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NULL AND NOT is_erased
 """
 
+_OTHERS_OF_OWNER = """
+SELECT did, id AS card_id, name FROM catalogue_card
+WHERE developer_id = $1 AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
+  AND status = 'active' AND is_active AND NOT unlisted AND NOT is_stub
+ORDER BY id DESC LIMIT $3
+"""
+
 _COUNT_CLASSES = """
 SELECT coalesce(sum(cards), 0)::bigint
 FROM (SELECT *, false AS unlisted, 'active' AS status FROM catalogue_card_class) c WHERE {conditions}
@@ -114,6 +121,10 @@ _INDEX_TEXTS = """
 UPDATE catalogue_card SET texts_sorted = true WHERE id IN (
   SELECT id FROM catalogue_card WHERE NOT texts_sorted AND to_regclass('catalogue_card_listed_text') IS NOT NULL
   ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
+"""
+
+_HAS_TEXTS_TO_INDEX = """
+SELECT to_regclass('catalogue_card_listed_text') IS NOT NULL AND EXISTS (SELECT FROM catalogue_card WHERE NOT texts_sorted)
 """
 
 _SUM_CLASSES = """
@@ -226,8 +237,8 @@ async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     """The card with that UUID, DID or number, whatever its status."""
     condition = _BY_KEY[type(key)]
-    row = await tx.fetchrow(f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
-    return None if row is None else _card(row)
+    row = await tx.fetchrow(f"SELECT {CARD_COLUMNS}, card_data FROM catalogue_card c WHERE {condition}", key)  # noqa: S608
+    return None if row is None else card_in(row)
 
 
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
@@ -236,17 +247,23 @@ async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["name"] for row in rows}
 
 
+async def others_of_owner(tx: Tx, developer_id: int, card_id: int, limit: int) -> list[CardName]:
+    """The newest listed agents of a developer but that of one card."""
+    rows = await tx.fetch(_OTHERS_OF_OWNER, developer_id, card_id, limit)
+    return [CardName(**row) for row in rows]
+
+
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:
     """The card with that humanReadableId: this registry's own before the oldest mirror."""
     row = await tx.fetchrow(
-        f"SELECT {_COLUMNS}, card_data FROM catalogue_card c WHERE "  # noqa: S608
+        f"SELECT {CARD_COLUMNS}, card_data FROM catalogue_card c WHERE "  # noqa: S608
         # Two indexes, of the native names and of the others.
         "(human_readable_id = $1 AND source_registry IS NULL)"
         " OR (human_readable_id = $1 AND source_registry IS NOT NULL)"
         " ORDER BY source_registry IS NOT NULL, c.id LIMIT 1",
         human_readable_id,
     )
-    return None if row is None else _card(row)
+    return None if row is None else card_in(row)
 
 
 async def count_cards(tx: Tx, conditions: Conditions) -> int:
@@ -276,6 +293,11 @@ async def sum_classes(tx: Tx, most: int) -> None:
     await tx.execute(_SUM_CLASSES, most)
 
 
+async def has_texts_to_index(tx: Tx) -> bool:
+    """Whether there is an index of listed texts that does not have every card."""
+    return bool(await tx.fetchval(_HAS_TEXTS_TO_INDEX))
+
+
 async def index_texts(tx: Tx, most: int) -> None:
     """Let the index of listed texts take in cards that it does not have yet, where there is one; nobody is waited for."""
     await tx.execute(_INDEX_TEXTS, most)
@@ -286,6 +308,11 @@ async def sort_in_texts(tx: Tx) -> None:
     await tx.execute(
         "SELECT gin_clean_pending_list(oid::regclass) FROM pg_class WHERE oid = to_regclass('catalogue_card_listed_text')"
     )
+
+
+async def forget_deleted(tx: Tx, days: int) -> None:
+    """Delete the numbers of cards that were deleted so many days ago."""
+    await tx.execute("DELETE FROM catalogue_card_deleted WHERE at < now() - $1 * interval '1 day'", days)
 
 
 async def list_newest_first(
@@ -361,14 +388,14 @@ async def _page(
     page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
     cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
     if not with_data:
-        rows = await tx.fetch(f"SELECT {_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
-        return [_card(row) for row in rows]
+        rows = await tx.fetch(f"SELECT {CARD_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
+        return [card_in(row) for row in rows]
     # A page of large documents ends early instead of filling the memory.
     weighed = (
         f"(SELECT c.*, sum(card_bytes) OVER (ORDER BY {order}) - card_bytes AS bytes_before FROM {cards}) c"  # noqa: S608
     )
-    documents = f"SELECT {_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
-    return [_card(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
+    documents = f"SELECT {CARD_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
+    return [card_in(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
 
 
 def _bounded(statement: str, conditions: Conditions) -> str:
@@ -379,7 +406,8 @@ async def _bound_search(tx: Tx) -> None:
     await tx.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
 
 
-def _card(row: asyncpg.Record) -> Card:
+def card_in(row: asyncpg.Record) -> Card:
+    """The card in a row of CARD_COLUMNS, with its document where the row has it."""
     values = {field.name: row[field.name] for field in fields(Card) if field.name not in _DOCUMENTS}
     documents = {name: _document(row.get(name)) for name in _DOCUMENTS}
     return Card(**values, **documents)

@@ -1,7 +1,43 @@
 """Enforcement: which agents and developers are suspended or revoked by an administrator."""
 
 from .descriptor import ROOM
+from .developers import reinstate_developer, suspend_developer
+from .errors import DeveloperUnknown
+from .owned import OwnedAgents, agents_by_developer
 from .reading import hard_suspensions_at
+from .reinstate import reinstate_agents
+from .revoke import revoke_agents
 from .rules import HardSuspension
+from .schemas import (
+    EndedAgentsOut,
+    ReinstateAgentsIn,
+    ReinstateDeveloperIn,
+    RestoredAgentsOut,
+    RevokeAgentsIn,
+    StoppedAgentsOut,
+    SuspendAgentsIn,
+    SuspendDeveloperIn,
+)
+from .suspend import suspend_agents
 
-__all__ = ["ROOM", "HardSuspension", "hard_suspensions_at"]
+__all__ = [
+    "ROOM",
+    "DeveloperUnknown",
+    "EndedAgentsOut",
+    "HardSuspension",
+    "OwnedAgents",
+    "ReinstateAgentsIn",
+    "ReinstateDeveloperIn",
+    "RestoredAgentsOut",
+    "RevokeAgentsIn",
+    "StoppedAgentsOut",
+    "SuspendAgentsIn",
+    "SuspendDeveloperIn",
+    "agents_by_developer",
+    "hard_suspensions_at",
+    "reinstate_agents",
+    "reinstate_developer",
+    "revoke_agents",
+    "suspend_agents",
+    "suspend_developer",
+]

@@ -22,6 +22,7 @@ from .charter import (
     well_known_router,
 )
 from .crossing import refresh_licences
+from .invitations import invitations_admin_router, invitations_router
 from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import renew_card
@@ -32,14 +33,25 @@ from .peer_trust import router as peer_trust_router
 from .peers import (
     OWN_CERTIFICATE,
     PEER_CALLS,
+    PEER_REMOVED,
+    PEER_SETTLED,
+    READ_A_PEER,
     RECOGNISED_LEAVES,
+    SYNC_PEER,
     OwnCertificate,
     RecognisedLeaves,
+    bundle_router,
     check_peer,
     connections_to_peers,
+    enqueue_missing,
+    finish_removals,
+    nothing_under_way,
+    peers_admin_router,
+    public_router,
 )
 from .workloads import check_service
 
+REMOVAL_SECONDS = 60
 RENEWAL_SECONDS = 3600
 """The card is renewed at half of a window of thirty days; an hour more does not matter."""
 
@@ -57,16 +69,24 @@ ROOM = Room(
         Routes(1730, icon_admin_router),
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
-        Routes(1770, peer_trust_router),
-        Routes(1780, operator_router),
+        Routes(1765, peer_trust_router),
+        Routes(1767, operator_router),
+        Routes(1770, invitations_admin_router),
+        Routes(1780, invitations_router),
+        Routes(1790, peers_admin_router),
+        Routes(1795, public_router),
         Routes(3200, root_router, at_root=True),
         Routes(3210, card_root_router, at_root=True),
         Routes(3220, icon_router, at_root=True),
         Routes(3225, well_known_router, at_root=True),
         Routes(3230, licences_root_router, at_root=True),
+        Routes(3235, bundle_router, at_root=True),
     ),
     jobs=(
         sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),
+        READ_A_PEER,
+        sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
+        sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
         sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
     ),
@@ -81,9 +101,9 @@ ROOM = Room(
             "dispute_window_hours",
             "email_verification_required",
             "federation_licences",
-            "federation_port",
             "federation_root_hash",
-            "federation_url",
+            "federation_address",
+            "federation_sync_interval_seconds",
             "is_central_registry",
             "issuer",
             "jws_require_signature",
@@ -113,13 +133,23 @@ ROOM = Room(
     ),
     background=(connections_to_peers,),
     metrics=(peer_refusals_total,),
-    offers=(LAST_AUDIT, OWN_CERTIFICATE, PEER_CALLS, RECOGNISED_LEAVES),
+    offers=(
+        LAST_AUDIT,
+        OWN_CERTIFICATE,
+        PEER_CALLS,
+        PEER_REMOVED,
+        PEER_SETTLED,
+        RECOGNISED_LEAVES,
+        SYNC_PEER,
+    ),
     fills=(
         LICENCE_CHECK.filled_with(check_licence),
         SERVICE_CHECK.filled_with(check_service),
         PEER_CHECK.filled_with(check_peer),
         OWN_CERTIFICATE.built_by(lambda runtime: OwnCertificate(runtime.authority, runtime.settings)),
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
+        # The room above fills it that moves units to peers.
+        PEER_SETTLED.filled_with(nothing_under_way),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
     ),
 )

@@ -3,7 +3,8 @@
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
 from hansa.rooms.journal.append import append
 from hansa.rooms.journal.descriptor import ROOM
-from hansa.rooms.journal.emission import settle_policies
+from hansa.rooms.journal.emission import Policy as EmissionPolicy
+from hansa.rooms.journal.emission import change_policy, list_policies, settle_policies
 from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided
 from hansa.rooms.journal.feed import LIVE_FEED, OWNED_AMONG, LiveFeed, StreamFilter, event_stream
 from hansa.rooms.journal.fold import (
@@ -29,6 +30,7 @@ from hansa.rooms.journal.ledger_readings import (
     LedgerReadings,
 )
 from hansa.rooms.journal.partitions import keep_partitions_ahead
+from hansa.rooms.journal.projection import SnapshotsDisabled, write_baseline
 from hansa.rooms.journal.public_reading import (
     PublicFilter,
     PublicPage,
@@ -60,6 +62,7 @@ __all__ = [
     "AccountKey",
     "CursorInvalid",
     "DayVolume",
+    "EmissionPolicy",
     "EmissionUndecided",
     "EventFilter",
     "EventRecord",
@@ -74,6 +77,7 @@ __all__ = [
     "PublicFilter",
     "PublicPage",
     "Reactor",
+    "SnapshotsDisabled",
     "SortOrder",
     "StoredEvent",
     "StreamFilter",
@@ -82,6 +86,7 @@ __all__ = [
     "TypedSupply",
     "add_months",
     "append",
+    "change_policy",
     "event_stream",
     "find_public_event",
     "fold_moves",
@@ -89,6 +94,7 @@ __all__ = [
     "horizon",
     "keep_partitions_ahead",
     "list_events",
+    "list_policies",
     "list_public_events",
     "months",
     "newest_position",
@@ -102,4 +108,5 @@ __all__ = [
     "settle_reactors",
     "typed_supply",
     "volume_by_day",
+    "write_baseline",
 ]

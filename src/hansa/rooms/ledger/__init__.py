@@ -10,6 +10,7 @@ from hansa.rooms.ledger.accounts import (
     newest_transaction,
     open_account,
 )
+from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
@@ -56,6 +57,7 @@ from hansa.rooms.ledger.holds import (
     open_hold,
     read_hold,
     read_holds,
+    read_open_holds,
     release_hold,
     thaw_hold,
 )
@@ -74,7 +76,16 @@ from hansa.rooms.ledger.posting import (
     transfer_all,
 )
 from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, uncovered
-from hansa.rooms.ledger.staking import StakeGap, stake_gaps
+from hansa.rooms.ledger.staking import (
+    Holdings,
+    Position,
+    StakeGap,
+    StakingPolicy,
+    read_holdings,
+    read_positions,
+    stake_gaps,
+)
+from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, lines_of
 from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
 
@@ -109,7 +120,9 @@ __all__ = [
     "HoldEnded",
     "HoldExpired",
     "HoldOrder",
+    "Holdings",
     "InsufficientBalance",
+    "Line",
     "MintTooLarge",
     "NewHold",
     "Order",
@@ -118,6 +131,7 @@ __all__ = [
     "PaymentMade",
     "PaymentOrder",
     "PeerLimitReached",
+    "Position",
     "Preview",
     "Receipt",
     "ReserveIn",
@@ -125,11 +139,14 @@ __all__ = [
     "Result",
     "SelfTransfer",
     "StakeGap",
+    "StakingPolicy",
+    "StatementFilter",
     "SupplyChange",
     "SupplyExhausted",
     "SystemAccountRefused",
     "TransferOrder",
     "apply",
+    "as_csv",
     "balance_of",
     "capture_hold",
     "circulating",
@@ -146,10 +163,13 @@ __all__ = [
     "free_overdue_holds",
     "freeze_hold",
     "grant",
+    "grant_by_administrator",
     "initialize_ledger",
     "is_of_receipts",
     "issue",
+    "issue_by_administrator",
     "kept_receipts",
+    "lines_of",
     "mint",
     "newest_transaction",
     "open_account",
@@ -158,7 +178,10 @@ __all__ = [
     "payment_line",
     "preview",
     "read_hold",
+    "read_holdings",
     "read_holds",
+    "read_open_holds",
+    "read_positions",
     "reinstate_accounts",
     "release_hold",
     "require_issuable",

@@ -160,7 +160,6 @@ class Crossing:
     state: CrossingState
     tx_id: int | None
     return_tx_id: int | None
-    reserved_at: datetime
     decided_at: datetime | None
 
 

@@ -11,7 +11,7 @@ from hansa.foundation.values.money import Minor
 
 _FIND = """
 SELECT c.direction, c.transfer_id, agent.did AS agent, c.counterparty, c.amount, c.fee, c.state, c.tx_id, c.return_tx_id,
-  c.reserved_at, c.decided_at
+  c.decided_at
 FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id JOIN ledger_account agent ON agent.id = c.agent_id
 WHERE transit.did = $1 AND transit.unit = '' AND c.direction = $2 AND c.transfer_id = $3
 """

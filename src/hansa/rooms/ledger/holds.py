@@ -107,6 +107,11 @@ async def read_holds(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
     return await store.of_owner(tx, owner_kind, owner_id)
 
 
+async def read_open_holds(tx: Tx, did: str, limit: int) -> Sequence[Hold]:
+    """What is set aside of an account, newest first."""
+    return await store.of_payer(tx, did, limit)
+
+
 async def read_hold(tx: Tx, hold_id: int) -> Hold:
     """One hold, ended or not. Raises: HoldUnknown."""
     hold = await store.find(tx, hold_id)

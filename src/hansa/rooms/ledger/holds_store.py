@@ -99,6 +99,14 @@ async def find(tx: Tx, hold_id: int) -> Hold | None:
     return Hold(**row) if row else None
 
 
+async def of_payer(tx: Tx, did: str, limit: int) -> Sequence[Hold]:
+    """The open holds of an account, newest first."""
+    rows = await tx.fetch(
+        f"{_HOLDS} WHERE payer.did = $1 AND h.remaining > 0 ORDER BY h.id DESC LIMIT $2", did, limit
+    )
+    return [Hold(**row) for row in rows]
+
+
 async def of_owner(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
     """The holds of one owner reference, oldest first."""
     rows = await tx.fetch(

@@ -7,6 +7,7 @@ from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes
 
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
+from .calls import CALLS, WRITE_CALLS, CallBatch, writing_the_rest
 from .check import check_developer
 from .deletion import carry_out_due
 from .deletion import router as deletion_router
@@ -31,6 +32,8 @@ ROOM = Room(
         ),
         sweep("people: forget what has ended", 3600, forget_ended),
     ),
+    rounds=(WRITE_CALLS,),
+    background=(writing_the_rest,),
     settings=frozenset(
         {
             "access_token_expire_minutes",
@@ -47,8 +50,10 @@ ROOM = Room(
         }
     ),
     metrics=(passwords_waiting,),
+    offers=(CALLS,),
     fills=(
         DEVELOPER_CHECK.filled_with(check_developer),
         PASSWORD_SETTER_CHECK.filled_with(check_password_setter),
+        CALLS.built_by(lambda _: CallBatch()),
     ),
 )

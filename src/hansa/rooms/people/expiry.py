@@ -2,14 +2,16 @@
 
 from hansa.foundation.plumbing.database import Tx
 
-from . import recovery, store
+from . import calls, recovery, store
 
 # The last developer token of a session lives a day at most beyond its last refresh token's seven.
 SESSION_IDLE_DAYS = 9
 LINK_DAYS = 30
+CALL_DAYS = 30
 
 
 async def forget_ended(tx: Tx) -> None:
     """Delete what nobody can use any more."""
     await store.forget_ended(tx, SESSION_IDLE_DAYS, LINK_DAYS)
     await recovery.forget_ended(tx)
+    await calls.forget_older(tx, CALL_DAYS)

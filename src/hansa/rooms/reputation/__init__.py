@@ -2,6 +2,8 @@
 
 from hansa.rooms.agents import AgentUnknown
 
+from .bonds import BondOut, read_bond
+from .bonds import Policy as BondPolicy
 from .descriptor import ROOM
 from .scores import (
     GradeChange,
@@ -15,10 +17,13 @@ from .scores import (
 __all__ = [
     "ROOM",
     "AgentUnknown",
+    "BondOut",
+    "BondPolicy",
     "GradeChange",
     "Reputation",
     "TrackRecord",
     "grade_history_of",
+    "read_bond",
     "reputation_of",
     "track_record_of",
 ]

@@ -1,12 +1,18 @@
 """What the process needs to know of the transfers room."""
 
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import federation
 
+from .crossing import CROSSING_JOBS, SIGNATORY, peer_router
+from .crossing_routes import crossing_router
 from .routes import router
 
 ROOM = Room(
     name="transfers",
     # The hot routes are matched first.
-    routes=(Routes(100, router),),
-    settings=frozenset({"settlement_currency"}),
+    routes=(Routes(100, router), Routes(130, crossing_router), Routes(140, peer_router)),
+    jobs=CROSSING_JOBS,
+    settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
+    offers=(SIGNATORY,),
+    fills=(SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),),
 )

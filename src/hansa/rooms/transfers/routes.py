@@ -4,35 +4,36 @@ from collections.abc import Awaitable, Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.caller import CAPABILITY_HEADER, Agent, PermissionMissing, agent_holding
+from hansa.foundation.plumbing.caller import Agent, agent_holding
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import (
     IdempotencyKey,
-    KeyInProgress,
-    KeyReused,
     Repeatable,
     answer_once,
 )
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import (
-    Forbidden,
-    Invalid,
-    MemberInvalid,
     Refused,
-    TooManyRequests,
-    Unauthorized,
-    Unavailable,
 )
 from hansa.rooms import agents, ledger
 
+from .asking import (
+    APPROVAL_NEEDED,
+    REFUSALS,
+    AccountRevoked,
+    CapabilityToken,
+    SpendApproval,
+    approval_answer,
+    one_approval,
+)
 from .bulk import (
     ApprovalRequired,
     Line,
@@ -42,9 +43,9 @@ from .bulk import (
     transfer_each,
 )
 from .bulk_answer import bulk_answer
+from .crossing import CROSSING_REFUSALS, ReceiverIsForeign, asked_crossing, is_foreign, peer_of
 from .governed import GovernedTransfer, transfer_governed
 from .schemas import (
-    ApprovalNeeded,
     SendIn,
     SendOut,
     TransferIn,
@@ -53,79 +54,21 @@ from .schemas import (
     TransfersIn,
     TransfersOut,
 )
+from .send_across import send_across
 
 PERMISSION = "teg.transfer"
-TOKEN_MAX_CHARACTERS = 128
-
-
-class AccountRevoked(Forbidden):
-    """The payee is a revoked agent; its account cannot receive units."""
-
-    code = "ACCOUNT_REVOKED"
-    sentence = "A revoked agent cannot receive units."
-
 
 router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
 
 Transfers = Annotated[ledger.GroupCommit, Depends(ledger.GROUP_COMMIT.given)]
 TransferringAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
-CapabilityToken = Annotated[
-    str | None,
-    Header(
-        alias=CAPABILITY_HEADER,
-        max_length=TOKEN_MAX_CHARACTERS,
-        description="The token of a capability, which can grant the permission; its caveats limit the payment.",
-    ),
-]
-SpendApproval = Annotated[
-    UUID | None,
-    Header(
-        alias="X-Spend-Approval",
-        description="The owner's approval of this receiver and amount; valid for one payment.",
-    ),
-]
-
-REFUSALS: tuple[type[Refused], ...] = (
-    ledger.SelfTransfer,
-    Unauthorized,
-    ledger.InsufficientBalance,
-    Forbidden,
-    PermissionMissing,
-    ledger.AccountSuspended,
-    AccountRevoked,
-    ledger.SystemAccountRefused,
-    agents.CapabilityUnknown,
-    agents.CapabilityEnded,
-    agents.DelegatorMayNot,
-    agents.CaveatViolated,
-    agents.CapabilityBudgetSpent,
-    agents.PayeeNotAllowed,
-    agents.OverPaymentLimit,
-    agents.OverDayLimit,
-    agents.ApprovalForAnother,
-    ledger.AccountUnknown,
-    agents.ApprovalUnknown,
-    agents.ApprovalUnusable,
-    agents.ApprovalsPending,
-    Invalid,
-    KeyReused,
-    KeyInProgress,
-    TooManyRequests,
-    Unavailable,
-)
-ANSWERS = {
-    202: {
-        "model": ApprovalNeeded,
-        "description": "The agent's owner has to approve; nothing was moved. Then repeat the request: "
-        "with approval_id or X-Spend-Approval, or under the same Idempotency-Key.",
-    },
-    **problems(*REFUSALS),
-}
+TRANSFER_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, ReceiverIsForeign)}
+SEND_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, *CROSSING_REFUSALS)}
 BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
 
 
-@router.post("/teg/transfer", response_model=TransferOut, responses=ANSWERS)
+@router.post("/teg/transfer", response_model=TransferOut, responses=TRANSFER_ANSWERS)
 async def transfer_units(
     body: TransferIn,
     agent: TransferringAgent,
@@ -140,6 +83,8 @@ async def transfer_units(
 ) -> Response:
     """Transfer units to another agent of this registry; the fee is added to the amount."""
     await writes.admit(agent.did)
+    if is_foreign(body.receiver_agent_id, config):
+        await _require_no_peer(db, body.receiver_agent_id)
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
 
@@ -148,7 +93,7 @@ async def transfer_units(
 
     if agents.pays_plainly(agent, capability):
         return await _answer_to(db, order, transfers.transfer(order, request, render), currency)
-    shown = _one_approval(body.approval_id, approval)
+    shown = one_approval(body.approval_id, approval)
     payment = _payment(
         order, currency, "teg.transfer", approval=shown, capability=capability, request=request
     )
@@ -156,7 +101,7 @@ async def transfer_units(
     return await _answer_to(db, order, governed, currency)
 
 
-@router.post("/teg/send", response_model=SendOut, responses=ANSWERS)
+@router.post("/teg/send", response_model=SendOut, responses=SEND_ANSWERS)
 async def send_units(
     body: SendIn,
     agent: TransferringAgent,
@@ -164,6 +109,7 @@ async def send_units(
     db: Db,
     config: Config,
     *,
+    http: Request,
     writes: WriteLimit,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
@@ -173,7 +119,12 @@ async def send_units(
     await writes.admit(agent.did)
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = _repeatable(agent, "/teg/send", key, body)
-    shown = _one_approval(body.approval_id, approval)
+    shown = one_approval(body.approval_id, approval)
+    if is_foreign(order.payee, config) and await db.look(lambda tx: peer_of(tx, order.payee)) is not None:
+        asked = asked_crossing(
+            config, order, "teg.send", request, backend=body.backend, approval=shown, capability=capability
+        )
+        return await send_across(runtime_of(http), agent, asked, dry_run=body.dry_run)
     payment = _payment(
         order, book.currency, "teg.send", approval=shown, capability=capability, request=request
     )
@@ -224,6 +175,12 @@ async def transfer_many(
         raise refusal from refused
 
 
+async def _require_no_peer(db: Database, did: str) -> None:
+    """Raises: ReceiverIsForeign."""
+    if await db.look(lambda tx: peer_of(tx, did)) is not None:
+        raise ReceiverIsForeign
+
+
 def _line(agent: Agent, line: TransferLine, capability: str | None, currency: str) -> Line:
     order = line.order_by(agent.did)
     request = Repeatable(agent.did, "/teg/transfers", line.key, line.model_dump(exclude={"key"}))
@@ -264,13 +221,6 @@ def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> R
     return Repeatable(agent.did, route, key, body.model_dump(exclude={"approval_id"}))
 
 
-def _one_approval(in_body: UUID | None, in_header: UUID | None) -> UUID | None:
-    """Raises: MemberInvalid when body and header name different approvals."""
-    if in_body is not None and in_header is not None and in_body != in_header:
-        raise MemberInvalid("approval_id and X-Spend-Approval name different approvals; send one of them.")
-    return in_body or in_header
-
-
 def _payment(
     order: ledger.TransferOrder,
     currency: str,
@@ -308,8 +258,7 @@ async def _answer_to(
             raise _revoked(order.payee) from refusal
         raise
     if isinstance(told, agents.Approval):
-        pending = ApprovalNeeded.of(told, currency)
-        return Response(pending.model_dump_json(), status_code=202, media_type="application/json")
+        return approval_answer(told, currency)
     return answer_once(told.answer, replayed=told.replayed)
 
 

@@ -13,6 +13,8 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
+from .crossing import CrossingView
+
 MESSAGE_MAX_CHARACTERS = 256
 LINES_MAX = 500
 
@@ -105,8 +107,12 @@ class SendIn(RequestBody):
 class SendOut(BaseModel):
     """The route of a transfer or dry run, and its result."""
 
-    method: Literal["local"] = Field(description="The route: `local` is within this registry.")
-    status: Literal["completed", "dry_run"]
+    method: Literal["local", "2pc", "async"] = Field(
+        description="The route: `local` is within this registry; `2pc` and `async` reach another one."
+    )
+    status: Literal["completed", "locked", "dry_run"] = Field(
+        description="`locked`: sent to another registry and not decided yet."
+    )
     transfer_id: str | None = Field(description="Null for a dry run.")
     currency_sent: str
     currency_received: str
@@ -130,6 +136,26 @@ class SendOut(BaseModel):
             new_sender_balance=format_amount(receipt.payer_balance_after),
             receiver_registry=book.frame,
             detail="The receiver was credited on this registry.",
+        )
+
+    @classmethod
+    def crossed(cls, crossing: CrossingView) -> "SendOut":
+        """The answer that describes a transfer to another registry."""
+        assert crossing.balance_after is not None
+        is_decided = crossing.state == "committed"
+        return cls(
+            method="async" if crossing.backend == "async" else "2pc",
+            status="completed" if is_decided else "locked",
+            transfer_id=str(crossing.transfer_id),
+            currency_sent=crossing.currency,
+            currency_received=crossing.currency,
+            amount_received=format_amount(crossing.net),
+            fee_amount=format_amount(crossing.fee),
+            new_sender_balance=format_amount(crossing.balance_after),
+            receiver_registry=crossing.receiver_registry,
+            detail="The transfer is decided; the receiver's registry credits it."
+            if is_decided
+            else "The units are reserved; read the outcome from GET /api/v1/teg/transfers/{transfer_id}.",
         )
 
     @classmethod

@@ -2,28 +2,32 @@
 
 The parameter type in a page's signature is its policy, as for the routes of the API:
 
-- `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well. Without
-  a session the answer leads to the login, and back.
+- `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well;
+  `AnyAdministrator`: who administers any area. Without a session the answer leads to the login, and back.
 - `Act`: a form of such a person; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more.
-- `OpenForm`: a form that needs no login.
+- `OpenForm`: a form that needs no login; `Visitor` and `VisitorAct`: one with a key, carried out once.
 
 A form is taken only from the registry's own pages (`same_origin`). The form of a person who is logged in carries a key
 (`form_keys`): it is good for that account and one day, and repeats the first outcome when it is sent again (`act_once`).
 """
 
 from .errors import FormRefused
-from .form_acts import act_once
+from .form_acts import act_once, try_once
 from .form_keys import new_form_key
 from .forms import SentForm
-from .pages import account_page, see_other
+from .pages import account_page, form_page, see_other
 from .policy import (
     Act,
     Acting,
+    AnyAdministrator,
     Diverted,
     OpenForm,
     ProvedAct,
     SignedIn,
     SignedInPerson,
+    Visiting,
+    Visitor,
+    VisitorAct,
     act_in,
     person_holding,
     proved_act_in,
@@ -32,6 +36,7 @@ from .policy import (
 __all__ = [
     "Act",
     "Acting",
+    "AnyAdministrator",
     "Diverted",
     "FormRefused",
     "OpenForm",
@@ -39,11 +44,16 @@ __all__ = [
     "SentForm",
     "SignedIn",
     "SignedInPerson",
+    "Visiting",
+    "Visitor",
+    "VisitorAct",
     "account_page",
     "act_in",
     "act_once",
+    "form_page",
     "new_form_key",
     "person_holding",
     "proved_act_in",
     "see_other",
+    "try_once",
 ]

@@ -3,7 +3,7 @@
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel
@@ -13,47 +13,74 @@ from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable, rec
 from hansa.foundation.plumbing.runtime import runtime_of
 
 from .forms import KEY_FIELD
-from .policy import Acting
+from .policy import Acting, Visiting
 
 SEALED_FOR = "outcome of a console form"
 # The second of two clicks waits for the first: 12 seconds in all.
 PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 Outcome = TypeVar("Outcome", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+class Acts(Protocol):
+    """What carries out a use case in one transaction: the database, or `catalogue.CardWrites`."""
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 
 
 async def act_once(
     request: Request,
-    sender: Acting,
+    sender: Acting | Visiting,
     model: type[Outcome],
     use_case: Callable[[Tx], Awaitable[Outcome]],
+    *,
+    database: Acts | None = None,
 ) -> Outcome:
     """Carry out `use_case` in one transaction, or return what it returned to the same form before.
 
+    `database` is what carries it out where that is more than the database, as for changes of cards.
+
     The outcome is kept for a day, sealed under the key of the form: secrets that are shown once can be shown again to
-    who sends the form again, and to nobody who reads the database.
+    the sender of the same form, and cannot be read from the database.
 
     Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and what the use case raises.
     """
+    outcome = await try_once(request, sender, model, use_case, database=database)
+    assert outcome is not None
+    return outcome
+
+
+async def try_once(
+    request: Request,
+    sender: Acting | Visiting,
+    model: type[Outcome],
+    use_case: Callable[[Tx], Awaitable[Outcome | None]],
+    *,
+    database: Acts | None = None,
+) -> Outcome | None:
+    """As `act_once`, of a use case that may fail and commit, as a wrong code does: None, which is not kept."""
     runtime = runtime_of(request)
     repeatable = Repeatable(
-        f"browser:{sender.person.developer.id}",
+        f"browser:{sender.person.developer.id}" if isinstance(sender, Acting) else "browser",
         request.url.path,
         sender.key,
         [pair for pair in sender.form.kept if pair[0] != KEY_FIELD],
     )
 
-    async def recalled_or_done(tx: Tx) -> Outcome:
+    async def recalled_or_done(tx: Tx) -> Outcome | None:
         if (kept := await recall(tx, repeatable)) is not None:
             return model.model_validate_json(runtime.seal.open_under(sender.key, b64decode(kept), SEALED_FOR))
         outcome = await use_case(tx)
-        sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)
-        await remember(tx, repeatable, b64encode(sealed).decode())
+        if outcome is not None:
+            sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)
+            await remember(tx, repeatable, b64encode(sealed).decode())
         return outcome
 
+    acts = database or runtime.database
     for pause in PAUSES_SECONDS:
         try:
-            return await runtime.database.act(recalled_or_done)
+            return await acts.act(recalled_or_done)
         except KeyInProgress:
             await asyncio.sleep(pause)
-    return await runtime.database.act(recalled_or_done)
+    return await acts.act(recalled_or_done)

@@ -18,7 +18,7 @@ KEY_MAX_CHARACTERS = 200
 
 
 def new_form_key(seal: Seal, developer_id: int | None, now: datetime) -> str:
-    """A key for one form of this account, or of nobody's."""
+    """A key for one form of this account, or of a visitor without an account."""
     sealed = seal.close(str(int(now.timestamp())).encode(), _purpose(developer_id))
     return base64.urlsafe_b64encode(sealed).decode()
 
@@ -36,4 +36,4 @@ def require_form_key(seal: Seal, developer_id: int | None, now: datetime, key: s
 
 
 def _purpose(developer_id: int | None) -> str:
-    return f"console form of {'nobody' if developer_id is None else f'developer {developer_id}'}"
+    return f"console form of {'anonymous' if developer_id is None else f'developer {developer_id}'}"

@@ -17,8 +17,21 @@ from .errors import FormRefused
 KEY_FIELD = "form_key"
 RESUME_FIELD = "resume"
 # Never shown again, never kept for after a login.
-SECRET_FIELDS = frozenset({"password", "current_password", "new_password", "code", "recovery_key"})
+SECRET_FIELDS = frozenset(
+    {
+        "password",
+        "current_password",
+        "new_password",
+        "code",
+        "recovery_key",
+        "client_secret",
+        "password_token",
+    }
+)
 FIELDS_MAX = 1000
+
+# The kinds of error that an empty field has.
+WHERE_EMPTY = frozenset({"missing", "string_too_short", "string_pattern_mismatch"})
 
 _PREFIX = re.compile(r"^Value error, ")
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -97,7 +110,12 @@ def _messages(trouble: ValidationError) -> dict[str, str]:
     found: dict[str, str] = {}
     for error in trouble.errors():
         text = _PREFIX.sub("", error["msg"])
-        is_empty = error["type"] in {"missing", "string_too_short"} and not error.get("input")
-        sentence = "This field is required." if is_empty else f"{text[:1].upper()}{text[1:]}."
+        is_empty = error["type"] in WHERE_EMPTY and not str(error.get("input") or "").strip()
+        if is_empty:
+            sentence = "This field is required."
+        elif error["type"] == "string_pattern_mismatch":
+            sentence = "This does not have the required format; an amount is a decimal number such as 1.5."
+        else:
+            sentence = f"{text[:1].upper()}{text[1:]}."
         found.setdefault(str(error["loc"][0]) if error["loc"] else "", sentence)
     return found

@@ -1,7 +1,7 @@
 """Who may open a page or send a form: dependencies that name it in the signature of the page."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -59,6 +59,24 @@ class SignedIn:
 
 
 @dataclass(frozen=True)
+class Visiting:
+    """Somebody at a form that needs no login and is carried out once."""
+
+    seal: Seal = field(repr=False)
+    now: datetime
+    form: SentForm = field(default_factory=SentForm)
+
+    def form_key(self) -> str:
+        """A new key for one form of anybody."""
+        return new_form_key(self.seal, None, self.now)
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of what the form does."""
+        return self.form.value(KEY_FIELD)
+
+
+@dataclass(frozen=True)
 class Acting:
     """A person who sent a form that the registry made for this person."""
 
@@ -107,6 +125,20 @@ async def open_form(request: Request) -> SentForm:
     return await read_form(request)
 
 
+async def visiting(request: Request) -> Visiting:
+    """Somebody who opens a form that needs no login."""
+    runtime = runtime_of(request)
+    return Visiting(runtime.seal, await runtime.database.now())
+
+
+async def visitor_acting(request: Request) -> Visiting:
+    """Somebody who sent such a form. Raises: CrossSiteForm, FormExpired."""
+    form = await open_form(request)
+    visitor = replace(await visiting(request), form=form)
+    require_form_key(visitor.seal, None, visitor.now, visitor.key)
+    return visitor
+
+
 def person_holding(area: str) -> Any:
     """A dependency: the person who is logged in, who administers `area`."""
 
@@ -115,6 +147,14 @@ def person_holding(area: str) -> Any:
         return person
 
     return _in_area(administrator, area)
+
+
+async def administering(request: Request, person: Annotated[SignedIn, Depends(signed_in)]) -> SignedIn:
+    """The person who is logged in, who administers any area. Raises: AreaMissing, AdminNeeds2fa."""
+    if not person.areas:
+        raise AreaMissing
+    _require_second_factor(request, person)
+    return person
 
 
 def act_in(area: str) -> Any:
@@ -148,7 +188,12 @@ def _in_area(dependency: Callable[..., Any], area: str) -> Any:
 def _require_area(request: Request, person: SignedIn, area: str) -> None:
     """Raises: AreaMissing, AdminNeeds2fa."""
     if area not in person.areas:
-        raise AreaMissing(context={"area": area})
+        raise AreaMissing(f"This page requires an administrator of the area {area}.", context={"area": area})
+    _require_second_factor(request, person)
+
+
+def _require_second_factor(request: Request, person: SignedIn) -> None:
+    """Raises: AdminNeeds2fa."""
     if runtime_of(request).settings.require_admin_2fa and not person.developer.has_second_factor:
         raise AdminNeeds2fa
 
@@ -163,4 +208,7 @@ async def _person_of(request: Request) -> SignedIn | None:
 SignedInPerson = Annotated[SignedIn, Depends(signed_in)]
 Act = Annotated[Acting, Depends(acting)]
 ProvedAct = Annotated[Acting, Depends(proved_acting)]
+AnyAdministrator = Annotated[SignedIn, Depends(administering)]
 OpenForm = Annotated[SentForm, Depends(open_form)]
+Visitor = Annotated[Visiting, Depends(visiting)]
+VisitorAct = Annotated[Visiting, Depends(visitor_acting)]

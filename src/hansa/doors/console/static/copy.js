@@ -12,7 +12,7 @@ function select(element) {
 async function copy(button) {
   const command = button.parentElement.querySelector("code");
   try {
-    await navigator.clipboard.writeText(`${command.textContent}\n`);
+    await navigator.clipboard.writeText(command.closest("pre") ? `${command.textContent}\n` : command.textContent);
     button.textContent = "Copied";
   } catch {
     // The clipboard is closed to pages that did not come over HTTPS.

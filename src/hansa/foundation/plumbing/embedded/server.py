@@ -21,7 +21,7 @@ from .staging import programs_for
 
 logger = logging.getLogger(__name__)
 
-WATCH_SECONDS = 0.2
+WATCH_SECONDS = 0.5
 CONNECT_SECONDS = 10.0
 
 # Replaying the largest write-ahead log takes a few minutes on a slow disk.

@@ -38,6 +38,7 @@ from .kinds import (
     TransactionalKind,
     scheduled,
     sweep,
+    sweep_of,
     sweep_with_runtime,
 )
 from .running import refused
@@ -138,6 +139,7 @@ __all__ = [
     "run_jobs",
     "scheduled",
     "sweep",
+    "sweep_of",
     "sweep_with_runtime",
     "withdraw",
 ]

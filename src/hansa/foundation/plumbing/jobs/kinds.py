@@ -95,7 +95,7 @@ class TransactionalKind:
     key waits while the job runs.
 
     With `has_work` the kind has one job that runs whenever `has_work` says so, one reading statement: asked after each
-    notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`.
+    notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`; without a channel at this pace.
     `exhausted` is called, in a transaction that holds the job, when the last attempt failed; the job goes on.
     """
 
@@ -133,6 +133,21 @@ def sweep_with_runtime(
         await work(tx, runtime)
 
     return TransactionalKind(name, run, one_snapshot, _scheduled(every_seconds), every_seconds)
+
+
+def sweep_of(
+    name: str,
+    every_seconds: float,
+    has_work: Callable[[Tx], Awaitable[bool]],
+    work: Callable[[Tx], Awaitable[object]],
+) -> TransactionalKind:
+    """As `sweep`, of what one reading statement finds: nothing is written while it finds nothing."""
+
+    async def run(tx: Tx, _runtime: Runtime, _: Job) -> None:
+        await work(tx)
+
+    retries = _scheduled(every_seconds)
+    return TransactionalKind(name, run, retries=retries, every_seconds=every_seconds, has_work=has_work)
 
 
 def scheduled(name: str, every_seconds: float, work: Callable[[Runtime], Awaitable[object]]) -> LeasedKind:

@@ -52,16 +52,16 @@ _log = structlog.get_logger()
 class Poll:
     """When a kind that says itself when there is work is asked next: less often while it has none and nobody notifies."""
 
-    def __init__(self, pause_max: float) -> None:
+    def __init__(self, pause_max: float, pause_min: float = PACE_SECONDS) -> None:
         self.at = 0.0
-        self._pause_max = pause_max
-        self._pause = PACE_SECONDS
+        self._pause_min, self._pause_max = pause_min, pause_max
+        self._pause = pause_min
         self._asked_at = 0.0
 
     def hasten(self, now: float) -> bool:
         """There may be work; whether it is asked sooner than it would have been."""
-        self._pause = PACE_SECONDS
-        sooner = max(now, self._asked_at + PACE_SECONDS)
+        self._pause = self._pause_min
+        sooner = max(now, self._asked_at + self._pause_min)
         is_sooner = sooner < self.at
         self.at = min(sooner, self.at)
         return is_sooner
@@ -69,8 +69,11 @@ class Poll:
     def looked(self, now: float, *, is_found: bool, pause: float) -> None:
         """It was asked; after a failure it is left alone for `pause` seconds."""
         self._asked_at = now
-        self._pause = PACE_SECONDS if is_found else min(2 * self._pause, self._pause_max)
+        self._pause = self._pause_min if is_found else min(2 * self._pause, self._pause_max)
         self.at = now + max(self._pause, pause)
+        if self._pause == self._pause_max:
+            # Kinds that rest are asked in one turn, not each in its own.
+            self.at = max(self.at - self.at % self._pause_max, now + PACE_SECONDS, now + pause)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,12 @@ def _starts_at_once(kind: JobKind) -> int | None:
 
 def _polled(kind: JobKind) -> bool:
     return isinstance(kind, TransactionalKind) and kind.has_work is not None
+
+
+def _poll_of(kind: JobKind) -> Poll:
+    rest = kind.every_seconds or LOOK_AGAIN_SECONDS
+    is_notified = isinstance(kind, TransactionalKind) and kind.channel is not None
+    return Poll(rest) if is_notified else Poll(rest, rest)
 
 
 def _is_enabled(kind: JobKind, runtime: Runtime) -> bool:
@@ -121,11 +130,7 @@ class Worker:
         self._next_in = 0.0
         self._is_settled = False
         self._is_draining = False
-        self._polls = {
-            name: Poll(kind.every_seconds or LOOK_AGAIN_SECONDS)
-            for name, kind in self._kinds.items()
-            if _polled(kind)
-        }
+        self._polls = {name: _poll_of(kind) for name, kind in self._kinds.items() if _polled(kind)}
 
     async def run(self) -> None:
         """Run until cancelled; then drain."""

@@ -2,8 +2,8 @@
 
 - The host is judged by the roots of its own trust domain and by its exact SPIFFE id; its host name proves nothing.
 - The address guard, the deadline and the cap on the answer are those of every other call.
-- After some calls in a row that failed, none is made for a pause that doubles. A host that is slow or dead holds up
-  nobody else: it has connections of its own.
+- After some calls in a row that failed, none is made for a pause that doubles. A slow or dead host
+  does not delay calls to others: each host has its own connections.
 - A pool is left for a new one when the host's roots, its address or the own certificate changed, and after an hour.
 """
 

@@ -6,12 +6,21 @@ allowed, `model` the settings, `federation` those on other registries, `unbuilt`
 `spelling` finds names that are close to one.
 """
 
-from .model import CAUTIOUS_MODE, BadSetting, Settings, read_settings
+from .model import (
+    ARE_A_SECRET,
+    CAUTIOUS_MODE,
+    HOLD_A_PASSWORD,
+    BadSetting,
+    Settings,
+    read_settings,
+)
 from .spelling import misspelt_settings
 from .values import SECRET, SECRET_SHORT_BELOW
 
 __all__ = [
+    "ARE_A_SECRET",
     "CAUTIOUS_MODE",
+    "HOLD_A_PASSWORD",
     "SECRET",
     "SECRET_SHORT_BELOW",
     "BadSetting",

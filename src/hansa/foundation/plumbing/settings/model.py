@@ -25,6 +25,7 @@ from .values import (
     contact,
     directory,
     domains,
+    log_keys,
     mail_sender,
     places,
     roles,
@@ -32,6 +33,7 @@ from .values import (
     sha256,
     supply,
     text_file,
+    witnesses,
 )
 
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
@@ -112,6 +114,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     jws_verify_enabled: bool = False
     jws_enforce: bool = False
     jws_require_signature: bool = False
+    teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
     staking_min_stake_amount: Decimals = "10"
@@ -131,7 +134,10 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     trusted_proxies: Annotated[Words, AfterValidator(addresses)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
+    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
+    log_witnesses: Annotated[Words, AfterValidator(witnesses)] = []
+    witnessed_logs: Annotated[Words, AfterValidator(log_keys)] = []
     rate_limit_reads: PerMinute = 6000
     rate_limit_writes: PerMinute = 0
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
@@ -188,6 +194,12 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     def federation_url(self) -> str:
         """What other registries and services dial over mutual TLS, without a trailing slash."""
         return self.federation_base_url or f"https://{bracketed(self.host)}:{self.federation_port}"
+
+    @property
+    def federation_address(self) -> str | None:
+        """What peers dial: the registry's own listener, or that of a proxy (FEDERATION_BASE_URL); None: no peer can."""
+        is_reachable = self.federation_port is not None or self.federation_base_url is not None
+        return self.federation_url if is_reachable and self.agent_identity_issuer != "none" else None
 
 
 def read_settings(**overrides: object) -> Settings:

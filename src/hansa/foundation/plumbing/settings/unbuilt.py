@@ -6,7 +6,7 @@ An operator who sets one wrongly learns of it now and not on the day on which it
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .jurisdiction import profile_file
@@ -20,9 +20,7 @@ class UnbuiltSettings(BaseSettings):
 
     enforcement_propagation_mode: Literal["off", "shadow", "enforce"] = "shadow"
     governance_weight_mode: Literal["off", "lock"] = "lock"
-    teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
 
-    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None

@@ -19,6 +19,7 @@ from hansa.foundation.values.money import (
     parse_amount,
 )
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
+from hansa_verify import LOG_KEY, WITNESS_KEY, NotAKey, read_verifier_key
 
 TEXT_MAX_BYTES = 262_144
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
@@ -178,6 +179,26 @@ def places(values: list[str]) -> list[str]:
         if not _HOST.fullmatch(host) or not re.fullmatch(r"[0-9]{1,5}", port, re.ASCII):
             raise ValueError("host:port pairs, separated by commas; brackets around a host with colons")
     return [value.lower() for value in values]
+
+
+def log_keys(values: list[str]) -> list[str]:
+    try:
+        for value in values:
+            read_verifier_key(value, LOG_KEY)
+    except NotAKey as trouble:
+        raise ValueError(f"verifier keys of logs NAME+ID+KEY, separated by commas: {trouble}") from None
+    return values
+
+
+def witnesses(values: list[str]) -> list[str]:
+    try:
+        for value in values:
+            key, _, address = value.partition("@")
+            read_verifier_key(key, WITNESS_KEY)
+            base_url(address)
+    except (NotAKey, ValueError) as trouble:
+        raise ValueError(f"witnesses NAME+ID+KEY@ADDRESS, separated by commas: {trouble}") from None
+    return values
 
 
 def roles(values: list[str]) -> list[str]:

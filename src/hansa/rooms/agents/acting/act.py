@@ -5,12 +5,15 @@ from datetime import datetime, timedelta
 
 from hansa.foundation.events import AgentActTokenIssued
 from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.limits import Limit
+from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
 from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_active, require_owner, session_of
 from hansa.rooms.agents.store import find_owner_and_roles, find_secret
 
 LIFETIME = timedelta(minutes=15)
+ACT_TOKENS = Limit("act-token", 60)
 
 
 @dataclass(frozen=True)
@@ -34,3 +37,14 @@ async def act_as(tx: Tx, developer: Developer, did: str) -> Acting:
     expires_at = secret.read_at + LIFETIME
     await journal.append(tx, AgentActTokenIssued(did=did, actor=actor, expires_at=expires_at.isoformat()))
     return Acting(session_of(secret.client_id, secret.number), actor, secret.read_at)
+
+
+async def act_token(
+    database: Database, tokens: TokenIssuer, developer: Developer, did: str
+) -> tuple[str, Acting]:
+    """A token with which the owner acts as the agent; the journal records it. Raises: as `act_as`."""
+    acting = await database.act(lambda tx: act_as(tx, developer, did))
+    token = tokens.issue(
+        TokenKind.AGENT, did, session=acting.session, now=acting.at, lifetime=LIFETIME, actor=acting.actor
+    )
+    return token, acting

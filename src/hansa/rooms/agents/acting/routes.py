@@ -6,18 +6,15 @@ from fastapi import APIRouter, Depends, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, ScopeMissing
-from hansa.foundation.plumbing.limits import Limit, limited
+from hansa.foundation.plumbing.limits import limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Tokens
-from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown, NotTheOwner
 
-from .act import LIFETIME, act_as
+from .act import ACT_TOKENS, LIFETIME, act_token
 from .schemas import ActTokenOut
-
-ACT_TOKENS = Limit("act-token", 60)
 
 router = APIRouter(prefix="/agents/{did}/act-token", route_class=GuardedRoute)
 
@@ -43,10 +40,7 @@ async def issue_act_token(
     tokens: Tokens,
 ) -> ActTokenOut:
     """Issue a token with which the owner acts as an own agent for 15 minutes; the journal records it."""
-    acting = await db.act(lambda tx: act_as(tx, developer, did))
-    token = tokens.issue(
-        TokenKind.AGENT, did, session=acting.session, now=acting.at, lifetime=LIFETIME, actor=acting.actor
-    )
+    token, acting = await act_token(db, tokens, developer, did)
     return ActTokenOut(
         access_token=token,
         expires_in=int(LIFETIME.total_seconds()),

@@ -1,6 +1,12 @@
 """Supply attestations: the signed chain of what each audit cycle found."""
 
-from .appending import Attestor, attest_failed_reading, attest_newest_cycle
+from .appending import (
+    Attestor,
+    attest_failed_reading,
+    attest_newest_cycle,
+    rebaseline_transit,
+    set_native_baseline,
+)
 from .keys import (
     checkpoint_keys,
     forget_retired_keys,
@@ -8,24 +14,30 @@ from .keys import (
     replace_sealed_auditor_key,
     rotate_auditor_key,
 )
-from .reading import Watch, list_attestations, read_watch
+from .reading import Watch, attestation_of_cycle, list_attestations, prove_records, read_watch
 from .records import Attestation, AuditorKey
 from .routes import admin_router, root_router
+from .schemas import AttestationOut
 
 __all__ = [
     "Attestation",
+    "AttestationOut",
     "Attestor",
     "AuditorKey",
     "Watch",
     "admin_router",
     "attest_failed_reading",
     "attest_newest_cycle",
+    "attestation_of_cycle",
     "checkpoint_keys",
     "forget_retired_keys",
     "initialize_attestations",
     "list_attestations",
+    "prove_records",
     "read_watch",
+    "rebaseline_transit",
     "replace_sealed_auditor_key",
     "root_router",
     "rotate_auditor_key",
+    "set_native_baseline",
 ]

@@ -43,6 +43,11 @@ async def read_attestation(tx: Tx, attestation_id: int) -> Attestation:
     return _known(await store.find(tx, attestation_id))
 
 
+async def attestation_of_cycle(tx: Tx, audit_row_id: int) -> Attestation | None:
+    """The record of one audit cycle; None until it is written."""
+    return await store.find_of_cycle(tx, audit_row_id)
+
+
 async def list_attestations(tx: Tx, frame: str, before_id: int | None, limit: int) -> list[Attestation]:
     """Records, the newest first."""
     return await store.list_records(tx, frame, before_id, limit)

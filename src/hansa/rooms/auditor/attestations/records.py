@@ -44,7 +44,10 @@ class Chain:
 
 @dataclass(frozen=True)
 class Reading:
-    """The verdict of one audit cycle. `typed_net` is None where the cycle did not sum the typed events."""
+    """The verdict of one audit cycle.
+
+    `typed_net` is None where the cycle did not sum the typed events, the liabilities where no tree adds up.
+    """
 
     audit_row_id: int
     as_of_seq: int
@@ -56,6 +59,8 @@ class Reading:
     typed_net: Minor | None
     live_status: str
     checks: Mapping[str, str]
+    liabilities_root: bytes | None
+    liabilities_accounts: int | None
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ def audit_members(chain: Chain, reading: Reading, currency: str) -> dict[str, An
         "maintenance": False,
         "native": _native(chain, reading),
         "checks": dict(reading.checks),
+        "liabilities": _liabilities(reading),
         **_gap(chain),
     }
 
@@ -85,6 +86,7 @@ def failed_audit_members(chain: Chain, audit_row_id: int, currency: str) -> dict
         "maintenance": False,
         "native": _UNKNOWN_COVERAGE,
         "checks": {},
+        "liabilities": None,
         **_gap(chain),
     }
 
@@ -121,6 +123,17 @@ def _native(chain: Chain, reading: Reading) -> dict[str, Any]:
         "basis": _basis(chain),
         "gap": number(Minor(gap)),
         "gap_rebased": number(Minor(rebased)),
+    }
+
+
+def _liabilities(reading: Reading) -> dict[str, Any] | None:
+    """The tree over all accounts, which adds up to what circulates; its total is a string."""
+    if reading.liabilities_root is None:
+        return None
+    return {
+        "root": reading.liabilities_root.hex(),
+        "total": format_amount(reading.circulating),
+        "accounts": reading.liabilities_accounts,
     }
 
 

@@ -32,7 +32,8 @@ WHERE frame = $1 AND head_id = $2 - 1
 """
 
 _NEWEST_READING = """
-SELECT id, as_of_seq, issued, destroyed, transit, circulating, delta, status, checks, typed_issued - typed_destroyed AS typed_net
+SELECT id, as_of_seq, issued, destroyed, transit, circulating, delta, status, checks, typed_issued - typed_destroyed AS typed_net,
+  liabilities_root, liabilities_accounts
 FROM auditor_verdict ORDER BY id DESC LIMIT 1
 """
 
@@ -43,6 +44,8 @@ SELECT {_COLUMNS} FROM auditor_attestation WHERE frame = $1 AND id < $2 ORDER BY
 _HEAD = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE frame = $1 ORDER BY id DESC LIMIT 1"  # noqa: S608
 
 _FIND = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE id = $1"  # noqa: S608
+
+_OF_CYCLE = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE audit_row_id = $1"  # noqa: S608
 
 _RETIRE = """
 UPDATE auditor_key SET retired_at = greatest(clock_timestamp(), valid_from + interval '1 microsecond'), retired_at_id = $1
@@ -123,6 +126,8 @@ async def newest_reading(tx: Tx) -> Reading | None:
         typed_net=None if row["typed_net"] is None else Minor(int(row["typed_net"])),
         live_status=row["status"],
         checks=json.loads(row["checks"]),
+        liabilities_root=row["liabilities_root"],
+        liabilities_accounts=row["liabilities_accounts"],
     )
 
 
@@ -147,6 +152,12 @@ async def head(tx: Tx, frame: str) -> Attestation | None:
 async def find(tx: Tx, attestation_id: int) -> Attestation | None:
     """One record."""
     row = await tx.fetchrow(_FIND, attestation_id)
+    return Attestation(**row) if row else None
+
+
+async def find_of_cycle(tx: Tx, audit_row_id: int) -> Attestation | None:
+    """The record of one audit cycle."""
+    row = await tx.fetchrow(_OF_CYCLE, audit_row_id)
     return Attestation(**row) if row else None
 
 

@@ -1,6 +1,7 @@
 """The tiled log (C2SP tlog-tiles): everything that the registry publishes and might deny, in one Merkle tree."""
 
-from .proofs import Inclusion, prove_objects
+from .errors import LogEmpty
+from .proofs import Inclusion, prove_growth, prove_objects
 from .routes import log_router
 from .schemas import InclusionOut
 from .sequencer import LEAVES_AT_ONCE, append_and_sign
@@ -10,8 +11,10 @@ __all__ = [
     "LEAVES_AT_ONCE",
     "Inclusion",
     "InclusionOut",
+    "LogEmpty",
     "append_and_sign",
     "lock_log",
     "log_router",
+    "prove_growth",
     "prove_objects",
 ]

@@ -22,6 +22,16 @@ class Inclusion:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """That the log of `size` leaves under `note` continues that of `old_size` leaves."""
+
+    old_size: int
+    size: int
+    hashes: list[bytes]
+    note: str
+
+
+@dataclass(frozen=True)
 class ProvedLeaf:
     """A leaf with its proof and the checkpoint that it leads to."""
 
@@ -31,11 +41,13 @@ class ProvedLeaf:
 
 
 async def read_checkpoint(tx: Tx) -> tuple[int, str]:
-    """The size and the note of the newest checkpoint. Raises: LogEmpty."""
+    """The size and the note of the newest checkpoint, with the cosignatures that it has. Raises: LogEmpty."""
     found = await store.newest_checkpoint(tx)
     if found is None:
         raise LogEmpty
-    return found
+    size, note = found
+    lines = await store.cosignatures_of(tx, size)
+    return size, note + "".join(f"{line}\n" for line in lines)
 
 
 async def prove_leaf(tx: Tx, index: int | None, kind: str | None, object_id: str | None) -> ProvedLeaf:
@@ -68,6 +80,14 @@ async def prove_consistency(tx: Tx, old_size: int) -> tuple[int, list[bytes], st
     path = merkle.consistency_path(old_size, size)
     hashes = await store.read_nodes(tx, {node for leaves in path for node in merkle.nodes_of(leaves)})
     return size, [merkle.fold(leaves, hashes) for leaves in path], note
+
+
+async def prove_growth(tx: Tx, old_size: int) -> Growth:
+    """As `prove_consistency`; from nothing where there were never so many leaves. Raises: LogEmpty."""
+    size, _ = await read_checkpoint(tx)
+    begin = old_size if old_size <= size else 0
+    size, hashes, note = await prove_consistency(tx, begin)
+    return Growth(begin, size, hashes, note)
 
 
 async def read_tile(tx: Tx, level: int | None, number: int, width: int | None) -> bytes:

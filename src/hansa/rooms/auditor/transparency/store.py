@@ -72,6 +72,12 @@ async def newest_checkpoint(tx: Tx) -> tuple[int, str] | None:
     return (row["size"], row["note"]) if row else None
 
 
+async def cosignatures_of(tx: Tx, size: int) -> list[str]:
+    """The signature lines of witnesses over the checkpoint of this size."""
+    rows = await tx.fetch("SELECT line FROM auditor_log_witness WHERE size = $1 ORDER BY name", size)
+    return [row["line"] for row in rows]
+
+
 async def read_nodes(tx: Tx, nodes: Collection[Node]) -> dict[Node, bytes]:
     """The hashes of these nodes."""
     rows = await tx.fetch(_NODES, [node[0] for node in nodes], [node[1] for node in nodes])

@@ -1,6 +1,8 @@
 """Mirrored cards: what peer registries say of their agents, applied a page at a time."""
 
 from .apply import mirror_cards
-from .records import MirrorResult
+from .records import MirrorResult, PeerItem
+from .rules import read_item
+from .store import lock_peer, remove_mirrors
 
-__all__ = ["MirrorResult", "mirror_cards"]
+__all__ = ["MirrorResult", "PeerItem", "lock_peer", "mirror_cards", "read_item", "remove_mirrors"]

@@ -8,6 +8,7 @@ from hansa.rooms.catalogue.rules import Findable
 
 SkipReason = Literal[
     "item_invalid",
+    "card_absent",
     "did_invalid",
     "did_namespace_mismatch",
     "repeated",

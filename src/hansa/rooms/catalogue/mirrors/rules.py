@@ -21,22 +21,25 @@ def read_item(item: Any, trust_domain: str) -> PeerItem | SkipReason:
         return "did_invalid"
     if issuer[1] != trust_domain:
         return "did_namespace_mismatch"
-    return _peer_item(issuer[0], item) or "item_invalid"
+    return _peer_item(issuer[0], item)
 
 
-def _peer_item(did: str, item: dict[str, Any]) -> PeerItem | None:
+def _peer_item(did: str, item: dict[str, Any]) -> PeerItem | SkipReason:
     version, document, listing = item.get("version"), item.get("card_data"), item.get("listing") or {}
     unlisted = listing.get("unlisted", False) if isinstance(listing, dict) else None
     is_active = item.get("is_active", True)
     if type(version) is not int or not 0 <= version <= BIGINT_MAX:
-        return None
+        return "item_invalid"
     if not isinstance(unlisted, bool) or not isinstance(is_active, bool):
-        return None
+        return "item_invalid"
     if item.get("deleted_at") is not None:
         return PeerItem(did, version, None, is_active=False, unlisted=unlisted)
     # Without a document there is something to hide, but nothing to show.
-    is_sound = isinstance(document, dict) or (document is None and (unlisted or not is_active))
-    return PeerItem(did, version, document, is_active, unlisted) if is_sound else None
+    if document is None and is_active and not unlisted:
+        return "card_absent"
+    if document is not None and not isinstance(document, dict):
+        return "item_invalid"
+    return PeerItem(did, version, document, is_active, unlisted)
 
 
 def latest(items: Iterable[PeerItem]) -> dict[str, PeerItem]:

@@ -79,6 +79,13 @@ SELECT count(*) FROM hidden
 """  # noqa: S608
 
 
+_REMOVE = """
+DELETE FROM catalogue_card WHERE id IN (
+  SELECT id FROM catalogue_card WHERE source_registry = $1 LIMIT $2)
+RETURNING 1
+"""
+
+
 async def lock_peer(tx: Tx, source_registry: str) -> None:
     """Wait for the page of that peer that is being applied, if any."""
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 25))", source_registry)
@@ -99,6 +106,11 @@ async def count_mirrors(tx: Tx, source_registry: str) -> int:
         "SELECT count(*) FROM catalogue_card WHERE source_registry = $1", source_registry
     )
     return count
+
+
+async def remove_mirrors(tx: Tx, source_registry: str, at_once: int) -> int:
+    """Delete some mirrors of a registry; returns how many."""
+    return len(await tx.fetch(_REMOVE, source_registry, at_once))
 
 
 async def note_versions(tx: Tx, home: Home, cards: Sequence[PeerCard]) -> int:

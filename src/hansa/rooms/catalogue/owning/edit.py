@@ -1,16 +1,18 @@
 """Change a card by its owner's word. Each act locks the card first, so the second of two sees what the first has done."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue import rules
 from hansa.rooms.catalogue.errors import CardNotYours, CardRevoked, CardUnknown
+from hansa.rooms.catalogue.form import CheckedCard, check_card
 from hansa.rooms.catalogue.reading import card_numbered
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.replace import replace_document
 from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
+from hansa.rooms.catalogue.versions.rules import successor
 
 from . import store
 from .changed_format import with_changed_format
@@ -54,6 +56,17 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
         _require_not_revoked(card)
         await store.set_active(tx, card.card_id, is_active=edit.is_active)
     return await card_numbered(tx, card.card_id)
+
+
+def preview_edit(card: Card, card_data: Any) -> CheckedCard:
+    """What `edit_card` would store in place of the card's document, or what is wrong with it."""
+    stored = card.card_data or {}
+    if not isinstance(card_data, dict):
+        return check_card(card_data)
+    checked = check_card(with_changed_format(card_data, stored))
+    if checked.card is None:
+        return checked
+    return replace(checked, card=successor(stored, checked.card))
 
 
 async def list_or_unlist(tx: Tx, editor: Editor, ownership: Ownership, *, unlisted: bool) -> Card:

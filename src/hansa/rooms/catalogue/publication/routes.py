@@ -28,7 +28,7 @@ TEXT_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
 }
 router = APIRouter(
-    tags=["front doors"],
+    tags=["discovery protocols"],
     route_class=GuardedRoute,
     dependencies=[Depends(within_read_limit)],
     responses=problems(TooManyRequests),

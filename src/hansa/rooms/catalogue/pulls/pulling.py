@@ -51,7 +51,9 @@ async def pull(runtime: Runtime, visit: Visit) -> str:
     if visit.status != "active" or not visit.is_active:
         async with WRITING.of(runtime):
             return await runtime.database.act(lambda tx: _leave_alone(tx, visit))
-    answered = await _ask(runtime.outgoing, visit, runtime.settings.outgoing_allow_hosts)
+    answered = await ask(
+        runtime.outgoing, visit.addresses, visit.remembered, runtime.settings.outgoing_allow_hosts
+    )
     answered = await _with_signature(runtime, AGENT_KEYS.of(runtime), visit, answered)
     interval = runtime.settings.card_pull_interval_seconds
     async with WRITING.of(runtime):
@@ -149,21 +151,23 @@ async def _replace(tx: Tx, visit: Visit, standing: Standing, served: Served) -> 
     return "updated", replaced.version
 
 
-async def _ask(outgoing: Outgoing, visit: Visit, allowed: list[str]) -> Served | Unserved:
+async def ask(
+    outgoing: Outgoing, addresses: Addresses, remembered: Remembered, allowed: list[str]
+) -> Served | Unserved:
     """Ask each place until one serves the card, all within one deadline."""
-    places = rules.places_to_look(visit.addresses, allowed)
+    places = rules.places_to_look(addresses, allowed)
     if isinstance(places, Unserved):
         return places
-    known = visit.remembered.found_at
+    known = remembered.found_at
     until = monotonic() + SECONDS
     answered: Served | Unserved | None = None
     for place in sorted(places, key=lambda url: url != known):
-        etag = visit.remembered.etag if place == known else None
+        etag = remembered.etag if place == known else None
         try:
             answer = await outgoing.get(place, headers=_headers(etag), limits=CallLimits(until - monotonic()))
         except OutgoingTrouble as trouble:
             return _unanswered(trouble)
-        answered = _read(answer, place, etag, visit.addresses)
+        answered = _read(answer, place, etag, addresses)
         if isinstance(answered, Served) or monotonic() >= until:
             break
     assert answered is not None

@@ -2,6 +2,7 @@
 
 from .discover import discover
 from .errors import SearchNotReady
+from .execution import Hits
 from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, SearchQuery
 from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
@@ -18,6 +19,7 @@ __all__ = [
     "Explanation",
     "Facets",
     "FoundCard",
+    "Hits",
     "Search",
     "SearchNotReady",
     "SearchQuery",

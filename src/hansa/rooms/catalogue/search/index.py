@@ -27,7 +27,7 @@ WRITER_THREADS = 1
 # A whole catalogue is written in fewer and larger pieces.
 BUILDER_BYTES = 256_000_000
 BUILDER_THREADS = 2
-# Cards are deleted for good only long after they were hidden; an index that missed both would still hold them.
+# The numbers of deleted cards are kept a day longer.
 OLDEST_SECONDS = 7 * 24 * 3600
 
 
@@ -76,11 +76,13 @@ class SearchIndex:
         for card in cards:
             self._opened.add_document(document_of(card, self._own_currency))
 
-    def replace(self, cards: Iterable[CardRow]) -> None:
-        """Tell these cards as they are now; hidden ones lose their document."""
+    def replace(self, cards: Iterable[CardRow], deleted: Iterable[int] = ()) -> None:
+        """Tell these cards as they are now; hidden and deleted ones lose their document."""
         if self._is_being_built:
             self._write_with(WRITER_BYTES, WRITER_THREADS)
             self._is_being_built = False
+        for number in deleted:
+            self._opened.delete_documents_by_term("id", number)
         for card in cards:
             self._opened.delete_documents_by_term("id", card.id)
             if card.is_shown:

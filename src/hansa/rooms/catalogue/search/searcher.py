@@ -29,7 +29,10 @@ from .execution import Hits, find
 from .index import Place, SearchIndex
 from .query import SearchQuery
 
-FOLLOW_SECONDS = 0.2
+# While nothing changes the pause doubles. A change by another process is found within a second.
+FOLLOW_SECONDS, REST_SECONDS = 0.2, 0.6
+# How old the place that is on the disk may be: after a restart, changes are looked for from there on.
+PLACE_KEPT_SECONDS = 60.0
 # A write waits this long at most until a search finds it (decision 0032).
 WRITE_WAITS_SECONDS = 0.2
 # Writes of the same moment share one commit of the index, which costs more than the documents in it.
@@ -76,6 +79,8 @@ class Searcher:
         self._ahead: dict[int, int] = {}
         self._remembered: OrderedDict[tuple[SearchQuery, int], asyncio.Future[Hits]] = OrderedDict()
         self._clock = 0.0
+        self._rest = FOLLOW_SECONDS
+        self._moved_at = 0.0
         self._is_complete = False
         self._has_failed = False
 
@@ -96,7 +101,11 @@ class Searcher:
         """Tell the index everything that is committed by now. Raises: Unavailable."""
         async with self._turn:
             try:
-                await self._database.read(self._index_changes)
+                if await self._is_unchanged():
+                    self._rest = min(2 * self._rest, REST_SECONDS)
+                else:
+                    self._rest = FOLLOW_SECONDS
+                    await self._database.read(self._index_changes)
             except BaseException:
                 self._has_failed = self._index is not None
                 raise
@@ -165,12 +174,27 @@ class Searcher:
     async def _pause(self, least_seconds: float) -> None:
         await asyncio.sleep(max(SHARE_SECONDS, least_seconds))
         with suppress(TimeoutError):
-            async with asyncio.timeout(FOLLOW_SECONDS):
+            async with asyncio.timeout(self._rest):
                 await self._is_awaited.wait()
 
     async def _complete(self) -> None:
         while not self._is_complete:  # noqa: ASYNC110
             await asyncio.sleep(FOLLOW_SECONDS / 10)
+
+    async def _is_unchanged(self) -> bool:
+        """Ask in one round trip whether no card has changed; the index then only moves on."""
+        if self._index is None or self._index.place is None or self._has_failed or not self._is_complete:
+            return False
+        begins = self._index.place
+        state = await self._database.look(lambda tx: store.state_where_unchanged(tx, begins.cursor))
+        if state is None or state.name != begins.database_state or state.horizon < begins.cursor:
+            return False
+        self._clock = state.moment.timestamp() - monotonic()
+        self._ahead = {}
+        if monotonic() > self._moved_at + PLACE_KEPT_SECONDS:
+            await self._write(self._index.move, Place(state.name, state.horizon))
+            self._moved_at = monotonic()
+        return True
 
     async def _index_changes(self, tx: Tx) -> None:
         """In one snapshot: everything a transaction before the horizon did is seen."""
@@ -201,7 +225,9 @@ class Searcher:
                 await self._write(index.move, place)
             return
         for begin in range(0, len(cards), store.BATCH):
-            await self._write(index.replace, await store.by_number(tx, cards[begin : begin + store.BATCH]))
+            numbers = cards[begin : begin + store.BATCH]
+            found = await store.by_number(tx, numbers)
+            await self._write(index.replace, found, set(numbers) - {card.id for card in found})
         await self._write(index.commit, place)
         self._remembered.clear()
 

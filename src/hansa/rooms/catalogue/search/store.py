@@ -32,7 +32,10 @@ _EVERY_SHOWN = f"{_ROW} WHERE {_SHOWN} AND id > $1 ORDER BY id LIMIT {BATCH}"
 
 _BY_NUMBER = f"{_ROW} WHERE id = ANY($1)"
 
-_CHANGED = "SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1"
+_CHANGED = """
+SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1
+UNION ALL SELECT card_id, position FROM catalogue_card_deleted WHERE position >= $1
+"""
 
 # A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
 _DATABASE_STATE = """
@@ -40,6 +43,9 @@ SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS ground, no
   plumbing_oldest_open() AS horizon
 FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
 """
+
+# In one snapshot: without such a card, an index of this cursor has everything that is committed.
+_UNCHANGED_STATE = _DATABASE_STATE + " AND NOT EXISTS (SELECT FROM catalogue_card WHERE search_xid >= $1)"
 
 _PAGE = f"""
 SELECT id AS card_id, xmin::text::bigint AS version, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
@@ -68,18 +74,24 @@ async def database_state(tx: Tx) -> DatabaseState:
     return DatabaseState(row["ground"], row["moment"], row["horizon"])
 
 
+async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
+    """As `database_state`; None where `since` or a later transaction changed a card."""
+    row = await tx.fetchrow(_UNCHANGED_STATE, since)
+    return None if row is None else DatabaseState(row["ground"], row["moment"], row["horizon"])
+
+
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:
     """Some of the cards that may be found, those with the lowest numbers above `after`."""
     return [CardRow._make(row) for row in await tx.fetch(_EVERY_SHOWN, after)]
 
 
 async def changed(tx: Tx, since: int) -> dict[int, int]:
-    """The cards that `since` or a later transaction changed, each with the transaction that did."""
+    """The cards that `since` or a later transaction changed or deleted, each with the transaction that did."""
     return {row["id"]: row["search_xid"] for row in await tx.fetch(_CHANGED, since)}
 
 
 async def by_number(tx: Tx, numbers: Sequence[int]) -> list[CardRow]:
-    """These cards, hidden ones included."""
+    """These cards, hidden ones included; deleted ones are absent."""
     return [CardRow._make(row) for row in await tx.fetch(_BY_NUMBER, numbers)]
 
 

@@ -9,6 +9,14 @@ BEGIN
     NEW.created_at := NEW.updated_at;
   END IF;
   NEW.changed_xid := plumbing_position();
+  -- Peers compare versions: of two transactions the one with the higher number may be the first to change the card.
+  NEW.item_version := NEW.changed_xid;
+  IF TG_OP = 'UPDATE' THEN
+    NEW.item_version := greatest(coalesce(OLD.item_version, OLD.changed_xid) + 1, NEW.changed_xid);
+  END IF;
+  IF coalesce(OLD.status, 'active') <> NEW.status THEN
+    NEW.status_xid := NEW.changed_xid;
+  END IF;
   RETURN NEW;
 END $$;
 
@@ -30,4 +38,11 @@ BEGIN
     NEW.hidden_since := clock_timestamp();
   END IF;
   RETURN NEW;
+END $$;
+
+-- Which cards are gone: a deleted row is in no reading of changes.
+CREATE OR REPLACE FUNCTION catalogue_note_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO catalogue_card_deleted (card_id, position) SELECT id, plumbing_position() FROM erased;
+  RETURN NULL;
 END $$;

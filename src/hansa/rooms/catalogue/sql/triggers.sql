@@ -31,6 +31,9 @@ CREATE OR REPLACE TRIGGER catalogue_card_count_written AFTER INSERT ON catalogue
 CREATE OR REPLACE TRIGGER catalogue_card_count_erased AFTER DELETE ON catalogue_card
   REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION catalogue_count_erased();
 
+CREATE OR REPLACE TRIGGER catalogue_card_note_deleted AFTER DELETE ON catalogue_card
+  REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION catalogue_note_deleted();
+
 CREATE OR REPLACE TRIGGER catalogue_card_count_changed AFTER UPDATE OF is_active, unlisted, status, source_registry,
   settlement_currency, tee_type, encircled ON catalogue_card FOR EACH ROW
   WHEN ((OLD.is_active, OLD.unlisted, OLD.status, OLD.source_registry, OLD.settlement_currency, OLD.tee_type, OLD.encircled)

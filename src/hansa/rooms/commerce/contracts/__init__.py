@@ -25,7 +25,14 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_public_contract,
 )
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
-from hansa.rooms.commerce.contracts.reading import ContractShown, open_contracts_of, shown
+from hansa.rooms.commerce.contracts.reading import (
+    ContractShown,
+    list_contracts,
+    open_contracts_of,
+    read_contract,
+    shown,
+)
+from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut
@@ -38,6 +45,7 @@ __all__ = [
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
     "Contract",
+    "ContractFilter",
     "ContractOut",
     "ContractShown",
     "ContractUnknown",
@@ -53,11 +61,13 @@ __all__ = [
     "find",
     "held_for",
     "link_router",
+    "list_contracts",
     "now",
     "open_contracts_of",
     "paid_by",
     "public_contracts_of",
     "read_by_ticket",
+    "read_contract",
     "read_public_contract",
     "read_router",
     "require_in_time",

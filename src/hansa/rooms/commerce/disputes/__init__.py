@@ -7,8 +7,12 @@ from hansa.rooms.commerce.disputes.bond import (
     BondSlashed,
     SlashBond,
 )
-from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES
+from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle
+from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
+from hansa.rooms.commerce.disputes.dispute import Dispute, DisputeFilter, DisputeStatus
+from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
+from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
 
 __all__ = [
     "ACCOUNT_END",
@@ -16,10 +20,23 @@ __all__ = [
     "SLASH_BOND",
     "BondSlash",
     "BondSlashed",
+    "BundleOut",
+    "Dispute",
+    "DisputeFilter",
+    "DisputeOut",
+    "DisputeStatus",
+    "Ordered",
+    "RulingIn",
     "SlashBond",
     "admin_router",
+    "list_disputes",
     "malpractice_router",
     "open_disputes_of",
+    "open_voting",
+    "proposal_for",
+    "read_dispute",
     "require_unbound",
     "router",
+    "rule",
+    "signed_bundle",
 ]

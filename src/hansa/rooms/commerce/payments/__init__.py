@@ -9,6 +9,7 @@ from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
 from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
 from hansa.rooms.commerce.payments.reading import (
+    list_tokens,
     same_work,
     token_of_id,
     token_of_payment,
@@ -25,7 +26,7 @@ from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens),
-    scheduled("payments: resume settlements", 2, resume_settlements),
+    scheduled("payments: resume settlements", 5, resume_settlements),
     PURCHASE_ENDS,
 )
 
@@ -52,6 +53,7 @@ __all__ = [
     "authorize",
     "buy_router",
     "hot_router",
+    "list_tokens",
     "router",
     "same_work",
     "settle_and_answer",

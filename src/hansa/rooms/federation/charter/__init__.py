@@ -1,33 +1,42 @@
 """The charter: the keys that stand for the registry."""
 
+from .card_content import BORDER_FEE
+from .card_editing import CardEditor, edit_card, read_editable_version
 from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
 from .card_publication import publish_card_with_licence
-from .card_reading import LAST_AUDIT, LastAudit
+from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
+from .card_schemas import RegistryCard, RegistryCardEdited
 from .card_store import CardVersion
-from .errors import KeyDoesNotOpen, KeyUnusable
+from .errors import CardUnsigned, KeyDoesNotOpen, KeyUnusable
 from .found import initialize_keys, replace_sealed_key, require_present_key
 from .reading import all_keys, published_keys
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
 from .rules import registry_id_of
-from .signatory import Signatory
+from .signatory import Signatory, present_signing_key
 from .signing import detached_signature
 from .well_known import well_known_router
 
 __all__ = [
+    "BORDER_FEE",
     "CARD_PATHS",
     "LAST_AUDIT",
+    "CardEditor",
     "CardMark",
     "CardPath",
+    "CardUnsigned",
     "CardVersion",
     "KeyDoesNotOpen",
     "KeyUnusable",
     "LastAudit",
+    "ReadLastAudit",
+    "RegistryCard",
+    "RegistryCardEdited",
     "RegistryKey",
     "Signatory",
     "SigningKey",
@@ -38,11 +47,16 @@ __all__ = [
     "card_router",
     "card_schema",
     "detached_signature",
+    "edit_card",
     "icon_admin_router",
     "icon_router",
     "initialize_keys",
+    "present_signing_key",
     "publish_card_with_licence",
     "published_keys",
+    "read_card",
+    "read_editable_version",
+    "read_operator",
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",

@@ -80,7 +80,7 @@ def _identity(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "trust_domain": settings.trust_domain,
         "did_namespace": settings.issuer or None,
         "public_url": settings.base_url,
-        "federation_base_url": settings.federation_url if settings.federation_port else None,
+        "federation_base_url": settings.federation_address,
         "founded_at": facts.founded_at.astimezone(UTC).replace(microsecond=0).isoformat(),
         "tier": tier_of(settings, facts),
         "software_version": hansa.__version__,
@@ -96,7 +96,7 @@ def _visual(settings: Settings, written: Any, icon_digest: str | None) -> dict[s
 
 def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     return {
-        "federation_enabled": settings.federation_port is not None,
+        "federation_enabled": settings.federation_address is not None,
         "fiat_onramp_enabled": False,
         "fiat_providers": [],
         "minting_capability": "disabled" if tier_of(settings, facts) == "sandbox" else "sovereign",
@@ -151,7 +151,7 @@ def _fees(settings: Settings) -> dict[str, Any]:
 def _federation(settings: Settings, policy: Mapping[str, Any], facts: CardFacts) -> dict[str, Any]:
     return {
         "protocol_version": PROTOCOL_VERSION,
-        "supported_auth_methods": ["mtls-spiffe"] if settings.federation_port else [],
+        "supported_auth_methods": ["mtls-spiffe"] if settings.federation_address else [],
         "policy_hash": digest(policy).hex(),
         "is_genesis_registry": facts.licence_type == "genesis",
         "is_sovereign_frame": facts.licence_type in {"genesis", "frame"},

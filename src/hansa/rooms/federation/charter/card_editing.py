@@ -18,7 +18,7 @@ from .card_paths import CARD_PATHS, EDITABLE, EDITABLE_BLOCKS
 from .card_publication import publish_card
 from .card_schema import editing_schema
 from .card_store import CardVersion, WrittenCard
-from .errors import CardBlockLocked, CardMemberInvalid
+from .errors import CardBlockLocked, CardMemberInvalid, CardUnsigned
 
 COORDINATE_FRACTION_DIGITS = 4
 """About eleven metres; a signed number with more digits could need an exponent."""
@@ -38,6 +38,14 @@ class CardEditor:
 async def read_editable(tx: Tx) -> WrittenCard:
     """What the operator wrote."""
     return await card_store.written_card(tx)
+
+
+async def read_editable_version(tx: Tx) -> tuple[WrittenCard, CardVersion]:
+    """What the operator wrote, and the published version. Raises: CardUnsigned."""
+    version = await card_store.newest_version(tx)
+    if version is None:
+        raise CardUnsigned
+    return await read_editable(tx), version
 
 
 async def edit_card(tx: Tx, editor: CardEditor, given: Mapping[str, Any]) -> CardVersion:

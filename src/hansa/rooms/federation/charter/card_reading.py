@@ -53,6 +53,12 @@ async def read_card(tx: Tx, currency: str, last_audit: ReadLastAudit) -> ServedC
     return ServedCard(version.card_etag, {**card, **live, "signature": signature})
 
 
+async def read_operator(tx: Tx) -> dict[str, Any]:
+    """The operator block of the newest card; empty where none is stated or no card was signed yet."""
+    version = await card_store.newest_version(tx)
+    return {} if version is None else json.loads(version.document).get("operator") or {}
+
+
 async def read_card_version(tx: Tx, number: int) -> CardVersion:
     """A signed version as the log proves it. Raises: CardVersionUnknown."""
     version = await card_store.one_version(tx, number)

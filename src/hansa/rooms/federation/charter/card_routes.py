@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path
 from fastapi.responses import JSONResponse, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
@@ -14,25 +14,21 @@ from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
 from .card_content import SCHEMA_AT
-from .card_editing import CardEditor, edit_card, read_editable
+from .card_editing import CardEditor, edit_card, read_editable, read_editable_version
 from .card_reading import LAST_AUDIT, ReadLastAudit, has_card, read_card, read_card_version
 from .card_schema import published_schema
 from .card_schemas import RegistryCard, RegistryCardEdited, RegistryCardIn, RegistryCardSchema
-from .card_store import newest_version
 from .errors import (
     CardBlockLocked,
     CardMemberInvalid,
     CardUnsigned,
     CardVersionUnknown,
     KeyDoesNotOpen,
-    PeerCardUnknown,
 )
 from .routes import CACHED
 
 CARD_AT = "/.well-known/registry-card.json"
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
-LOCAL = "local"
-NAME_MAX_CHARACTERS = 253
 NEVER_CHANGES = "public, max-age=31536000, immutable"
 VERSION_MAX = 2**63 - 1
 
@@ -44,7 +40,6 @@ card_admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
 
 PlatformAdministrator = Annotated[Developer, admin_holding("admin_platform")]
 LastAuditOf = Annotated[ReadLastAudit, Depends(LAST_AUDIT.given)]
-PeerName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 
 
 class SchemaResponse(JSONResponse):
@@ -90,29 +85,6 @@ async def read_registry_card_schema(_: Public, settings: Config) -> Response:
 
 
 @card_router.get(
-    "/public/registry-card",
-    response_model=RegistryCard,
-    responses=problems(CardUnsigned, Invalid, PeerCardUnknown, TooManyRequests),
-)
-async def read_public_registry_card(
-    _: Public,
-    db: Db,
-    settings: Config,
-    last_audit: LastAuditOf,
-    peer: PeerName = None,
-    registry: Annotated[
-        str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS, description="As `peer`, or `local`.")
-    ] = None,
-) -> Response:
-    """The card of this registry. Not a substitute for verifying the card at its well-known address."""
-    asked = peer or registry or LOCAL
-    if asked not in {LOCAL, settings.registry_name, settings.trust_domain}:
-        raise PeerCardUnknown
-    served = await db.read(lambda tx: read_card(tx, settings.settlement_currency, last_audit))
-    return JSONResponse(served.card, headers={"Cache-Control": CACHED, **ANY_ORIGIN})
-
-
-@card_router.get(
     "/public/registry-card/versions/{version}",
     response_model=RegistryCard,
     responses=problems(CardVersionUnknown, Invalid, TooManyRequests),
@@ -133,10 +105,7 @@ async def read_editable_registry_card(_: PlatformAdministrator, db: Db) -> Regis
     """What the operator wrote of the card, and the published version."""
 
     async def read(tx: Tx) -> RegistryCardEdited:
-        version = await newest_version(tx)
-        if version is None:
-            raise CardUnsigned
-        return RegistryCardEdited.of(await read_editable(tx), version)
+        return RegistryCardEdited.of(*await read_editable_version(tx))
 
     return await db.read(read)
 

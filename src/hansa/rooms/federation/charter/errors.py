@@ -42,13 +42,6 @@ class IconMissing(NotFound):
     sentence = "The registry card has no icon."
 
 
-class PeerCardUnknown(NotFound):
-    """The registry has no card of a peer of that name."""
-
-    code = "PEER_UNKNOWN"
-    sentence = "This registry has no card of a peer of that name."
-
-
 class CardMemberInvalid(Invalid):
     """A member of the registry card has the wrong type, is outside its limits, or does not exist."""
 

@@ -1,12 +1,36 @@
 """Other registries as peers: who they are, how they are called, and what was refused of them."""
 
+from .acts import (
+    finish_removals,
+    nothing_under_way,
+    pause_peer,
+    remove_peer,
+    resume_peer,
+)
+from .adding import add_by_hand, callable_address, new_peer, require_name
+from .admin_routes import peers_admin_router
 from .calling import OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
-from .errors import FederationOff, PeerAmbiguous, PeerExists, PeerUnknown, RootCollision
-from .joining import add_peer, store_card
+from .errors import (
+    FederationOff,
+    PeerAmbiguous,
+    PeerDocumentRefused,
+    PeerExists,
+    PeerNameRefused,
+    PeerRemoving,
+    PeerUnknown,
+    PeerUnreachable,
+    RootCollision,
+)
+from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
+from .meeting import bundle_in_document, read_publicly
+from .own_bundle import own_bundle
+from .public_routes import bundle_router, public_router
 from .reading import (
     count_refusal,
+    database_time,
+    find_registry,
     peer_by_id,
     peer_by_name,
     peer_by_spiffe_id,
@@ -16,37 +40,93 @@ from .reading import (
     trust_version,
     trusted_bundles,
 )
-from .records import NewPeer, PeerRecord, VerifiedCard
+from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, VerifiedCard
+from .refreshing import refresh_peer
+from .schemas import NetInLimit, PeerOut, SyncOut, minor_limit
+from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
+from .sync_store import note_synced, open_peer_ids
+from .synchronizing import (
+    JOB,
+    READ_A_PEER,
+    enqueue_missing,
+    sync_by_name,
+    sync_peer,
+)
+from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
+    "JOB",
+    "NET_IN_LIMIT_DEFAULT",
     "OWN_CERTIFICATE",
     "PEER_CALLS",
+    "PEER_REMOVED",
+    "PEER_SETTLED",
+    "READ_A_PEER",
     "RECOGNISED_LEAVES",
+    "SYNC_PEER",
     "CardRefused",
     "ExpectedRegistry",
     "FederationOff",
+    "NetInLimit",
     "NewPeer",
     "OwnCertificate",
     "PeerAmbiguous",
+    "PeerDocumentRefused",
     "PeerExists",
+    "PeerNameRefused",
+    "PeerOut",
     "PeerRecord",
+    "PeerRemoving",
+    "PeerStatus",
     "PeerUnknown",
+    "PeerUnreachable",
+    "PeerView",
     "RecognisedLeaves",
     "RootCollision",
+    "SyncOut",
+    "SyncOutcome",
     "VerifiedCard",
+    "add_by_hand",
     "add_peer",
+    "admit_peer",
+    "bundle_in_document",
+    "bundle_router",
     "call_peer",
+    "callable_address",
     "check_peer",
     "connections_to_peers",
     "count_refusal",
+    "database_time",
+    "enqueue_missing",
+    "find_registry",
+    "finish_removals",
     "judge_card",
+    "list_peers",
+    "minor_limit",
+    "new_peer",
+    "note_synced",
+    "nothing_under_way",
+    "open_peer_ids",
+    "own_bundle",
+    "pause_peer",
     "peer_by_id",
     "peer_by_name",
     "peer_by_spiffe_id",
     "peer_for_namespace",
     "peers",
+    "peers_admin_router",
+    "public_router",
+    "read_publicly",
+    "refresh_peer",
     "refusals_of",
+    "remove_peer",
+    "require_name",
+    "resume_peer",
     "store_card",
+    "sync_by_name",
+    "sync_peer",
     "trust_version",
     "trusted_bundles",
+    "view_by_name",
+    "view_of",
 ]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualCalls
+from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualCalls, MutualEnd
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
@@ -60,10 +60,15 @@ async def call_peer(
     end = peer.end
     if end is None:
         raise PeerClosed("The registry card of this peer was not verified yet.")
-    own = OWN_CERTIFICATE.of(runtime).svid()
     content = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     headers = {} if content is None else {"Content-Type": "application/json"}
-    return await PEER_CALLS.of(runtime).send(peer.id, end, own, Call(method, path, content, headers), limits)
+    return await call_end(runtime, peer.id, end, Call(method, path, content, headers), limits)
+
+
+async def call_end(runtime: Runtime, peer_id: int, end: MutualEnd, call: Call, limits: CallLimits) -> Answer:
+    """As `call_peer`, of a registry whose address and identity are known before they are stored."""
+    own = OWN_CERTIFICATE.of(runtime).svid()
+    return await PEER_CALLS.of(runtime).send(peer_id, end, own, call, limits)
 
 
 @asynccontextmanager

@@ -68,7 +68,7 @@ async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:
 async def _count_wrong_identity(
     runtime: Runtime, trust_domain: str | None, leaf: x509.Certificate, now: datetime
 ) -> None:
-    """Count against the peer of the trust domain, if it certified the leaf: a stranger counts against nobody."""
+    """Count against the peer of the trust domain, if it certified the leaf: an unknown certificate counts against no peer."""
     found = await runtime.database.look(lambda tx: store.named(tx, trust_domain or ""))
     certified = [peer for peer in found if _certifies(runtime, peer, leaf, now)]
     if certified:

@@ -6,7 +6,8 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
 
 from . import store
-from .errors import PeerExists, PeerUnknown, RootCollision
+from .errors import PeerExists, PeerRemoving, PeerUnknown, RootCollision
+from .reading import peer_by_id
 from .records import NewPeer, PeerRecord, VerifiedCard
 
 
@@ -19,6 +20,25 @@ async def add_peer(tx: Tx, new: NewPeer) -> PeerRecord:
     if new.card is not None:
         peer = await store_card(tx, peer.id, new.card)
     return await store.activate(tx, peer.id) or peer
+
+
+async def admit_peer(tx: Tx, new: NewPeer) -> PeerRecord:
+    """Write a peer that both sides approved, or approve the one that is there, with this bundle from now on.
+
+    An approval by invitation is one of the roots as well: a peer that lost its root comes back by it.
+
+    Raises: PeerRemoving, RootCollision.
+    """
+    assert new.registry_name is not None
+    await store.lock_trust(tx)
+    known = await store.lock_registry(tx, new.bundle.trust_domain, new.registry_name)
+    if known is None:
+        return await add_peer(tx, new)
+    if known.removing:
+        raise PeerRemoving
+    await require_own_roots(tx, new.bundle)
+    await store.approve_anew(tx, known.id, new)
+    return await store.activate(tx, known.id) or await peer_by_id(tx, known.id)
 
 
 async def store_card(tx: Tx, peer_id: int, card: VerifiedCard) -> PeerRecord:

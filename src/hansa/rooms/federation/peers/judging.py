@@ -97,7 +97,7 @@ def name_trouble(name: str, expected: str | None) -> str | None:
     return None
 
 
-_NAME_SENTENCES = {
+NAME_SENTENCES = {
     "empty_name": "the card states an empty registry_name",
     "infra_label": "registry_name is a bare infrastructure label",
     "card_name_mismatch": "registry_name is not the name under which the registry is known",
@@ -118,7 +118,7 @@ def _stated_name(card: str) -> str | None:
 def _require_name(name: str | None, expected: ExpectedRegistry) -> None:
     trouble = None if name is None else name_trouble(name, expected.registry_name)
     if trouble is not None:
-        raise _refused(trouble, _NAME_SENTENCES[trouble], [], step="name")
+        raise _refused(trouble, NAME_SENTENCES[trouble], [], step="name")
 
 
 def _ledger_id(signed: Any) -> str:

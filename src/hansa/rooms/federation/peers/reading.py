@@ -1,5 +1,7 @@
 """Read peers, and count what was refused of them."""
 
+from datetime import datetime
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
@@ -46,13 +48,23 @@ async def peer_for_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
     return await store.of_namespace(tx, namespace)
 
 
+async def find_registry(tx: Tx, trust_domain: str, registry_name: str) -> PeerRecord | None:
+    """The peer that is this registry, verified or not yet; nobody else changes it until the transaction ends."""
+    return await store.lock_registry(tx, trust_domain, registry_name)
+
+
+async def database_time(tx: Tx) -> datetime:
+    """The time by which everything is judged."""
+    return await store.now(tx)
+
+
 async def refusals_of(tx: Tx, found: list[PeerRecord]) -> dict[int, dict[str, int]]:
     """How often something of these peers was refused: {peer id: {reason: count}}."""
     return await store.refusals(tx, [peer.id for peer in found])
 
 
 async def trusted_bundles(tx: Tx) -> list[TrustBundle]:
-    """The bundles of approved peers that are not being removed."""
+    """The bundles of peers that are not being removed, pending ones too: they get no further than the handshake."""
     return await store.trusted_bundles(tx)
 
 

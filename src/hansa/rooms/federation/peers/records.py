@@ -73,6 +73,21 @@ class PeerRecord:
         return self.status == "active" and self.quarantined_at is None
 
     @property
+    def is_member(self) -> bool:
+        """Whether it counts as a part of the federation: approved, and not being removed."""
+        return self.approval == "approved" and not self.removing
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its documents are read at intervals: it is neither paused nor being removed."""
+        return self.paused_at is None and not self.removing
+
+    @property
+    def tier(self) -> str | None:
+        """The tier that its card signs; None before the card was verified."""
+        return self.signed.get("identity.tier")
+
+    @property
     def signed(self) -> dict[str, Any]:
         """The signed leaves of its card by their paths; empty before the card was verified."""
         if self.card is None:

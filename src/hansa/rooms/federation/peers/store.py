@@ -22,6 +22,8 @@ disputes_lost_with, last_interaction_at, last_synced_at, trouble, created_at, ap
 
 _ALL = f"SELECT {_COLUMNS} FROM federation_peer ORDER BY registry_name, id"  # noqa: S608
 
+_PAGE = f"SELECT {_COLUMNS} FROM federation_peer ORDER BY registry_name, id LIMIT $1 OFFSET $2"  # noqa: S608
+
 _ONE = f"SELECT {_COLUMNS} FROM federation_peer WHERE id = $1"  # noqa: S608
 
 _NAMED = f"""
@@ -41,9 +43,8 @@ SELECT {_COLUMNS} FROM federation_peer WHERE did_namespace = $1 AND NOT removing
 ORDER BY hop_distance, (status = 'active') DESC, id LIMIT 1
 """  # noqa: S608
 
-_TRUSTED_BUNDLES = """
-SELECT trust_domain, bundle FROM federation_peer WHERE approval = 'approved' AND NOT removing
-"""
+# A pending peer gets no further than the handshake: that is how it proves that this registry was added there as well.
+_TRUSTED_BUNDLES = "SELECT trust_domain, bundle FROM federation_peer WHERE NOT removing"
 
 _OTHER_BUNDLES = "SELECT trust_domain, bundle FROM federation_peer WHERE trust_domain <> $1"
 
@@ -66,10 +67,57 @@ WHERE id = $1 AND status = 'inactive' AND approval = 'approved' AND card IS NOT 
   AND NOT removing RETURNING {_COLUMNS}
 """  # noqa: S608
 
+_LOCK_REGISTRY = f"""
+SELECT {_COLUMNS} FROM federation_peer WHERE trust_domain = $1 AND (spiffe_id = 'spiffe://' || $1 || '/registry/' || $2
+  OR (spiffe_id IS NULL AND registry_name IN ($1, $2)))
+ORDER BY spiffe_id NULLS LAST LIMIT 1 FOR UPDATE
+"""  # noqa: S608
+
+_APPROVE_ANEW = """
+UPDATE federation_peer SET approval = 'approved', approved_at = coalesce(approved_at, clock_timestamp()),
+  registry_name = $2, registry_url = $3, bundle = $4, bundle_sequence = $5, bundle_sha256 = $6,
+  bundle_fetched_at = clock_timestamp(), trouble = NULL
+WHERE id = $1
+"""
+
+_SET_BUNDLE = """
+UPDATE federation_peer SET bundle = $2, bundle_sequence = $3, bundle_sha256 = $4, bundle_fetched_at = clock_timestamp()
+WHERE id = $1 AND bundle_sequence <= $3
+"""
+
+# A peer that answered over mutual TLS has added this registry too, so a pending one is approved by both sides.
+_NOTE_READ = """
+UPDATE federation_peer SET trouble = NULL, card_fetched_at = clock_timestamp(), approval = 'approved',
+  approved_at = coalesce(approved_at, clock_timestamp()) WHERE id = $1
+"""
+
+_READ_AT_INTERVALS = "SELECT id FROM federation_peer WHERE paused_at IS NULL AND NOT removing ORDER BY id"
+
+_HAS_ADDRESS = "SELECT EXISTS (SELECT FROM federation_peer WHERE trust_domain = $1 AND registry_url = $2)"
+
+_NOTE_TROUBLE = "UPDATE federation_peer SET trouble = $2 WHERE id = $1"
+
+_NOTE_REFUSED_CARD = "UPDATE federation_peer SET trouble = $2, card_verdicts = $3 WHERE id = $1"
+
 _COUNT_REFUSAL = """
 INSERT INTO federation_peer_refusal (peer_id, reason, count) SELECT id, $2, $3 FROM federation_peer WHERE id = $1
 ON CONFLICT (peer_id, reason) DO UPDATE
 SET count = federation_peer_refusal.count + excluded.count, last_at = excluded.last_at
+"""
+
+# Specification 6 S: (a + s) / (a + b + s + f) with a = b = 1, and a half-life of 90 days.
+_SCORES = """
+SELECT peer_id, (1 + coalesce(sum(weight) FILTER (WHERE kind = 'crossing'), 0)) / (2 + sum(weight)) AS score
+FROM (SELECT peer_id, kind, CASE kind WHEN 'dispute_lost' THEN 5 ELSE 1 END
+    * power(0.5, extract(epoch FROM clock_timestamp() - at)::float8 / 7776000) AS weight
+  FROM federation_peer_signal WHERE peer_id = ANY($1::bigint[])) AS weighed
+GROUP BY peer_id
+"""
+
+_OWN_SEQUENCE = "SELECT own_sequence FROM federation_trust WHERE own_sha256 = $1"
+
+_COUNT_OWN_BUNDLE = """
+UPDATE federation_trust SET own_sequence = own_sequence + 1, own_sha256 = $1 WHERE own_sha256 IS DISTINCT FROM $1
 """
 
 _REFUSALS = """
@@ -82,13 +130,25 @@ async def all_peers(tx: Tx) -> list[PeerRecord]:
     return [_peer(row) for row in await tx.fetch(_ALL)]
 
 
+async def page(tx: Tx, limit: int, offset: int) -> tuple[list[PeerRecord], int]:
+    """A page of peers by name, and how many there are in all."""
+    rows = await tx.fetch(_PAGE, limit, offset)
+    return [_peer(row) for row in rows], await tx.fetchval("SELECT count(*) FROM federation_peer")
+
+
+async def now(tx: Tx) -> datetime:
+    """The database's time."""
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment
+
+
 async def one(tx: Tx, peer_id: int) -> PeerRecord | None:
     """The peer with this id."""
     return _maybe(await tx.fetchrow(_ONE, peer_id))
 
 
 async def lock(tx: Tx, peer_id: int) -> PeerRecord | None:
-    """The peer with this id, which nobody else changes until the transaction ends."""
+    """The peer with this id, locked until the transaction ends."""
     return _maybe(await tx.fetchrow(_ONE + " FOR UPDATE", peer_id))
 
 
@@ -121,12 +181,12 @@ async def trust_version(tx: Tx) -> int:
 
 
 async def lock_trust(tx: Tx) -> None:
-    """Let nobody else compare or change roots until the transaction ends."""
+    """Lock the trusted roots until the transaction ends."""
     await tx.execute("SELECT FROM federation_trust FOR UPDATE")
 
 
 async def trusted_bundles(tx: Tx) -> list[TrustBundle]:
-    """The bundles of approved peers, several of one trust domain where it has several registries."""
+    """The bundles of peers that are not being removed, several of one trust domain where it has several registries."""
     return [_bundle(row) for row in await tx.fetch(_TRUSTED_BUNDLES)]
 
 
@@ -184,6 +244,56 @@ async def activate(tx: Tx, peer_id: int) -> PeerRecord | None:
     return _maybe(await tx.fetchrow(_ACTIVATE, peer_id))
 
 
+async def lock_registry(tx: Tx, trust_domain: str, registry_name: str) -> PeerRecord | None:
+    """The peer that is this registry, verified or not yet; nobody else changes it until the transaction ends."""
+    return _maybe(await tx.fetchrow(_LOCK_REGISTRY, trust_domain, registry_name))
+
+
+async def approve_anew(tx: Tx, peer_id: int, new: NewPeer) -> None:
+    """Approve a peer with these roots and this address."""
+    bundle = new.bundle
+    await tx.execute(
+        _APPROVE_ANEW,
+        peer_id,
+        new.registry_name,
+        new.registry_url,
+        json.dumps(bundle.spiffe()),
+        bundle.sequence,
+        bundle.thumbprint,
+    )
+
+
+async def set_bundle(tx: Tx, peer_id: int, bundle: TrustBundle) -> None:
+    """Write a bundle that was read over mutual TLS; a lower sequence changes nothing."""
+    await tx.execute(_SET_BUNDLE, peer_id, json.dumps(bundle.spiffe()), bundle.sequence, bundle.thumbprint)
+
+
+async def note_read(tx: Tx, peer_id: int) -> None:
+    """Write that the documents of a peer were read now and are in order."""
+    await tx.execute(_NOTE_READ, peer_id)
+
+
+async def read_at_intervals(tx: Tx) -> list[int]:
+    """The ids of the peers that are read at intervals: all that are neither paused nor being removed."""
+    return [row["id"] for row in await tx.fetch(_READ_AT_INTERVALS)]
+
+
+async def has_address(tx: Tx, trust_domain: str, registry_url: str) -> bool:
+    """Whether a peer of this trust domain has this address."""
+    found: bool = await tx.fetchval(_HAS_ADDRESS, trust_domain, registry_url)
+    return found
+
+
+async def note_trouble(tx: Tx, peer_id: int, reason: str) -> None:
+    """Write why a peer could not be read."""
+    await tx.execute(_NOTE_TROUBLE, peer_id, reason)
+
+
+async def note_refused_card(tx: Tx, peer_id: int, reason: str, verdicts: list[dict[str, Any]]) -> None:
+    """Write why the card of a peer was refused; the last verified card stays."""
+    await tx.execute(_NOTE_REFUSED_CARD, peer_id, reason, json.dumps(verdicts))
+
+
 async def count_refusal(tx: Tx, peer_id: int, reason: str, times: int) -> None:
     """Count that something of a peer was refused; nothing where the peer is gone."""
     await tx.execute(_COUNT_REFUSAL, peer_id, reason, times)
@@ -195,6 +305,25 @@ async def refusals(tx: Tx, peer_ids: list[int]) -> dict[int, dict[str, int]]:
     for row in await tx.fetch(_REFUSALS, peer_ids):
         counted[row["peer_id"]][row["reason"]] = row["count"]
     return counted
+
+
+async def scores(tx: Tx, peer_ids: list[int]) -> dict[int, float]:
+    """The trust scores of those peers for which there is evidence."""
+    return {row["peer_id"]: row["score"] for row in await tx.fetch(_SCORES, peer_ids)}
+
+
+async def own_sequence(tx: Tx, sha256: str) -> int | None:
+    """The sequence of this registry's own bundle, if these roots are the ones that were counted last."""
+    sequence: int | None = await tx.fetchval(_OWN_SEQUENCE, sha256)
+    return sequence
+
+
+async def count_own_bundle(tx: Tx, sha256: str) -> int:
+    """Count these roots as the newest ones, unless they are so already; returns the sequence."""
+    await tx.execute(_COUNT_OWN_BUNDLE, sha256)
+    sequence = await own_sequence(tx, sha256)
+    assert sequence is not None
+    return sequence
 
 
 def _maybe(row: asyncpg.Record | None) -> PeerRecord | None:

@@ -9,17 +9,20 @@ from hansa.rooms.ledger.staking.errors import (
     StakingDisabled,
     TooManyPositions,
 )
-from hansa.rooms.ledger.staking.figures import StakeGap
+from hansa.rooms.ledger.staking.figures import Holdings, StakeGap
 from hansa.rooms.ledger.staking.policy import StakingPolicy
-from hansa.rooms.ledger.staking.reading import stake_gaps
+from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, stake_gaps
 from hansa.rooms.ledger.staking.rewards import Claim, claim_rewards
 from hansa.rooms.ledger.staking.routes import router
+from hansa.rooms.ledger.staking.rules import Position
 from hansa.rooms.ledger.staking.stake import StakeOrder, StakeReceipt, stake
 from hansa.rooms.ledger.staking.unstake import UnstakeOrder, UnstakeReceipt, unstake
 
 __all__ = [
     "Claim",
+    "Holdings",
     "InsufficientUnlockedStake",
+    "Position",
     "PositionLocked",
     "PositionUnknown",
     "RewardsDisabled",
@@ -33,6 +36,8 @@ __all__ = [
     "UnstakeOrder",
     "UnstakeReceipt",
     "claim_rewards",
+    "read_holdings",
+    "read_positions",
     "router",
     "stake",
     "stake_gaps",

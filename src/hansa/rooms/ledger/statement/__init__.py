@@ -1,5 +1,7 @@
 """Account statements: an agent's own transactions, and what fees are."""
 
+from .reading import as_csv, lines_of
+from .records import Line, StatementFilter
 from .routes import router
 
-__all__ = ["router"]
+__all__ = ["Line", "StatementFilter", "as_csv", "lines_of", "router"]

@@ -1,21 +1,41 @@
 """Webhooks: what happens to a developer's agents and account is sent to an address of theirs."""
 
-from .deliveries import enqueue_webhook, having_webhooks
-from .reading import waiting_deliveries
+from .deliveries import enqueue_webhook, having_webhooks, resend, send_test
+from .reading import deliveries_of, waiting_deliveries, webhooks_of
 from .retention import forget_old_deliveries, withhold_deliveries
-from .routes import router
+from .routes import SENT_ON_REQUEST, router
 from .rules import WebhookEvent
+from .schemas import DeliveryOut, NewWebhookOut, RotatedSecretOut, WebhookIn
 from .sending import WEBHOOKS
-from .subscribing import erase_webhooks
+from .subscribing import Subscription, erase_webhooks, rotate_secret, subscribe, unsubscribe
+from .subscribing import change as change_webhook
+from .subscribing import find as find_webhook
+from .subscribing import lock as lock_webhook
 
 __all__ = [
+    "SENT_ON_REQUEST",
     "WEBHOOKS",
+    "DeliveryOut",
+    "NewWebhookOut",
+    "RotatedSecretOut",
+    "Subscription",
     "WebhookEvent",
+    "WebhookIn",
+    "change_webhook",
+    "deliveries_of",
     "enqueue_webhook",
     "erase_webhooks",
+    "find_webhook",
     "forget_old_deliveries",
     "having_webhooks",
+    "lock_webhook",
+    "resend",
+    "rotate_secret",
     "router",
+    "send_test",
+    "subscribe",
+    "unsubscribe",
     "waiting_deliveries",
+    "webhooks_of",
     "withhold_deliveries",
 ]

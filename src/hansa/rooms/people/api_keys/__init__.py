@@ -1,6 +1,19 @@
 """API keys: what scripts show in place of a developer token."""
 
 from .check import KEY_PREFIX, check_api_key, check_key_behind_ticket
+from .make import list_keys, make_key, revoke_key
 from .routes import router
+from .schemas import ApiKeyIn, ApiKeyInfo, MadeKeyOut
 
-__all__ = ["KEY_PREFIX", "check_api_key", "check_key_behind_ticket", "router"]
+__all__ = [
+    "KEY_PREFIX",
+    "ApiKeyIn",
+    "ApiKeyInfo",
+    "MadeKeyOut",
+    "check_api_key",
+    "check_key_behind_ticket",
+    "list_keys",
+    "make_key",
+    "revoke_key",
+    "router",
+]

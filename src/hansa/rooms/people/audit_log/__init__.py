@@ -1,5 +1,6 @@
 """The log of what administrators did."""
 
+from .reading import read_audit_log
 from .routes import router
 
-__all__ = ["router"]
+__all__ = ["read_audit_log", "router"]

@@ -2,6 +2,16 @@
 
 from .carry_out import carry_out_due
 from .ended import is_account_closed
+from .request import cancel_deletion, deletion_status_of, request_deletion
 from .routes import router
+from .schemas import DeletionOut
 
-__all__ = ["carry_out_due", "is_account_closed", "router"]
+__all__ = [
+    "DeletionOut",
+    "cancel_deletion",
+    "carry_out_due",
+    "deletion_status_of",
+    "is_account_closed",
+    "request_deletion",
+    "router",
+]

@@ -5,13 +5,15 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from hansa.foundation.plumbing.room import BlockerKind
+
 from .request import DeletionStatus
 
 
 class BlockerOut(BaseModel):
     """Something that an agent holds and that would be lost."""
 
-    kind: Literal["balance", "stake", "contracts"]
+    kind: BlockerKind
     agent_did: str
     amount: str = Field(description="Units, or how many contracts there are.")
     detail: str

@@ -42,6 +42,7 @@ _ERASE = (
     "DELETE FROM people_refresh_token r USING people_session s WHERE s.id = r.session_id AND s.developer_id = $1",
     "DELETE FROM people_session WHERE developer_id = $1",
     "DELETE FROM people_api_key WHERE developer_id = $1",
+    "DELETE FROM people_call WHERE developer_id = $1",
     "DELETE FROM people_recovery_key WHERE developer_id = $1",
     "DELETE FROM people_verification_link WHERE developer_id = $1",
     "DELETE FROM people_second_factor WHERE developer_id = $1",

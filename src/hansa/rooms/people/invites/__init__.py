@@ -1,7 +1,21 @@
 """Invitations: codes that open registration, and may bring areas of administration with them."""
 
 from .errors import InviteCodeUnknown
+from .invite import list_invites, make_invites, revoke_invite
 from .redeem import Invitation, note_use, redeem
 from .routes import router
+from .schemas import InviteInfo, InvitesIn, MadeInviteOut
 
-__all__ = ["Invitation", "InviteCodeUnknown", "note_use", "redeem", "router"]
+__all__ = [
+    "Invitation",
+    "InviteCodeUnknown",
+    "InviteInfo",
+    "InvitesIn",
+    "MadeInviteOut",
+    "list_invites",
+    "make_invites",
+    "note_use",
+    "redeem",
+    "revoke_invite",
+    "router",
+]

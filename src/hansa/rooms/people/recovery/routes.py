@@ -4,17 +4,17 @@ from fastapi import APIRouter, Depends
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, CurrentPasswordSetter, Public
-from hansa.foundation.plumbing.limits import Limit, admit, limited
+from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
-from hansa.rooms.people import passwords, rules, two_factor
-from hansa.rooms.people.attempts import account_key, prove_password
+from hansa.rooms.people import two_factor
+from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import PasswordRefused, RecoveryRefused, TooManyPasswords, WrongPassword
 from hansa.rooms.people.schemas import MessageOut
 
 from . import new_password
-from .forgotten import note_forgotten
+from .acts import admit_recovery, change_own_password, forget_password, set_forgotten_password
 from .new_keys import renew_keys
 from .schemas import (
     ChangePasswordIn,
@@ -27,9 +27,7 @@ from .schemas import (
 )
 
 FORGOTTEN_PER_ADDRESS = Limit("forgotten", 10)
-FORGOTTEN_PER_ACCOUNT = Limit("forgotten-account", 3, 3600)
 RECOVERIES_PER_ADDRESS = Limit("recovery", 10)
-RECOVERIES_PER_ACCOUNT = Limit("recovery-account", 10)
 
 router = APIRouter(route_class=GuardedRoute)
 
@@ -44,10 +42,7 @@ async def change_password(
     body: ChangePasswordIn, developer: CurrentDeveloper, db: Db, seal: Sealing
 ) -> MessageOut:
     """Change the password. All developer and refresh tokens of the account end; API keys stay valid."""
-    rules.require_acceptable_password(body.new_password, field="new_password")
-    old_hash = await prove_password(db, developer, body.current_password)
-    new_hash = await passwords.hashed(body.new_password)
-    await db.act(lambda tx: new_password.change_password(tx, seal, developer, old_hash, new_hash))
+    await change_own_password(db, seal, developer, body)
     return MessageOut(message="The password is changed; log in with it.")
 
 
@@ -58,8 +53,7 @@ async def change_password(
 )
 async def forgot_password(body: ForgottenIn, db: Db, _: Public) -> MessageOut:
     """Send a link for a new password by e-mail; the response does not depend on whether the account exists."""
-    await admit(db, FORGOTTEN_PER_ACCOUNT, account_key(body.email))
-    await db.act(lambda tx: note_forgotten(tx, body.email))
+    await forget_password(db, body.email)
     return MessageOut(message="If there is an account with this address, a link is on its way to it.")
 
 
@@ -72,7 +66,7 @@ async def recover_account(
     body: RecoveryIn, db: Db, tokens: Tokens, seal: Sealing, _: Public
 ) -> PasswordTokenOut:
     """Exchange a recovery key, which works once, for a token that sets a new password within five minutes."""
-    await admit(db, RECOVERIES_PER_ACCOUNT, account_key(body.email))
+    await admit_recovery(db, body.email)
     token = await db.act(
         lambda tx: new_password.recover_account(tx, seal, tokens, body.email, body.recovery_key)
     )
@@ -115,7 +109,5 @@ async def set_new_password(
     body: SetPasswordIn, setter: CurrentPasswordSetter, db: Db, seal: Sealing
 ) -> MessageOut:
     """Set a new password with the token of a recovery or of a link sent by e-mail. All sessions end."""
-    rules.require_acceptable_password(body.new_password, field="new_password")
-    new_hash = await passwords.hashed(body.new_password)
-    await db.act(lambda tx: new_password.set_password(tx, seal, setter, new_hash))
+    await set_forgotten_password(db, seal, setter, body)
     return MessageOut(message="The password is set; log in with it.")

@@ -2,6 +2,23 @@
 
 from .codes import is_on, take_code
 from .errors import CodesPaused, CodeWrong
+from .recover import recover
 from .routes import router
+from .schemas import DisableIn, RecoverIn, SetupOut, VerifyIn
+from .setup import begin_setup, turn_off, turn_on
 
-__all__ = ["CodeWrong", "CodesPaused", "is_on", "router", "take_code"]
+__all__ = [
+    "CodeWrong",
+    "CodesPaused",
+    "DisableIn",
+    "RecoverIn",
+    "SetupOut",
+    "VerifyIn",
+    "begin_setup",
+    "is_on",
+    "recover",
+    "router",
+    "take_code",
+    "turn_off",
+    "turn_on",
+]

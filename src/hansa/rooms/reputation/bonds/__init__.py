@@ -1,14 +1,19 @@
 """Reputation bonds: units that an agent deposits, and that a ruling can destroy."""
 
 from hansa.rooms.reputation.bonds.admission import bond_admits
-from hansa.rooms.reputation.bonds.reading import ACCOUNT_END_OF_BONDS
+from hansa.rooms.reputation.bonds.bond import Policy
+from hansa.rooms.reputation.bonds.reading import ACCOUNT_END_OF_BONDS, read_bond
 from hansa.rooms.reputation.bonds.routes import config_router, router
+from hansa.rooms.reputation.bonds.schemas import BondOut
 from hansa.rooms.reputation.bonds.slash import slash_bond
 
 __all__ = [
     "ACCOUNT_END_OF_BONDS",
+    "BondOut",
+    "Policy",
     "bond_admits",
     "config_router",
+    "read_bond",
     "router",
     "slash_bond",
 ]

@@ -4,7 +4,7 @@ import asyncio
 from datetime import date
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import scheduled, sweep
+from hansa.foundation.plumbing.jobs import scheduled, sweep_of
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import catalogue, journal
 from hansa_verify import Score, Signal, scores_of
@@ -13,7 +13,7 @@ from . import store
 from .signals import SIGNALS
 
 CHECKED_EVERY_SECONDS = 20
-CARDS_EVERY_SECONDS = 2
+CARDS_EVERY_SECONDS = 5
 CARDS_AT_ONCE = 500
 
 
@@ -62,5 +62,5 @@ async def show_scores(tx: Tx) -> None:
 
 JOBS = (
     scheduled("reputation: compute scores", CHECKED_EVERY_SECONDS, compute_due_epoch),
-    sweep("reputation: scores on cards", CARDS_EVERY_SECONDS, show_scores),
+    sweep_of("reputation: scores on cards", CARDS_EVERY_SECONDS, store.has_scores_off_card, show_scores),
 )

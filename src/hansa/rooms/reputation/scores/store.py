@@ -112,6 +112,8 @@ ON CONFLICT (agent_did) DO UPDATE SET epoch = excluded.epoch, score = excluded.s
   disputes_lost = excluded.disputes_lost
 """  # noqa: S608
 
+_HAS_OFF_CARD = "SELECT EXISTS (SELECT FROM reputation_score WHERE on_card <> score)"
+
 _TAKE_OFF_CARD = """
 UPDATE reputation_score s SET on_card = s.score
 FROM (SELECT agent_did FROM reputation_score WHERE on_card <> score ORDER BY agent_did LIMIT $1 FOR UPDATE SKIP LOCKED) off
@@ -243,6 +245,11 @@ async def write_scores(tx: Tx, epoch: date, scores: Sequence[tuple[str, Score]])
         columns = (agents, score, [grade_of(one) for one in score], *evidence)
         await tx.execute(_ADD_GRADES, epoch, *columns)
         await tx.execute(_WRITE_SCORES, epoch, *columns)
+
+
+async def has_scores_off_card(tx: Tx) -> bool:
+    """Whether a card shows another score than that of the newest epoch."""
+    return bool(await tx.fetchval(_HAS_OFF_CARD))
 
 
 async def take_scores_off_card(tx: Tx, most: int) -> dict[str, int]:

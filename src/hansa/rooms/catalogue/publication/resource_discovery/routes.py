@@ -31,14 +31,14 @@ from .searching import SearchContext, explore, search
 READS = [Depends(within_read_limit)]
 
 root_router = APIRouter(
-    tags=["front doors"],
+    tags=["discovery protocols"],
     route_class=GuardedRoute,
     dependencies=READS,
     responses=problems(TooManyRequests),
 )
 api_router = APIRouter(
     prefix="/ard",
-    tags=["front doors"],
+    tags=["discovery protocols"],
     route_class=ResourceDiscoveryRoute,
     dependencies=READS,
     responses=problems(ArgumentInvalid, TooManyRequests),

@@ -1,0 +1,17 @@
+"""The account of a person: signing up, access that was lost, security, API keys, webhooks, deletion."""
+
+from . import api_keys, deletion, lost_access, requests, security, sign_up, two_factor, webhook_page, webhooks
+
+ROUTERS = (
+    sign_up.router,
+    lost_access.router,
+    security.router,
+    two_factor.router,
+    deletion.router,
+    api_keys.router,
+    webhooks.router,
+    webhook_page.router,
+    requests.router,
+)
+
+__all__ = ["ROUTERS"]

@@ -1,0 +1,85 @@
+"""The deletion of the account: asked for, cooled off, cancelled; what prevents it is listed."""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import (
+    Act,
+    ProvedAct,
+    SentForm,
+    SignedIn,
+    SignedInPerson,
+    account_page,
+    see_other,
+)
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.room import ACCOUNT_END
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing, runtime_of
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import people
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+@router.get("/account/deletion")
+async def show_deletion(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """Whether the account is to be deleted, when, and what prevents it."""
+    return await _state(request, person, db, settings)
+
+
+@router.post("/account/deletion/request-deletion")
+async def request_deletion(
+    sender: ProvedAct, request: Request, *, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Delete the account after the cooling-off period."""
+    account_end = ACCOUNT_END.of(runtime_of(request))
+    days = settings.account_deletion_cooling_off_days
+    try:
+        await db.act(
+            lambda tx: people.request_deletion(
+                tx, seal, sender.person.developer, account_end, cooling_off_days=days
+            )
+        )
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _state(request, sender.person, db, settings, refused, status=refusal.status)
+    return see_other("/account/deletion")
+
+
+@router.post("/account/deletion/cancel")
+async def cancel_deletion(sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Keep the account after all."""
+    try:
+        await db.act(lambda tx: people.cancel_deletion(tx, sender.person.developer))
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _state(request, sender.person, db, settings, refused, status=refusal.status)
+    return see_other("/account/deletion")
+
+
+async def _state(
+    request: Request,
+    person: SignedIn,
+    db: Db,
+    settings: Config,
+    form: SentForm | None = None,
+    *,
+    status: int = 200,
+) -> HTMLResponse:
+    account_end = ACCOUNT_END.of(runtime_of(request))
+    found = await db.read(lambda tx: people.deletion_status_of(tx, person.developer, account_end))
+    return account_page(
+        request,
+        "account/deletion.html",
+        person,
+        form,
+        status=status,
+        deletion=people.DeletionOut.of(found),
+        days=settings.account_deletion_cooling_off_days,
+    )

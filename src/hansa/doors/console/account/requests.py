@@ -1,0 +1,46 @@
+"""The last API calls of the account and its agents: what was called, what came of it, how long it took. No bodies."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from hansa.doors.console.access import SignedInPerson, account_page
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.rooms import people
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+CALLS_ON_A_PAGE = 100
+PAGES_MAX = 1000
+
+
+@router.get("/account/requests")
+async def show_requests(
+    person: SignedInPerson,
+    request: Request,
+    db: Db,
+    number: Annotated[int, Query(alias="page", ge=1, le=PAGES_MAX)] = 1,
+) -> HTMLResponse:
+    """The last calls, the newest first; those of this process up to now."""
+    await people.write_calls(runtime_of(request))
+    offset = (number - 1) * CALLS_ON_A_PAGE
+    calls, total = await db.read(
+        lambda tx: people.calls_of(tx, person.developer, limit=CALLS_ON_A_PAGE, offset=offset)
+    )
+    return account_page(
+        request,
+        "account/requests.html",
+        person,
+        calls=calls,
+        total=total,
+        number=number,
+        is_last=offset + len(calls) >= total,
+    )

@@ -1,0 +1,95 @@
+"""What protects the account: the password, recovery keys, and where to change the rest."""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+
+from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other, try_once
+from hansa.doors.console.access.cookies import SESSION, drop_cookie
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import people
+
+from .text_file import text_file
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+class RecoveryKeys(BaseModel):
+    """New recovery keys, shown once."""
+
+    keys: list[str]
+
+
+@router.get("/account/security")
+async def show_security(person: SignedInPerson, request: Request) -> HTMLResponse:
+    """What protects the account, and where each part is changed."""
+    return account_page(request, "account/security.html", person)
+
+
+@router.get("/account/change-password")
+async def show_password(person: SignedInPerson, request: Request) -> HTMLResponse:
+    """The form of a new password."""
+    return account_page(request, "account/change-password.html", person)
+
+
+@router.post("/account/change-password")
+async def change_password(
+    sender: Act, request: Request, *, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Change the password; every session ends, this one as well."""
+    try:
+        asked = sender.form.read_as(people.ChangePasswordIn)
+        await people.change_own_password(db, seal, sender.person.developer, asked)
+    except Refused as refusal:
+        return account_page(
+            request,
+            "account/change-password.html",
+            sender.person,
+            sender.form.refused(refusal),
+            status=refusal.status,
+        )
+    answer = see_other("/login?notice=password")
+    drop_cookie(answer, settings, SESSION)
+    return answer
+
+
+@router.get("/account/recovery-keys")
+async def show_recovery_keys(person: SignedInPerson, request: Request) -> HTMLResponse:
+    """The form that replaces the recovery keys."""
+    return account_page(request, "account/recovery-keys.html", person)
+
+
+@router.post("/account/recovery-keys")
+async def renew_recovery_keys(sender: Act, request: Request, db: Db, seal: Sealing) -> Response:
+    """Replace the recovery keys and show the new ones."""
+    person = sender.person
+    try:
+        asked = sender.form.read_as(people.RenewKeysIn)
+        await people.prove_password(db, person.developer, asked.password)
+
+        async def renewed(tx: Tx) -> RecoveryKeys | None:
+            keys = await people.renew_keys(tx, seal, person.developer, asked.code)
+            return None if keys is None else RecoveryKeys(keys=keys)
+
+        new = await try_once(request, sender, RecoveryKeys, renewed)
+        if new is None:
+            raise people.CodeWrong(field="code")
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return account_page(request, "account/recovery-keys.html", person, refused, status=refusal.status)
+    return account_page(
+        request,
+        "account/recovery-keys-shown.html",
+        person,
+        keys=new.keys,
+        keys_file=text_file("\n".join(new.keys)),
+    )

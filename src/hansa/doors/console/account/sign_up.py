@@ -1,0 +1,96 @@
+"""Sign up: an account with three recovery keys that are shown once."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+
+from hansa.doors.console.access import (
+    FormRefused,
+    SentForm,
+    Visiting,
+    Visitor,
+    VisitorAct,
+    act_once,
+    form_page,
+)
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import limited, within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Sealing
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import people
+
+from .text_file import text_file
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+INVITE_MAX_CHARACTERS = 64
+# What a form calls otherwise than the API.
+SENTENCES = {
+    "TOS_NOT_ACCEPTED": "Accept the terms of use and the privacy statement to sign up.",
+    "AGE_CONFIRMATION_REQUIRED": "Confirm that you are old enough for an account.",
+    "INVITE_CODE_MISSING": "This registry requires an invitation code.",
+}
+
+
+class SignedUp(BaseModel):
+    """What a new account is shown once."""
+
+    recovery_keys: list[str]
+
+
+@router.get("/sign-up", dependencies=[Depends(within_read_limit)])
+async def show_sign_up(
+    _: Public,
+    request: Request,
+    visitor: Visitor,
+    invite: Annotated[str, Query(max_length=INVITE_MAX_CHARACTERS)] = "",
+) -> Response:
+    """The form of a new account; a link may bring the invitation code."""
+    return _form(request, visitor, SentForm([("invite_code", invite)]))
+
+
+@router.post("/sign-up", dependencies=[Depends(limited(people.REGISTRATIONS))])
+async def sign_up(
+    _: Public, request: Request, visitor: VisitorAct, *, settings: Config, seal: Sealing
+) -> Response:
+    """Register a developer, and show the recovery keys."""
+    form = visitor.form
+    try:
+        asked = form.read_as(
+            people.RegistrationIn,
+            tos_accepted=form.value("tos_accepted") == "true",
+            age_confirmed=form.value("age_confirmed") == "true",
+        )
+        developer = await people.admit_registration(asked, settings)
+
+        async def register(tx: Tx) -> SignedUp:
+            keys = await people.register(
+                tx, seal, developer, settings.base_url, invite_code=asked.invite_code
+            )
+            return SignedUp(recovery_keys=keys)
+
+        signed_up = await act_once(request, visitor, SignedUp, register)
+    except Refused as refusal:
+        return _form(request, visitor, form.refused(_readable(refusal)), status=refusal.status)
+    return form_page(
+        request,
+        "account/signed-up.html",
+        keys=signed_up.recovery_keys,
+        email=asked.email,
+        keys_file=text_file("\n".join(signed_up.recovery_keys)),
+    )
+
+
+def _readable(refusal: Refused) -> Refused:
+    """The refusal without the names of the API's members."""
+    if refusal.code not in SENTENCES or refusal.field is None:
+        return refusal
+    return FormRefused({refusal.field: SENTENCES[refusal.code]})
+
+
+def _form(request: Request, visitor: Visiting, form: SentForm, *, status: int = 200) -> Response:
+    return form_page(request, "account/sign-up.html", form, status=status, visitor=visitor)

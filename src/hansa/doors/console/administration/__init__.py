@@ -1,0 +1,36 @@
+"""The administration in a browser.
+
+- Each page names the area that it needs in its signature; what a person may not open is not shown.
+- An act is a form that is carried out once (`act_once`), with the use case of the API; it needs the password of the last ten
+  minutes, and is in the audit log.
+"""
+
+from . import (
+    agent_pages,
+    card_pages,
+    developer_pages,
+    dispute_pages,
+    event_pages,
+    invite_pages,
+    job_pages,
+    licence_pages,
+    overview_page,
+    record_pages,
+    treasury_pages,
+)
+
+ROUTERS = (
+    overview_page.router,
+    developer_pages.router,
+    agent_pages.router,
+    dispute_pages.router,
+    invite_pages.router,
+    treasury_pages.router,
+    event_pages.router,
+    job_pages.router,
+    record_pages.router,
+    licence_pages.router,
+    card_pages.router,
+)
+
+__all__ = ["ROUTERS"]

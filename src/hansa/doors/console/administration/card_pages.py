@@ -1,0 +1,94 @@
+"""The registry card for administrators of the platform: what the operator writes of it, block by block."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import federation
+
+from .pages import Done, PlatformAct, PlatformAdministrator, administration_page, administration_router
+
+router = administration_router()
+
+AS_JSON = ("operator", "visual", "links", "commitments")
+
+
+@router.get("/administration/registry-card")
+async def show_card(person: PlatformAdministrator, request: Request, db: Db) -> HTMLResponse:
+    """The blocks that the operator writes, and the published version."""
+    return await _page(request, person, db)
+
+
+@router.post("/administration/registry-card")
+async def edit_card(
+    sender: PlatformAct, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Replace every block of the form; an empty one is removed. The card is signed again."""
+
+    async def edited(tx: Tx) -> Done:
+        editor = federation.CardEditor(sender.person.developer, settings, seal)
+        await federation.edit_card(tx, editor, given)
+        return Done()
+
+    try:
+        given = _blocks(sender.form)
+        await act_once(request, sender, Done, edited)
+    except Refused as refusal:
+        form = sender.form.refused(refusal)
+        if refusal.field:
+            block = refusal.field.partition(".")[0].partition("[")[0]
+            form = SentForm(form.fields, {block: refusal.detail}, refusal.detail)
+        return await _page(request, sender.person, db, form, status=refusal.status)
+    return see_other("/administration/registry-card?done=signed")
+
+
+def _blocks(form: SentForm) -> dict[str, Any]:
+    """Each block as the API takes it. Raises: FormRefused."""
+    tags = [line.strip() for line in form.value("tags").splitlines() if line.strip()]
+    given: dict[str, Any] = {"description": form.value("description") or None, "tags": tags or None}
+    errors = {}
+    for name in AS_JSON:
+        text = form.value(name).strip()
+        try:
+            given[name] = json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            errors[name] = "This is not JSON."
+    if errors:
+        raise FormRefused(errors)
+    return given
+
+
+def _fields(editable: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("description", editable.get("description") or ""),
+        ("tags", "\n".join(editable.get("tags") or [])),
+        *(
+            (name, json.dumps(editable[name], indent=2, ensure_ascii=False) if name in editable else "")
+            for name in AS_JSON
+        ),
+    ]
+
+
+async def _page(
+    request: Request, person: SignedIn, db: Database, form: SentForm | None = None, *, status: int = 200
+) -> HTMLResponse:
+    async def reading(tx: Tx) -> federation.RegistryCardEdited:
+        return federation.RegistryCardEdited.of(*await federation.read_editable_version(tx))
+
+    shown = await db.read(reading)
+    return administration_page(
+        request,
+        "registry-card.html",
+        person,
+        form or SentForm(_fields(shown.editable)),
+        status=status,
+        shown=shown,
+        blocks=AS_JSON,
+    )

@@ -1,0 +1,133 @@
+"""Disputes for administrators of enforcement: the facts, what they come to, and the ruling beside it."""
+
+from typing import Annotated, Literal
+
+from fastapi import Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import commerce, federation
+
+from .pages import SHOWN, Done, EnforcementAct, Enforcer, Offset, administration_page, administration_router
+
+router = administration_router()
+
+DisputeId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+Status = Annotated[Literal["OPEN", "VOTING", "CLOSED", ""], Query()]
+BondSlasher = Annotated[commerce.SlashBond, Depends(commerce.SLASH_BOND.given)]
+Signing = Annotated[federation.Signatory, Depends(commerce.SIGNATORY.given)]
+
+
+@router.get("/administration/disputes")
+async def list_disputes(
+    person: Enforcer, request: Request, db: Db, *, status: Status = "", offset: Offset = 0
+) -> HTMLResponse:
+    """Every dispute, newest first."""
+    wanted = commerce.DisputeFilter(None, None, None, status or None, SHOWN, offset)
+    found, total = await db.read(lambda tx: commerce.list_disputes(tx, wanted))
+    return administration_page(
+        request,
+        "disputes.html",
+        person,
+        disputes=[commerce.DisputeOut.of(one) for one in found],
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+        wanted=status,
+    )
+
+
+@router.get("/administration/disputes/{dispute_id:int}")
+async def show_dispute(
+    dispute_id: DisputeId, person: Enforcer, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """One dispute. Raises: DisputeUnknown."""
+    return await _page(request, person, dispute_id, SentForm(), db, settings=settings)
+
+
+@router.get("/administration/disputes/{dispute_id:int}/bundle.json")
+async def download_bundle(
+    dispute_id: DisputeId, person: Enforcer, signatory: Signing, db: Db, settings: Config
+) -> Response:
+    """The facts of a dispute, signed by the registry."""
+    dispute = await db.read(lambda tx: commerce.read_dispute(tx, person.developer, dispute_id))
+    bundle = commerce.BundleOut.model_validate(await commerce.signed_bundle(db, signatory, dispute, settings))
+    headers = {"Cache-Control": "no-store", "Vary": "Cookie"}
+    return Response(bundle.model_dump_json(), media_type="application/json", headers=headers)
+
+
+@router.post("/administration/disputes/{dispute_id:int}/open-voting")
+async def open_voting(
+    dispute_id: DisputeId, sender: EnforcementAct, request: Request, db: Db, settings: Config
+) -> Response:
+    """End the time for evidence."""
+
+    async def opened(tx: Tx) -> Done:
+        await commerce.open_voting(tx, sender.person.developer, dispute_id)
+        return Done()
+
+    try:
+        await act_once(request, sender, Done, opened)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _page(
+            request, sender.person, dispute_id, refused, db, settings=settings, status=refusal.status
+        )
+    return see_other(f"/administration/disputes/{dispute_id}?done=voting")
+
+
+@router.post("/administration/disputes/{dispute_id:int}/ruling")
+async def rule(
+    dispute_id: DisputeId,
+    sender: EnforcementAct,
+    request: Request,
+    db: Db,
+    settings: Config,
+    *,
+    slash_bond: BondSlasher,
+) -> Response:
+    """Rule on the dispute: units, contract and dispute change in one transaction."""
+
+    async def ruled(tx: Tx) -> Done:
+        ordered = commerce.Ordered(dispute_id, body.decision())
+        await commerce.rule(tx, sender.person.developer, ordered, slash_bond, settings)
+        return Done()
+
+    try:
+        body = sender.form.read_as(commerce.RulingIn)
+        await act_once(request, sender, Done, ruled)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _page(
+            request, sender.person, dispute_id, refused, db, settings=settings, status=refusal.status
+        )
+    return see_other(f"/administration/disputes/{dispute_id}?done=ruled")
+
+
+async def _page(
+    request: Request,
+    person: SignedIn,
+    dispute_id: int,
+    form: SentForm,
+    db: Database,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    async def reading(tx: Tx) -> commerce.DisputeOut:
+        dispute = await commerce.read_dispute(tx, person.developer, dispute_id)
+        return commerce.DisputeOut.of(dispute, await commerce.proposal_for(tx, dispute, settings))
+
+    return administration_page(
+        request,
+        "dispute.html",
+        person,
+        form,
+        status=status,
+        shown=await db.read(reading),
+        currency=settings.settlement_currency,
+    )

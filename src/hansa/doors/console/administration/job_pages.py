@@ -1,0 +1,113 @@
+"""Background jobs and the mail queue, for administrators of the platform."""
+
+from typing import Annotated, Literal
+
+from fastapi import Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing import jobs, mail_queue
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.job_health import Waiting
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.values.errors import Refused
+
+from .pages import (
+    SHOWN,
+    Done,
+    Offset,
+    PlatformAct,
+    PlatformAdministrator,
+    administration_page,
+    administration_router,
+)
+
+router = administration_router()
+
+JobId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+State = Annotated[Literal["waiting", "running", "dead", ""], Query()]
+Kind = Annotated[str, Query(max_length=80)]
+DONE = {"retry": "retried", "drop": "dropped"}
+
+
+@router.get("/administration/jobs")
+async def list_jobs(
+    person: PlatformAdministrator,
+    request: Request,
+    db: Db,
+    *,
+    state: State = "",
+    kind: Kind = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Background jobs, the earliest due first."""
+    return await _page(request, person, db, SentForm(), state=state, kind=kind, offset=offset)
+
+
+@router.post("/administration/jobs/{job_id:int}/{act}")
+async def act_on_job(
+    job_id: JobId, act: Literal["retry", "drop"], sender: PlatformAct, request: Request, db: Db
+) -> Response:
+    """Run a job now, or delete it with its content."""
+    carry_out = jobs.retry_job if act == "retry" else jobs.drop_job
+
+    async def done(tx: Tx) -> Done:
+        await carry_out(tx, job_id, sender.person.developer)
+        return Done()
+
+    try:
+        await act_once(request, sender, Done, done)
+    except Refused as refusal:
+        return await _page(request, sender.person, db, sender.form.refused(refusal), code=refusal.status)
+    return see_other(f"/administration/jobs?done={DONE[act]}")
+
+
+@router.get("/administration/mail")
+async def show_mail_queue(
+    person: PlatformAdministrator, request: Request, db: Db, *, offset: Offset = 0
+) -> HTMLResponse:
+    """The e-mails that the mail server has not accepted yet, without addresses and contents."""
+    wanted = jobs.JobFilter(mail_queue.KIND, None, SHOWN, offset)
+
+    async def reading(tx: Tx) -> tuple[Waiting, list[jobs.JobView], int]:
+        return await mail_queue.waiting_mail(tx), *await jobs.list_jobs(tx, wanted)
+
+    waiting, found, total = await db.read(reading)
+    return administration_page(
+        request,
+        "mail.html",
+        person,
+        waiting=waiting,
+        jobs=found,
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+    )
+
+
+async def _page(
+    request: Request,
+    person: SignedIn,
+    db: Database,
+    form: SentForm,
+    *,
+    state: Literal["waiting", "running", "dead", ""] = "",
+    kind: str = "",
+    offset: int = 0,
+    code: int = 200,
+) -> HTMLResponse:
+    wanted = jobs.JobFilter(kind or None, state or None, SHOWN, offset)
+    found, total = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    return administration_page(
+        request,
+        "jobs.html",
+        person,
+        form,
+        status=code,
+        jobs=found,
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+        wanted=state,
+        kind=kind,
+    )

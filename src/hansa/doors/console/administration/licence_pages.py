@@ -1,0 +1,129 @@
+"""Licence certificates for administrators of federation: listed, issued, suspended, reinstated, revoked."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import federation
+
+from .pages import (
+    SHOWN,
+    Done,
+    FederationAct,
+    FederationAdministrator,
+    Offset,
+    administration_page,
+    administration_router,
+)
+
+router = administration_router()
+
+Lid = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[0-9A-Za-z-]+$")]
+REASON_MAX = 2000
+FIELD_OF = {"sub.trust_domain": "trust_domain", "sub.name": "name", "sub.url": "url", "key.x": "key"}
+
+
+@router.get("/administration/licences")
+async def list_licences(
+    person: FederationAdministrator, request: Request, db: Db, *, offset: Offset = 0
+) -> HTMLResponse:
+    """The certificates that this registry issued, newest first."""
+    return await _page(request, person, db, SentForm(), offset=offset)
+
+
+@router.post("/administration/licences")
+async def issue_licence(
+    sender: FederationAct, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Issue a certificate: a genesis to a frame, a frame to an operator of its trust domain."""
+
+    async def issued(tx: Tx) -> Done:
+        asked = federation.certificate_request(_members(sender.form))
+        await federation.issue_certificate(tx, sender.person.developer, settings, seal, asked)
+        return Done()
+
+    try:
+        await act_once(request, sender, Done, issued)
+    except Refused as refusal:
+        return await _refused(request, sender.person, db, sender.form, refusal)
+    return see_other("/administration/licences?done=issued")
+
+
+@router.post("/administration/licences/{lid}/{act}")
+async def change_licence(
+    lid: Lid,
+    act: Literal["suspend", "reinstate", "revoke"],
+    sender: FederationAct,
+    request: Request,
+    db: Db,
+    *,
+    settings: Config,
+) -> Response:
+    """Suspend, reinstate or revoke the certificates of a subject."""
+    reason = sender.form.value("reason").strip()
+
+    async def changed(tx: Tx) -> Done:
+        change = federation.CertificateAct(lid, act, reason)
+        await federation.change_certificate(tx, sender.person.developer, settings, change)
+        return Done()
+
+    try:
+        if not 0 < len(reason) <= REASON_MAX:
+            raise FormRefused({"reason": f"A reason of at most {REASON_MAX} characters is required."})
+        await act_once(request, sender, Done, changed)
+    except Refused as refusal:
+        return await _refused(request, sender.person, db, sender.form, refusal)
+    return see_other(f"/administration/licences?done={act}")
+
+
+def _members(form: SentForm) -> dict[str, Any]:
+    """The form as the API takes it."""
+    given = {
+        name: form.value(name).strip() for name in ("trust_domain", "name", "url", "plan", "key", "days")
+    }
+    subject = {name: given[name] for name in ("trust_domain", "name")}
+    members: dict[str, Any] = {
+        "sub": {**subject, **({"url": given["url"]} if given["url"] else {})},
+        "plan": given["plan"],
+    }
+    if given["key"]:
+        members["key"] = {"kty": "OKP", "crv": "Ed25519", "x": given["key"]}
+    if given["days"]:
+        days = given["days"]
+        members["days"] = (
+            int(days) if days.isascii() and days.isdigit() and len(days) < len("10000") else days
+        )
+    return members
+
+
+async def _refused(
+    request: Request, person: SignedIn, db: Database, form: SentForm, refusal: Refused
+) -> HTMLResponse:
+    shown = form.refused(refusal)
+    if refusal.field:
+        name = FIELD_OF.get(refusal.field, refusal.field.rpartition(".")[2])
+        shown = SentForm(form.fields, {name: refusal.detail}, refusal.detail)
+    return await _page(request, person, db, shown, code=refusal.status)
+
+
+async def _page(
+    request: Request, person: SignedIn, db: Database, form: SentForm, *, offset: int = 0, code: int = 200
+) -> HTMLResponse:
+    wanted = federation.CertificateFilter(limit=SHOWN, offset=offset)
+    found, total = await db.read(lambda tx: federation.list_licence_certificates(tx, wanted))
+    return administration_page(
+        request,
+        "licences.html",
+        person,
+        form,
+        status=code,
+        licences=found,
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+    )

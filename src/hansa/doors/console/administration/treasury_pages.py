@@ -1,0 +1,182 @@
+"""The treasury for its administrators: units issued and granted, and the baselines of the audit, each with a reference."""
+
+from typing import Annotated
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
+
+from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
+from hansa.rooms import agents, auditor, ledger
+
+from .pages import Done, Treasurer, TreasuryAct, administration_page, administration_router
+
+router = administration_router()
+
+Reference = Annotated[str, Field(min_length=1, max_length=128)]
+LINES_SHOWN = 20
+
+
+class IssueFields(BaseModel):
+    """Units to issue to the treasury."""
+
+    amount: PositiveAmount
+    ref: Reference
+
+
+class GrantFields(BaseModel):
+    """Units to pay to an agent."""
+
+    payee: Annotated[str, Field(min_length=1, max_length=512)]
+    granted: PositiveAmount
+    grant_ref: Reference
+
+
+class BaselineFields(BaseModel):
+    """The units that circulate without an event of their issue; without an amount the baseline is removed."""
+
+    baseline: PositiveAmount | None = None
+    baseline_ref: Reference
+
+
+class TransitFields(BaseModel):
+    """Why the units in transit are taken as reconciled."""
+
+    transit_ref: Reference
+
+
+@router.get("/administration/treasury")
+async def show_treasury(person: Treasurer, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """What the treasury holds, its newest transactions, and the acts."""
+    return await _page(request, person, db, SentForm(), settings=settings)
+
+
+@router.post("/administration/treasury/issue")
+async def issue(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
+    """Issue units to the treasury, once for each reference."""
+
+    async def issued(tx: Tx) -> Done:
+        await ledger.issue_by_administrator(
+            tx,
+            sender.person.developer,
+            amount=parse_positive(fields.amount),
+            ref=fields.ref,
+            amount_max=parse_amount(settings.teg_mint_max_avt),
+            book=ledger.Book.of(settings),
+        )
+        return Done()
+
+    try:
+        fields = sender.form.read_as(IssueFields)
+        await act_once(request, sender, Done, issued)
+    except Refused as refusal:
+        return await _refused(request, sender, db, refusal, settings=settings)
+    return see_other("/administration/treasury?done=issued")
+
+
+@router.post("/administration/treasury/grant")
+async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
+    """Pay an agent from the treasury, without a fee."""
+
+    async def granted(tx: Tx) -> Done:
+        payee = fields.payee.strip()
+        if (await agents.statuses_of(tx, [payee])).get(payee) in {None, "revoked"}:
+            raise FormRefused({"payee": "No agent of this registry that is not revoked has this DID."})
+        await ledger.grant_by_administrator(
+            tx,
+            sender.person.developer,
+            payee=payee,
+            amount=parse_positive(fields.granted),
+            ref=fields.grant_ref,
+            book=ledger.Book.of(settings),
+        )
+        return Done()
+
+    try:
+        fields = sender.form.read_as(GrantFields)
+        await act_once(request, sender, Done, granted)
+    except Refused as refusal:
+        return await _refused(request, sender, db, refusal, settings=settings)
+    return see_other("/administration/treasury?done=granted")
+
+
+@router.post("/administration/treasury/baseline")
+async def set_baseline(
+    sender: TreasuryAct, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Set the native baseline of the audit, or remove it; the act is a record of the attestations."""
+
+    async def changed(tx: Tx) -> Done:
+        baseline = None if fields.baseline is None else parse_positive(fields.baseline)
+        attestor = auditor.Attestor.of(settings, seal)
+        await auditor.set_native_baseline(
+            tx, sender.person.developer, attestor, baseline=baseline, ref=fields.baseline_ref
+        )
+        return Done()
+
+    try:
+        fields = sender.form.read_as(BaselineFields)
+        await act_once(request, sender, Done, changed)
+    except Refused as refusal:
+        return await _refused(request, sender, db, refusal, settings=settings)
+    return see_other("/administration/treasury?done=baseline")
+
+
+@router.post("/administration/treasury/transit")
+async def rebaseline(
+    sender: TreasuryAct, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Take the units in transit at the last audit cycle as reconciled; the act is a record of the attestations."""
+
+    async def changed(tx: Tx) -> Done:
+        attestor = auditor.Attestor.of(settings, seal)
+        await auditor.rebaseline_transit(tx, sender.person.developer, attestor, ref=fields.transit_ref)
+        return Done()
+
+    try:
+        fields = sender.form.read_as(TransitFields)
+        await act_once(request, sender, Done, changed)
+    except Refused as refusal:
+        return await _refused(request, sender, db, refusal, settings=settings)
+    return see_other("/administration/treasury?done=transit")
+
+
+async def _refused(
+    request: Request, sender: Acting, db: Database, refusal: Refused, *, settings: Settings
+) -> HTMLResponse:
+    form = sender.form.refused(refusal)
+    return await _page(request, sender.person, db, form, settings=settings, status=refusal.status)
+
+
+async def _page(
+    request: Request,
+    person: SignedIn,
+    db: Database,
+    form: SentForm,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    treasury = ledger.Book.of(settings).treasury
+
+    async def reading(tx: Tx) -> tuple[ledger.Balance, list[ledger.Line]]:
+        lines, _ = await ledger.lines_of(tx, treasury, ledger.StatementFilter(LINES_SHOWN))
+        return await ledger.balance_of(tx, treasury), lines
+
+    balance, lines = await db.read(reading)
+    return administration_page(
+        request,
+        "treasury.html",
+        person,
+        form,
+        status=status,
+        balance=balance,
+        lines=lines,
+        currency=settings.settlement_currency,
+        issued_at_most=settings.teg_mint_max_avt,
+    )

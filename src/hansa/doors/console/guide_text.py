@@ -1,0 +1,164 @@
+"""The guides and the changelog: Markdown files of this version, as HTML.
+
+- The text is escaped; HTML in a file is shown as text.
+- A link to another guide leads to its page. A link to a file that no page shows is left as text.
+- Headings have the identifiers that links within Markdown use. Blocks of commands get a button that copies them.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+import hansa
+
+CHANGELOG = "CHANGELOG"
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Agents and payments", ("first-agent", "discovery", "pay-for-a-call", "be-paid", "payments", "staking")),
+    ("Work and reputation", ("contracts", "disputes", "grades", "bonds")),
+    ("Accounts and programs", ("accounts", "agent-rights", "webhooks", "client", "command-line")),
+    (
+        "Operators",
+        ("settings", "backups", "several-machines", "observing", "administrators", "suspension", "services"),
+    ),
+    ("Verification and federation", ("auditing", "licences", "registry-card")),
+)
+
+_NOT_IN_AN_IDENTIFIER = re.compile(r"[^\w\- ]")
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A file as a page: its first heading, its first sentence as text, and the rest."""
+
+    name: str
+    title: str
+    summary: str
+    body: Markup
+
+    @property
+    def address(self) -> str:
+        """The path of its page."""
+        return _address(self.name)
+
+
+def guide(name: str) -> Guide | None:
+    """The guide with this name, or None."""
+    return _read(name) if name in _names() else None
+
+
+def guides() -> list[tuple[str, list[Guide]]]:
+    """Every guide, by subject."""
+    return [(title, [_read(name) for name in names]) for title, names in GROUPS]
+
+
+def changelog() -> Guide:
+    """What changed for users."""
+    return _read(CHANGELOG)
+
+
+@cache
+def _read(name: str) -> Guide:
+    tokens = _MARKDOWN.parse(_file(name).read_text(encoding="utf-8"))
+    title, rest = tokens[1], tokens[3:]
+    summary = next((one for one in rest if one.type == "inline"), None)
+    return Guide(name, _plain(title), _first_sentence(_plain(summary)) if summary else "", _body(rest))
+
+
+def _file(name: str) -> Path:
+    """In the package, or beside it in a checkout."""
+    inside = Path(hansa.__file__).parent / "docs"
+    root = inside if inside.is_dir() else Path(hansa.__file__).parents[2]
+    documents = inside if inside.is_dir() else root / "docs"
+    places = (documents / "guides" / f"{name}.md", documents / f"{name}.md", root / f"{name}.md")
+    return next(place for place in places if place.is_file())
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(name for _, names in GROUPS for name in names)
+
+
+def _address(name: str) -> str:
+    return "/changelog" if name == CHANGELOG else f"/guides/{name}"
+
+
+def _body(tokens: Sequence[Token]) -> Markup:
+    taken: dict[str, int] = {}
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", _identifier(_plain(tokens[place + 1]), taken))
+        if token.children:
+            token.children = _linked(token.children)
+    return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # noqa: S704
+
+
+def _linked(children: Sequence[Token]) -> list[Token]:
+    """The same with links to pages of this registry; links that lead nowhere here are removed, their text stays."""
+    linked, open_links = [], []
+    for token in children:
+        if token.type == "link_open":
+            target = _target(str(token.attrGet("href")))
+            open_links.append(target is not None)
+            if target is not None:
+                token.attrSet("href", target)
+                linked.append(token)
+        elif token.type != "link_close" or open_links.pop():
+            linked.append(token)
+    return linked
+
+
+def _target(address: str) -> str | None:
+    if address.startswith(("#", "http://", "https://")):
+        return address
+    path, _, fragment = address.partition("#")
+    name = Path(path).stem
+    if not path.endswith(".md") or "decisions/" in path or (name not in _names() and name != CHANGELOG):
+        return None
+    return _address(name) + (f"#{fragment}" if fragment else "")
+
+
+def _identifier(title: str, taken: dict[str, int]) -> str:
+    base = _NOT_IN_AN_IDENTIFIER.sub("", title.lower()).replace(" ", "-")
+    number = taken[base] = taken.get(base, -1) + 1
+    return f"{base}-{number}" if number else base
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ", 1)[0].rstrip(".") + "."
+
+
+def _plain(inline: Token) -> str:
+    return "".join(
+        " " if token.type == "softbreak" else token.content
+        for token in inline.children or []
+        if not token.hidden
+    )
+
+
+def _fence(tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:
+    content = escape(tokens[index].content.rstrip("\n"))
+    return (
+        f'<div class="command"><pre tabindex="0" aria-label="Code"><code>{content}</code></pre>'
+        '<button type="button" class="button" data-copy hidden>Copy</button></div>\n'
+    )
+
+
+def _table_open(*_: Any) -> str:
+    return '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
+
+
+def _table_close(*_: Any) -> str:
+    return "</table></div>\n"
+
+
+_MARKDOWN.renderer.rules.update(  # type: ignore[attr-defined]
+    {"fence": _fence, "code_block": _fence, "table_open": _table_open, "table_close": _table_close}
+)

@@ -1,0 +1,46 @@
+"""Pages of a person's own agents: the list, the wizard that creates one, the settings, wallet, contracts and disputes of each.
+
+- A page reads with the use cases of the rooms, and only for the owner: unknown and not yours get the same answer.
+- An act as the agent is a call of the API in this process with an act token (`acting`), so that permissions, spend policy and
+  limits apply.
+"""
+
+from . import (
+    agent_list,
+    approvals,
+    bond_pages,
+    card_editor,
+    contract_pages,
+    credentials,
+    dispute_pages,
+    ending,
+    overview,
+    rights,
+    send_pages,
+    stake_pages,
+    token_pages,
+    versions,
+    wallet_pages,
+    wizard,
+)
+
+ROUTERS = (
+    agent_list.router,
+    wizard.router,
+    overview.router,
+    card_editor.router,
+    versions.router,
+    rights.router,
+    approvals.router,
+    credentials.router,
+    ending.router,
+    wallet_pages.router,
+    send_pages.router,
+    stake_pages.router,
+    token_pages.router,
+    bond_pages.router,
+    contract_pages.router,
+    dispute_pages.router,
+)
+
+__all__ = ["ROUTERS"]

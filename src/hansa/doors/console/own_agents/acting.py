@@ -1,0 +1,125 @@
+"""What an owner does as an own agent: a call of the API in this process, with an act token.
+
+The route of the API judges the token, the permissions, the spend policy and the limits as it does for every client; the key
+of the form is the idempotency key. Nothing of an agent's business is decided by a page.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import Request
+from starlette.types import Message
+
+from hansa.doors.console.access import Acting, SentForm
+from hansa.doors.console.access.form_acts import PAUSES_SECONDS
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.rooms import agents
+
+API = "/api/v1"
+IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
+ACCEPTED, FIRST_REFUSAL = 202, 400
+OF_A_PATTERN = "String should match pattern"
+# What a pattern of the API means, by the member of the request.
+FORMATS = {
+    "amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
+    "claimed_amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
+    "sha256": "64 hexadecimal digits in lower case are required.",
+    "provider_did": "A DID is required.",
+    "contract_type": "Lower-case letters, digits and hyphens are required.",
+    "title": "Visible text is required.",
+}
+
+
+@dataclass(frozen=True)
+class ApiAnswer:
+    """What the API answered: a result, or a problem document."""
+
+    status: int
+    document: Mapping[str, Any]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing was done."""
+        return self.status >= FIRST_REFUSAL
+
+    @property
+    def awaits_owner(self) -> bool:
+        """Whether the owner has to approve first."""
+        return self.status == ACCEPTED
+
+    @property
+    def code(self) -> str:
+        """The error code of a refusal."""
+        return str(self.document["error"]["code"])
+
+    def on(self, form: SentForm, **fields: str) -> SentForm:
+        """The form with the refusal; `fields` maps members of the request to fields of the form."""
+        detail, member = str(self.document["detail"]), self.document["error"]["field"]
+        name = str(member).rpartition(".")[2] if member else ""
+        said = detail.removeprefix(f"{member}: ")
+        if said.startswith(OF_A_PATTERN):
+            said = FORMATS.get(name, said)
+        errors = {fields.get(name, name): f"{said[:1].upper()}{said[1:]}"} if name else {}
+        return SentForm(form.fields, errors, detail)
+
+
+async def act_as(
+    request: Request, sender: Acting, did: str, path: str, body: Mapping[str, Any] | None = None
+) -> ApiAnswer:
+    """Send a request of the agent to the API, under the key of the form.
+
+    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked.
+    """
+    runtime = runtime_of(request)
+    token, _ = await agents.act_token(runtime.database, runtime.tokens, sender.person.developer, did)
+    headers = [
+        (b"authorization", f"Bearer {token}".encode()),
+        (b"accept", b"application/json"),
+        (b"idempotency-key", sender.key.encode()),
+    ]
+    content = b"" if body is None else json.dumps(body).encode()
+    if content:
+        headers.append((b"content-type", b"application/json"))
+    for pause in (*PAUSES_SECONDS, 0.0):
+        answer = await _posted(request, API + path, headers, content)
+        if not answer.is_refused or answer.code != IN_PROGRESS:
+            break
+        # The second of two clicks waits for the first.
+        await asyncio.sleep(pause)
+    return answer
+
+
+async def _posted(
+    request: Request, path: str, headers: list[tuple[bytes, bytes]], content: bytes
+) -> ApiAnswer:
+    forwarded = [pair for pair in request.scope["headers"] if pair[0] == b"x-forwarded-for"]
+    length = (b"content-length", str(len(content)).encode())
+    scope = {
+        "type": "http",
+        "asgi": request.scope["asgi"],
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": request.url.scheme,
+        "path": path,
+        "raw_path": quote(path).encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [*headers, *forwarded, length],
+        "client": request.scope.get("client"),
+        "server": request.scope.get("server"),
+    }
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await request.app(scope, receive, send)
+    body = b"".join(message.get("body", b"") for message in sent)
+    return ApiAnswer(sent[0]["status"], json.loads(body))

@@ -1,0 +1,49 @@
+"""What the pages of one own agent share: its name, its navigation, and that another's agent is unknown."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Request
+from fastapi.responses import HTMLResponse
+
+from hansa.doors.console.access import SentForm, SignedIn, account_page
+from hansa.doors.console.navigation import AGENT_LINKS
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.rooms import agents
+
+Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
+PREFIX = "/account/agents/{did}"
+
+
+async def require_own(database: Database, person: SignedIn, did: str) -> agents.OwnedAgent:
+    """The agent. Raises: AgentUnknown, also for that of another account."""
+    return await database.read(lambda tx: agents.own_agent(tx, person.developer.id, did))
+
+
+def agent_page(
+    request: Request,
+    template: str,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm | None = None,
+    *,
+    status: int = 200,
+    **content: Any,
+) -> HTMLResponse:
+    """A page of an own agent, with the navigation of the agent."""
+    return account_page(
+        request,
+        template,
+        person,
+        form,
+        status=status,
+        agent=agent,
+        base=path_of(agent.did),
+        agent_links=AGENT_LINKS,
+        **content,
+    )
+
+
+def path_of(did: str) -> str:
+    """Where the settings of an agent begin."""
+    return f"/account/agents/{did}"

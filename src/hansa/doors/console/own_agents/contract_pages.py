@@ -1,0 +1,221 @@
+"""The contracts of an own agent: their timelines, and what the agent may do next."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import Act, FormRefused, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.contract_pages import BIGINT_MAX, wording
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents, commerce
+
+from .acting import act_as
+from .pages import ACTS, READS, OwnDid, address_of, agent_page, as_reader, own_agent
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+SHOWN = 50
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
+DISPUTABLE = frozenset(
+    {
+        commerce.Status.ACCEPTED,
+        commerce.Status.SUBMITTED,
+        commerce.Status.COMPLETED,
+        commerce.Status.FAILED,
+    }
+)
+
+ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+
+@dataclass(frozen=True)
+class NextAct:
+    """An act that the agent may carry out now. `note` is the member of the request that takes the note."""
+
+    name: str
+    label: str
+    note: str | None = None
+    is_danger: bool = False
+
+
+CONTRACTOR_ACTS = {
+    commerce.Status.PROPOSED: (NextAct("cancel", "Withdraw the proposal", "reason"),),
+    commerce.Status.ACCEPTED: (NextAct("mark-failed", "Declare it failed", "reason", is_danger=True),),
+    commerce.Status.SUBMITTED: (
+        NextAct("request-changes", "Request changes", "note"),
+        NextAct("approve-completion", "Approve and pay"),
+        NextAct("mark-failed", "Declare it failed", "reason", is_danger=True),
+    ),
+}
+PROVIDER_ACTS = {
+    commerce.Status.PROPOSED: (NextAct("accept", "Accept"),),
+    commerce.Status.ACCEPTED: (NextAct("submit", "Submit the work"),),
+}
+
+
+def next_acts(contract: commerce.ContractOut, did: str) -> tuple[NextAct, ...]:
+    """What an agent may do with a contract as it is now."""
+    if did == contract.contractor_did:
+        return CONTRACTOR_ACTS.get(contract.status, ())
+    return PROVIDER_ACTS.get(contract.status, ())
+
+
+@router.get("/account/agents/{did}/contracts", dependencies=READS)
+async def show_contracts(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config, *, offset: Offset = 0
+) -> HTMLResponse:
+    """The contracts of an own agent, newest first."""
+    agent = await own_agent(db, person, did)
+    wanted = commerce.ContractFilter(did, did, None, None, None, is_open=False, limit=SHOWN, offset=offset)
+    found, total = await db.read(lambda tx: commerce.list_contracts(tx, wanted))
+    return agent_page(
+        request,
+        "agreements/contracts.html",
+        person,
+        agent,
+        contracts=[commerce.ContractOut.of(one, settings.trust_domain) for one in found],
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+    )
+
+
+@router.get("/account/agents/{did}/contracts/new", dependencies=READS)
+async def show_proposal(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The form of a proposal; `provider` in the address fills it in."""
+    agent = await own_agent(db, person, did)
+    form = SentForm([("provider_did", request.query_params.get("provider", ""))])
+    return _proposal_page(request, person, agent, form, settings=settings)
+
+
+@router.post("/account/agents/{did}/contracts", dependencies=ACTS)
+async def propose(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Propose a contract."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, "/contracts", _proposal(sender.form))
+    if answer.is_refused:
+        refused = answer.on(sender.form)
+        return _proposal_page(request, sender.person, agent, refused, settings=settings, status=answer.status)
+    return see_other(address_of(did, f"contracts/{answer.document['id']}", "proposed"))
+
+
+@router.get("/account/agents/{did}/contracts/{contract_id:int}", dependencies=READS)
+async def show_own_contract(
+    did: OwnDid,
+    contract_id: ContractId,
+    person: SignedInPerson,
+    request: Request,
+    db: Db,
+    *,
+    settings: Config,
+) -> HTMLResponse:
+    """A contract of an own agent with its history and the next acts."""
+    agent = await own_agent(db, person, did)
+    return await _contract_page(request, person, agent, contract_id, SentForm(), db=db, settings=settings)
+
+
+@router.post("/account/agents/{did}/contracts/{contract_id:int}", dependencies=ACTS)
+async def act_on_contract(
+    did: OwnDid, contract_id: ContractId, sender: Act, request: Request, db: Db, *, settings: Config
+) -> Response:
+    """Carry out one of the next acts."""
+    agent = await own_agent(db, sender.person, did)
+    form = sender.form
+    every = [act for acts in (*CONTRACTOR_ACTS.values(), *PROVIDER_ACTS.values()) for act in acts]
+    act = next((one for one in every if one.name == form.value("act")), None)
+    if act is None:
+        raise FormRefused({"act": "This is not an act of a contract."})
+    answer = await act_as(request, sender, did, f"/contracts/{contract_id}/{act.name}", _body(act, form))
+    if answer.is_refused:
+        return await _contract_page(
+            request,
+            sender.person,
+            agent,
+            contract_id,
+            answer.on(form, reason="note"),
+            db=db,
+            settings=settings,
+            status=answer.status,
+        )
+    return see_other(address_of(did, f"contracts/{contract_id}", act.name))
+
+
+def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
+    """The request of an act. What is submitted has an address, a digest and a note only together."""
+    if act.name == "submit":
+        given = {name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name)}
+        return {"deliverable": given} if given else None
+    if act.name == "approve-completion":
+        approval = form.value("approval_id").strip()
+        return {"approval_id": approval} if approval else None
+    return {act.note: form.value("note")} if act.note and form.value("note") else None
+
+
+def _proposal(form: SentForm) -> dict[str, Any]:
+    texts = ("title", "contract_type", "amount", "terms", "acceptance_criteria")
+    optional = ("provider_did", "approval_id")
+    return {
+        **{name: form.value(name).strip() for name in texts},
+        **{name: form.value(name).strip() for name in optional if form.value(name).strip()},
+        **{name: _moment(form.value(name)) for name in ("submit_by", "review_by") if form.value(name)},
+        **{name: form.value(name) == "true" for name in ("funded", "auto_approve")},
+    }
+
+
+def _moment(text: str) -> str:
+    """A moment as a browser gives it, in UTC."""
+    return f"{text}:00Z" if MOMENT.fullmatch(text) else text
+
+
+def _proposal_page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    currency = settings.settlement_currency
+    return agent_page(
+        request, "agreements/propose.html", person, agent, form, status=status, currency=currency
+    )
+
+
+async def _contract_page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    contract_id: int,
+    form: SentForm,
+    *,
+    db: Database,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    found = await db.read(lambda tx: commerce.read_contract(tx, as_reader(agent, person), contract_id))
+    shown = commerce.ContractOut.of(found, settings.trust_domain)
+    is_party = agent.did in {shown.contractor_did, shown.provider_did}
+    return agent_page(
+        request,
+        "agreements/contract.html",
+        person,
+        agent,
+        form,
+        status=status,
+        shown=shown,
+        terms=wording(shown.terms),
+        criteria=wording(shown.acceptance_criteria),
+        acts=next_acts(shown, agent.did) if agent.status == "active" else (),
+        other=shown.provider_did if agent.did == shown.contractor_did else shown.contractor_did,
+        is_disputable=is_party and shown.status in DISPUTABLE,
+    )

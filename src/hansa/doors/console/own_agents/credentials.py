@@ -1,0 +1,158 @@
+"""The credentials of an own agent: client secret, signing keys, workload identity, and a test of the secret."""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import (
+    Act,
+    ProvedAct,
+    SentForm,
+    SignedIn,
+    SignedInPerson,
+    act_once,
+    see_other,
+)
+from hansa.doors.console.account.text_file import environment_file, text_file
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import admit, limited, within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import agents
+
+from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+
+router = APIRouter(
+    prefix=PREFIX,
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+KEYS_SHOWN = 20
+
+
+@router.get("/credentials")
+async def show_credentials(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """The client id, the signing keys and the workload identity; no secret."""
+    return await _credentials(request, person, db, did)
+
+
+@router.post("/rotate-secret")
+async def rotate_secret(did: Did, sender: ProvedAct, request: Request, db: Db, settings: Config) -> Response:
+    """Replace the client secret and show the new one; the former one and its tokens end."""
+    person = sender.person
+    agent = await require_own(db, person, did)
+    secret = agents.new_client_secret()
+
+    async def rotated(tx: Tx) -> agents.RotateSecretOut:
+        client_id = await agents.rotate_secret(tx, person.developer, did, secret)
+        return agents.RotateSecretOut(agent_did=did, client_id=client_id, client_secret=secret)
+
+    try:
+        new = await act_once(request, sender, agents.RotateSecretOut, rotated)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _credentials(request, person, db, did, refused, status=refusal.status)
+    variables = {
+        "HANSA_REGISTRY": settings.base_url,
+        "HANSA_AGENT_DID": did,
+        "HANSA_CLIENT_ID": new.client_id,
+        "HANSA_CLIENT_SECRET": new.client_secret,
+    }
+    return agent_page(
+        request,
+        "own_agents/secret-shown.html",
+        person,
+        agent,
+        new=new,
+        environment=environment_file(variables),
+    )
+
+
+@router.post("/rotate-signing-key")
+async def rotate_signing_key(did: Did, sender: ProvedAct, request: Request, db: Db) -> Response:
+    """Replace the signing key, in the name of the agent, and show the private key."""
+    person = sender.person
+    agent = await require_own(db, person, did)
+    public_key, private_key = agents.own_or_new_key(None)
+
+    async def rotated(tx: Tx) -> agents.RotateKeyOut:
+        await agents.act_as(tx, person.developer, did)
+        key = await agents.rotate_key(tx, did, public_key)
+        return agents.RotateKeyOut.with_private_key(did, key, private_key)
+
+    try:
+        await admit(db, agents.KEY_ROTATIONS, did)
+        new = await act_once(request, sender, agents.RotateKeyOut, rotated)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _credentials(request, person, db, did, refused, status=refusal.status)
+    return agent_page(
+        request,
+        "own_agents/key-shown.html",
+        person,
+        agent,
+        new=new,
+        private_key=text_file((new.private_key_pem or "").rstrip("\n")),
+    )
+
+
+@router.post("/disable-mtls")
+async def disable_mtls(did: Did, sender: ProvedAct, request: Request, db: Db) -> Response:
+    """Disable the workload identity, in the name of the agent."""
+    person = sender.person
+    await require_own(db, person, did)
+
+    async def disabled(tx: Tx) -> None:
+        await agents.act_as(tx, person.developer, did)
+        await agents.disable_mtls(tx, did)
+
+    try:
+        await db.act(disabled)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _credentials(request, person, db, did, refused, status=refusal.status)
+    return see_other(f"{path_of(did)}/credentials?done=mtls")
+
+
+@router.post("/test-call", dependencies=[Depends(limited(agents.AGENT_TOKENS))])
+async def test_credentials(did: Did, sender: Act, request: Request, db: Db) -> Response:
+    """Log in as the agent with its credentials, as its program does, and show what came of it."""
+    person, form = sender.person, sender.form
+    agent = await require_own(db, person, did)
+    refusal: Refused | None = None
+    try:
+        signed_in = await db.act(lambda tx: agents.sign_in(tx, agent.client_id, form.value("client_secret")))
+        assert signed_in.did == did
+    except Refused as refused:
+        refusal = refused
+    return agent_page(
+        request,
+        "own_agents/test-call.html",
+        person,
+        agent,
+        status=200 if refusal is None else refusal.status,
+        refusal=refusal,
+    )
+
+
+async def _credentials(
+    request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
+) -> HTMLResponse:
+    agent = await require_own(db, person, did)
+    keys, total = await db.read(lambda tx: agents.keys_of(tx, did, limit=KEYS_SHOWN, offset=0))
+    enrolment = await db.read(lambda tx: agents.enrolment_of(tx, did))
+    return agent_page(
+        request,
+        "own_agents/credentials.html",
+        person,
+        agent,
+        form,
+        status=status,
+        keys=[agents.HeldKeyOut.of(did, key) for key in keys],
+        total=total,
+        enrolment=enrolment,
+        done=request.query_params.get("done", ""),
+    )

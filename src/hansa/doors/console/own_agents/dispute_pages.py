@@ -1,0 +1,192 @@
+"""The disputes of an own agent: timeline, evidence, the signed facts and what they come to."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.contract_pages import BIGINT_MAX
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents, commerce, federation
+
+from .acting import act_as
+from .pages import ACTS, READS, OwnDid, address_of, agent_page, as_reader, own_agent
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+SHOWN = 50
+DISPUTES = "/disputes/"
+
+DisputeId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+Signing = Annotated[federation.Signatory, Depends(commerce.SIGNATORY.given)]
+
+
+@router.get("/account/agents/{did}/disputes", dependencies=READS)
+async def show_disputes(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, *, offset: Offset = 0
+) -> HTMLResponse:
+    """The disputes of an own agent, newest first."""
+    agent = await own_agent(db, person, did)
+    wanted = commerce.DisputeFilter(did, did, None, None, SHOWN, offset)
+    found, total = await db.read(lambda tx: commerce.list_disputes(tx, wanted))
+    return agent_page(
+        request,
+        "agreements/disputes.html",
+        person,
+        agent,
+        disputes=[commerce.DisputeOut.of(one) for one in found],
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+    )
+
+
+@router.get("/account/agents/{did}/disputes/new", dependencies=READS)
+async def show_complaint(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The form of a complaint; the address fills in what it is about."""
+    agent = await own_agent(db, person, did)
+    names = ("defendant_did", "contract_id", "token_id", "transaction_id")
+    form = SentForm([(name, request.query_params.get(name, "")) for name in names])
+    return _complaint_page(request, person, agent, form, settings=settings)
+
+
+@router.post("/account/agents/{did}/disputes", dependencies=ACTS)
+async def file_dispute(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """File a dispute."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, DISPUTES, _complaint(sender.form))
+    if answer.is_refused:
+        refused = answer.on(sender.form)
+        return _complaint_page(
+            request, sender.person, agent, refused, settings=settings, status=answer.status
+        )
+    return see_other(address_of(did, f"disputes/{answer.document['id']}", "filed"))
+
+
+@router.get("/account/agents/{did}/disputes/{dispute_id:int}", dependencies=READS)
+async def show_dispute(
+    did: OwnDid, dispute_id: DisputeId, person: SignedInPerson, request: Request, db: Db, *, settings: Config
+) -> HTMLResponse:
+    """A dispute of an own agent, with its evidence and what the facts come to."""
+    agent = await own_agent(db, person, did)
+    return await _dispute_page(request, person, agent, dispute_id, SentForm(), db=db, settings=settings)
+
+
+@router.post("/account/agents/{did}/disputes/{dispute_id:int}/evidence", dependencies=ACTS)
+async def add_evidence(
+    did: OwnDid, dispute_id: DisputeId, sender: Act, request: Request, db: Db, *, settings: Config
+) -> Response:
+    """Add a piece of evidence."""
+    agent = await own_agent(db, sender.person, did)
+    form = sender.form
+    body = {name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name).strip()}
+    answer = await act_as(request, sender, did, f"{DISPUTES}{dispute_id}/evidence", body)
+    if answer.is_refused:
+        refused = answer.on(form)
+        return await _dispute_page(
+            request,
+            sender.person,
+            agent,
+            dispute_id,
+            refused,
+            db=db,
+            settings=settings,
+            status=answer.status,
+        )
+    return see_other(address_of(did, f"disputes/{dispute_id}", "added"))
+
+
+@router.get("/account/agents/{did}/disputes/{dispute_id:int}/bundle.json", dependencies=READS)
+async def download_bundle(
+    did: OwnDid,
+    dispute_id: DisputeId,
+    person: SignedInPerson,
+    signatory: Signing,
+    db: Db,
+    *,
+    settings: Config,
+) -> Response:
+    """The facts of a dispute, signed by the registry."""
+    agent = await own_agent(db, person, did)
+    dispute = await db.read(lambda tx: commerce.read_dispute(tx, as_reader(agent, person), dispute_id))
+    bundle = commerce.BundleOut.model_validate(await commerce.signed_bundle(db, signatory, dispute, settings))
+    return Response(
+        bundle.model_dump_json(),
+        media_type="application/json",
+        headers={
+            "Content-Disposition": f'attachment; filename="dispute-{dispute_id}.json"',
+            "Cache-Control": "no-store",
+            "Vary": "Cookie",
+        },
+    )
+
+
+def _complaint(form: SentForm) -> dict[str, Any]:
+    optional = ("token_id", "transaction_id", "claimed_amount")
+    body: dict[str, Any] = {
+        "defendant_did": form.value("defendant_did").strip(),
+        "reason_code": form.value("reason_code"),
+        "description": form.value("description"),
+        **{name: form.value(name).strip() for name in optional if form.value(name).strip()},
+    }
+    if contract := form.value("contract_id").strip():
+        # What is no number is refused by the API, as text.
+        body["contract_id"] = _number(contract)
+    return body
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _complaint_page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    currency = settings.settlement_currency
+    return agent_page(
+        request, "agreements/complain.html", person, agent, form, status=status, currency=currency
+    )
+
+
+async def _dispute_page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    dispute_id: int,
+    form: SentForm,
+    *,
+    db: Database,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    async def reading(tx: Tx) -> commerce.DisputeOut:
+        dispute = await commerce.read_dispute(tx, as_reader(agent, person), dispute_id)
+        return commerce.DisputeOut.of(dispute, await commerce.proposal_for(tx, dispute, settings))
+
+    return agent_page(
+        request,
+        "agreements/dispute.html",
+        person,
+        agent,
+        form,
+        status=status,
+        shown=await db.read(reading),
+        currency=settings.settlement_currency,
+    )

@@ -1,0 +1,57 @@
+"""The end of an own agent: permanent, so the password and its name are asked for."""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import (
+    FormRefused,
+    ProvedAct,
+    SentForm,
+    SignedIn,
+    SignedInPerson,
+    see_other,
+)
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import agents, catalogue
+
+from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+
+router = APIRouter(
+    prefix=PREFIX,
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+@router.get("/end")
+async def show_end(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """What ending the agent means, and the form that does it."""
+    return await _end_page(request, person, db, did)
+
+
+@router.post("/end")
+async def end(did: Did, sender: ProvedAct, request: Request, db: Db, cards: catalogue.CardWrites) -> Response:
+    """Revoke the agent permanently; one that has ended is no trouble."""
+    person = sender.person
+    await require_own(db, person, did)
+    require_unbound = agents.REQUIRE_UNBOUND.of(runtime_of(request))
+    try:
+        if sender.form.value("understood") != "true":
+            raise FormRefused({"understood": "Confirm that the agent ends permanently."})
+        await cards.act(lambda tx: agents.end_own_agent(tx, person.developer, did, require_unbound))
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _end_page(request, person, db, did, refused, status=refusal.status)
+    return see_other(f"{path_of(did)}?done=ended")
+
+
+async def _end_page(
+    request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
+) -> HTMLResponse:
+    agent = await require_own(db, person, did)
+    return agent_page(request, "own_agents/end.html", person, agent, form, status=status)

@@ -1,0 +1,78 @@
+"""One own agent at a glance: its state, its health, its listing."""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import catalogue
+
+from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+from .card_state import editor_of
+
+router = APIRouter(
+    prefix=PREFIX,
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+@router.get("")
+async def show_agent(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """The state of an own agent, and what its card says."""
+    return await _overview(request, person, db, did)
+
+
+@router.post("/listing")
+async def change_listing(
+    did: Did,
+    sender: Act,
+    request: Request,
+    *,
+    db: Db,
+    cards: catalogue.CardWrites,
+    settings: Config,
+    owners: catalogue.Owners,
+) -> Response:
+    """Show the agent in the catalogue, hide it there, or withdraw its card."""
+    person, choice = sender.person, sender.form.value("listing")
+    await require_own(db, person, did)
+    editor = editor_of(person, did, settings)
+    try:
+        if choice in {"listed", "unlisted"}:
+            await cards.act(
+                lambda tx: catalogue.edit_card(tx, editor, catalogue.CardEdit(None, is_active=True), owners)
+            )
+            is_unlisted = choice == "unlisted"
+            await cards.act(lambda tx: catalogue.list_or_unlist(tx, editor, owners, unlisted=is_unlisted))
+        elif choice == "withdrawn":
+            await cards.act(
+                lambda tx: catalogue.edit_card(tx, editor, catalogue.CardEdit(None, is_active=False), owners)
+            )
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _overview(request, person, db, did, refused, status=refusal.status)
+    return see_other(f"{path_of(did)}?done=listing")
+
+
+async def _overview(
+    request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
+) -> HTMLResponse:
+    agent = await require_own(db, person, did)
+    card = await db.read(lambda tx: catalogue.card_of_agent(tx, did))
+    return agent_page(
+        request,
+        "own_agents/overview.html",
+        person,
+        agent,
+        form,
+        status=status,
+        card=card,
+        listing="withdrawn" if not card.is_active else "unlisted" if card.unlisted else "listed",
+        done=request.query_params.get("done", ""),
+    )

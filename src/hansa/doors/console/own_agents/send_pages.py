@@ -1,0 +1,100 @@
+"""Send units as an own agent: a dry run shows receiver, route, fee and balance; then the person confirms."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import Act, Acting, SentForm, SignedInPerson, see_other
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents, catalogue
+
+from .acting import ApiAnswer, act_as
+from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+SEND = "/teg/send"
+MEMBERS = {"receiver_did": "receiver", "message": "memo"}
+
+
+@router.get("/account/agents/{did}/wallet/send", dependencies=READS)
+async def show_send(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The form; `receiver` in the address fills it in."""
+    agent = await own_agent(db, person, did)
+    form = SentForm([("receiver", request.query_params.get("receiver", ""))])
+    return agent_page(request, "wallet/send.html", person, agent, form, currency=settings.settlement_currency)
+
+
+@router.post("/account/agents/{did}/wallet/send/check", dependencies=ACTS)
+async def check_send(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """The dry run: nothing is moved."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, SEND, {**_body(sender.form), "dry_run": True})
+    if answer.is_refused:
+        return _refused(request, sender, agent, answer, settings)
+    receiver = await _receiver(db, sender.form.value("receiver"))
+    return agent_page(
+        request,
+        "wallet/send-confirm.html",
+        sender.person,
+        agent,
+        sender.form,
+        plan=answer.document,
+        receiver=receiver,
+    )
+
+
+@router.post("/account/agents/{did}/wallet/send", dependencies=ACTS)
+async def send(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Move the units."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, SEND, _body(sender.form))
+    if answer.is_refused:
+        return _refused(request, sender, agent, answer, settings)
+    if answer.awaits_owner:
+        return agent_page(
+            request, "wallet/send-approval.html", sender.person, agent, approval=answer.document, status=202
+        )
+    return see_other(address_of(did, "wallet", "sent"))
+
+
+def _body(form: SentForm) -> dict[str, Any]:
+    given = {
+        "receiver_did": form.value("receiver").strip(),
+        "amount": form.value("amount").strip(),
+        "message": form.value("memo"),
+        "approval_id": form.value("approval_id"),
+    }
+    optional = {"message", "approval_id"}
+    return {name: value for name, value in given.items() if value or name not in optional}
+
+
+def _refused(
+    request: Request, sender: Acting, agent: agents.OwnedAgent, answer: ApiAnswer, settings: Settings
+) -> HTMLResponse:
+    form = answer.on(sender.form, **MEMBERS)
+    if answer.code in {"ACCOUNT_UNKNOWN", "SELF_TRANSFER", "SYSTEM_ACCOUNT", "ACCOUNT_REVOKED"}:
+        form = SentForm(form.fields, {"receiver": answer.document["detail"]}, form.message)
+    if answer.code == "INSUFFICIENT_BALANCE":
+        form = SentForm(form.fields, {"amount": answer.document["detail"]}, form.message)
+    return agent_page(
+        request,
+        "wallet/send.html",
+        sender.person,
+        agent,
+        form,
+        status=answer.status,
+        currency=settings.settlement_currency,
+    )
+
+
+async def _receiver(db: Database, did: str) -> str | None:
+    """The name on the card of the receiver, where it has one here."""
+    names = await db.read(lambda tx: catalogue.names_of_agents(tx, [did.strip()]))
+    return names.get(did.strip())

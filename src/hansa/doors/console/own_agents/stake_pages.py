@@ -1,0 +1,98 @@
+"""The stakes of an own agent: their locks, and staking and releasing units."""
+
+import re
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents, ledger
+
+from .acting import act_as
+from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+POSITIONS_SHOWN = 200
+PAGE = "wallet/stakes"
+WHOLE_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@router.get("/account/agents/{did}/wallet/stakes", dependencies=READS)
+async def show_stakes(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The positions of an own agent, with the dates on which their locks end."""
+    agent = await own_agent(db, person, did)
+    return await _page(request, person, agent, SentForm(), db, settings=settings)
+
+
+@router.post("/account/agents/{did}/wallet/stakes", dependencies=ACTS)
+async def stake(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Stake units, locked for the days that the form names."""
+    agent = await own_agent(db, sender.person, did)
+    form = sender.form
+    days = form.value("lock_period").strip() or "0"
+    body = {
+        "amount": form.value("amount").strip(),
+        "lock_period": int(days) if WHOLE_NUMBER.fullmatch(days) else days,
+    }
+    answer = await act_as(request, sender, did, "/staking/stake", body)
+    if answer.is_refused:
+        refused = answer.on(form)
+        return await _page(
+            request, sender.person, agent, refused, db, settings=settings, status=answer.status
+        )
+    return see_other(address_of(did, PAGE, "staked"))
+
+
+@router.post("/account/agents/{did}/wallet/stakes/release", dependencies=ACTS)
+async def unstake(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Release units of one position, or of those whose lock has ended."""
+    agent = await own_agent(db, sender.person, did)
+    form = sender.form
+    body = {"amount": form.value("released").strip()}
+    if position := form.value("position_id"):
+        body["position_id"] = position
+    answer = await act_as(request, sender, did, "/staking/unstake", body)
+    if answer.is_refused:
+        refused = answer.on(form, amount="released")
+        return await _page(
+            request, sender.person, agent, refused, db, settings=settings, status=answer.status
+        )
+    return see_other(address_of(did, PAGE, "released"))
+
+
+async def _page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    db: Database,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    async def reading(tx: Tx) -> tuple[ledger.Holdings, Sequence[ledger.Position], int]:
+        held = await ledger.read_holdings(tx, agent.did)
+        return held, *await ledger.read_positions(tx, agent.did, limit=POSITIONS_SHOWN, offset=0)
+
+    holdings, positions, total = await db.read(reading)
+    return agent_page(
+        request,
+        "wallet/stakes.html",
+        person,
+        agent,
+        form,
+        status=status,
+        holdings=holdings,
+        positions=positions,
+        total=total,
+        policy=ledger.StakingPolicy.of(settings),
+        currency=settings.settlement_currency,
+    )

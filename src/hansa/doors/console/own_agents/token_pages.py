@@ -1,0 +1,78 @@
+"""The payment tokens of an own agent: until when each can be used, what became of it, and giving one up."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents, commerce
+
+from .acting import act_as
+from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+TOKENS_SHOWN = 50
+
+
+@router.get("/account/agents/{did}/wallet/tokens", dependencies=READS)
+async def show_tokens(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The newest tokens that an own agent authorized, and those that pay it; no token itself is shown."""
+    agent = await own_agent(db, person, did)
+    return await _page(request, person, agent, SentForm(), db, settings=settings)
+
+
+@router.post("/account/agents/{did}/wallet/tokens/{token_id:uuid}/release", dependencies=ACTS)
+async def release_token(
+    did: OwnDid, token_id: UUID, sender: Act, request: Request, db: Db, *, settings: Config
+) -> Response:
+    """Give up a token that is not used; nothing is paid."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, f"/a2a-payment/release-by-id/{token_id}")
+    if answer.is_refused:
+        refused = answer.on(sender.form)
+        return await _page(
+            request, sender.person, agent, refused, db, settings=settings, status=answer.status
+        )
+    return see_other(address_of(did, "wallet/tokens", "released"))
+
+
+async def _page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    db: Database,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    async def reading(tx: Tx) -> dict[str, list[commerce.Token]]:
+        return {
+            side: list(
+                await commerce.list_tokens(
+                    tx, agent.did, is_payee=side == "received", status=None, limit=TOKENS_SHOWN
+                )
+            )
+            for side in ("authorized", "received")
+        }
+
+    tokens = await db.read(reading)
+    return agent_page(
+        request,
+        "wallet/tokens.html",
+        person,
+        agent,
+        form,
+        status=status,
+        tokens=tokens,
+        shown_at_most=TOKENS_SHOWN,
+        currency=settings.settlement_currency,
+    )

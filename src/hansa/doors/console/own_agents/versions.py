@@ -1,0 +1,62 @@
+"""The versions that the card of an own agent had, and how each differs from the one before."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import HTMLResponse
+
+from hansa.doors.console.access import SignedInPerson
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.values.errors import NotFound
+from hansa.rooms import catalogue
+
+from .agent_frame import PREFIX, Did, agent_page, require_own
+from .card_text import difference, text_of
+
+router = APIRouter(
+    prefix=PREFIX,
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+VERSION_MAX = 2**31 - 1
+
+
+@router.get("/versions")
+async def show_versions(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """The versions of the card, the newest first."""
+    agent = await require_own(db, person, did)
+    found = await db.read(lambda tx: catalogue.history_of(tx, did, person.developer.id))
+    return agent_page(request, "own_agents/versions.html", person, agent, versions=found)
+
+
+@router.get("/versions/{version:int}")
+async def show_version(
+    did: Did,
+    version: Annotated[int, Path(ge=1, le=VERSION_MAX)],
+    person: SignedInPerson,
+    request: Request,
+    db: Db,
+) -> HTMLResponse:
+    """One version, and what it changed."""
+    agent = await require_own(db, person, did)
+    reader = person.developer.id
+    found = await db.read(lambda tx: catalogue.version_of(tx, did, version, reader))
+    try:
+        before = await db.read(lambda tx: catalogue.version_of(tx, did, version - 1, reader))
+        lines = difference(before.card_data, found.card_data)
+    except NotFound:
+        lines = []
+    return agent_page(
+        request,
+        "own_agents/version.html",
+        person,
+        agent,
+        found=found,
+        lines=lines,
+        text=text_of(found.card_data),
+    )

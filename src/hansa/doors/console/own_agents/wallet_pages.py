@@ -1,0 +1,150 @@
+"""The wallet of an own agent: what it holds, what is set aside, and its statement."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import SignedInPerson, account_page
+from hansa.doors.console.plots import Plot
+from hansa.doors.console.rendering import grouped
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import agents, ledger, reputation
+
+from .pages import READS, OwnDid, agent_page, own_agent
+
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute, dependencies=READS
+)
+
+POINTS_SHOWN = 200
+LINES_SHOWN = 10
+LINES_OF_PAGE = 100
+LINES_OF_FILE = 1000
+HOLDS_SHOWN = 50
+
+Before = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
+
+
+@dataclass(frozen=True)
+class Wallet:
+    """What an account holds, and how it came there; amounts in minor units."""
+
+    holdings: ledger.Holdings
+    holds: Sequence[ledger.Hold]
+    newest: Sequence[ledger.Line]
+    bond: Minor
+
+    @property
+    def total(self) -> Minor:
+        """Everything that is the agent's."""
+        return Minor(self.holdings.liquid + self.holdings.staked + self.holdings.escrow)
+
+
+@router.get("/account/wallets")
+async def show_wallets(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """Every own agent with its liquid balance."""
+
+    async def reading(tx: Tx) -> list[tuple[agents.OwnedAgent, Minor]]:
+        owned = await agents.of_developer(tx, person.developer.id)
+        return [(agent, (await ledger.balance_of(tx, agent.did)).liquid) for agent in owned]
+
+    wallets = await db.read(reading)
+    currency = settings.settlement_currency
+    return account_page(request, "wallet/list.html", person, wallets=wallets, currency=currency)
+
+
+@router.get("/account/agents/{did}/wallet")
+async def show_wallet(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """What an own agent holds now and held over time, and what is set aside."""
+    agent = await own_agent(db, person, did)
+
+    async def reading(tx: Tx) -> Wallet:
+        newest, _ = await ledger.lines_of(tx, did, ledger.StatementFilter(POINTS_SHOWN))
+        bond = (await reputation.read_bond(tx, did)).bond.amount
+        return Wallet(
+            await ledger.read_holdings(tx, did),
+            await ledger.read_open_holds(tx, did, HOLDS_SHOWN),
+            newest,
+            bond,
+        )
+
+    wallet = await db.read(reading)
+    currency = settings.settlement_currency
+    return agent_page(
+        request,
+        "wallet/wallet.html",
+        person,
+        agent,
+        wallet=wallet,
+        lines=wallet.newest[:LINES_SHOWN],
+        currency=currency,
+        plot=_plot(wallet.newest, currency),
+    )
+
+
+@router.get("/account/agents/{did}/wallet/statement")
+async def show_statement(
+    did: OwnDid,
+    person: SignedInPerson,
+    request: Request,
+    db: Db,
+    settings: Config,
+    *,
+    before: Before = None,
+) -> HTMLResponse:
+    """A page of the statement, newest first, with the balance after each transaction."""
+    agent = await own_agent(db, person, did)
+    wanted = ledger.StatementFilter(LINES_OF_PAGE, before=before)
+    lines, total = await db.read(lambda tx: ledger.lines_of(tx, did, wanted))
+    return agent_page(
+        request,
+        "wallet/statement.html",
+        person,
+        agent,
+        lines=lines,
+        total=total,
+        before=before,
+        older=lines[-1].tx_id if len(lines) == LINES_OF_PAGE else None,
+        lines_of_file=LINES_OF_FILE,
+        currency=settings.settlement_currency,
+    )
+
+
+@router.get("/account/agents/{did}/wallet/statement.csv")
+async def download_statement(
+    did: OwnDid, person: SignedInPerson, db: Db, *, before: Before = None
+) -> Response:
+    """The statement as CSV, at most 1000 transactions."""
+    await own_agent(db, person, did)
+    wanted = ledger.StatementFilter(LINES_OF_FILE, before=before)
+    lines, _ = await db.read(lambda tx: ledger.lines_of(tx, did, wanted))
+    return Response(
+        ledger.as_csv(lines),
+        media_type="text/csv",
+        headers={
+            "Content-Disposition": 'attachment; filename="statement.csv"',
+            "Cache-Control": "no-store",
+            "Vary": "Cookie",
+        },
+    )
+
+
+def _plot(newest: Sequence[ledger.Line], currency: str) -> Plot | None:
+    """The liquid balance after each of the newest transactions."""
+    if not newest:
+        return None
+    lines = list(reversed(newest))
+    return Plot(
+        "Liquid balance",
+        [(f"{line.recorded_at:%Y-%m-%d %H:%M}", line.balance_after) for line in lines],
+        [f"{grouped(format_amount(Minor(line.balance_after)))} {currency}" for line in lines],
+        [line.recorded_at.timestamp() for line in lines],
+    )

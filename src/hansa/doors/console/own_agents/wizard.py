@@ -1,0 +1,170 @@
+"""A new agent: its card given or fetched from its host, reviewed, then created by the two-step handshake of the API."""
+
+from datetime import datetime
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+
+from hansa.doors.console.access import (
+    Act,
+    ProvedAct,
+    SentForm,
+    SignedIn,
+    SignedInPerson,
+    account_page,
+    act_once,
+)
+from hansa.doors.console.account.text_file import environment_file, text_file
+from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import Limit, admit, limited, within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import agents, catalogue
+
+from .agent_frame import path_of
+from .card_form import CardFields, template_fields
+from .card_text import card_in, text_of
+from .review import Review, review_of_card, review_of_host
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+HOSTS_FETCHED = Limit("wizard-host", 20)
+REQUESTED_BY = "web page"
+SHOWN_OF_A_TOKEN = 12
+
+
+class Created(BaseModel):
+    """Both steps of the handshake, with the credentials that are shown once."""
+
+    bootstrap_token: str
+    expires_at: datetime
+    agent: agents.CreateAgentOut
+
+
+@router.get("/account/agents/new")
+async def show_wizard(person: SignedInPerson, request: Request) -> HTMLResponse:
+    """Give the agent's host, fill in a card, or paste one."""
+    return _start(request, person)
+
+
+@router.post("/account/agents/new/from-host")
+async def review_host(sender: Act, request: Request, db: Db) -> Response:
+    """Fetch the card that the host serves now, and show it."""
+    try:
+        await admit(db, HOSTS_FETCHED, str(sender.person.developer.id))
+        review = await review_of_host(runtime_of(request), sender.form.value("agent_host"))
+    except Refused as refusal:
+        return _start(request, sender.person, sender.form.refused(refusal), status=refusal.status)
+    return _review(request, sender.person, review)
+
+
+@router.post("/account/agents/new/from-form")
+async def review_fields(sender: Act, request: Request) -> Response:
+    """Make a card of the fields, and show it."""
+    try:
+        fields = sender.form.read_as(CardFields)
+    except Refused as refusal:
+        return _start(request, sender.person, sender.form.refused(refusal), status=refusal.status)
+    return _review(request, sender.person, review_of_card(fields.card()))
+
+
+@router.post("/account/agents/new/from-card")
+async def review_card(sender: Act, request: Request) -> Response:
+    """Judge a card, and show what is wrong with it or what it was completed with."""
+    try:
+        card = card_in(sender.form.value("card"))
+    except Refused as refusal:
+        return _start(request, sender.person, sender.form.refused(refusal), status=refusal.status)
+    return _review(request, sender.person, review_of_card(card))
+
+
+@router.post("/account/agents/new", dependencies=[Depends(limited(agents.CREATIONS))])
+async def create(
+    sender: ProvedAct, request: Request, *, settings: Config, cards: catalogue.CardWrites
+) -> Response:
+    """Request a bootstrap token, create the agent with it, and show the credentials."""
+    person, form = sender.person, sender.form
+    is_suspended = IS_DEVELOPER_SUSPENDED.of(runtime_of(request))
+    identity = agents.new_identity(settings, None)
+    try:
+        host = form.value("agent_host") or None
+        card = None if host else card_in(form.value("card"))
+        if host is None and not isinstance(card, dict):
+            raise catalogue.CardInvalid("$: An agent card is a JSON object.", field="card")
+
+        async def created(tx: Tx) -> Created:
+            issued = await agents.issue_bootstrap_token(
+                tx,
+                person.developer,
+                agent_type_hint=None,
+                requested_by=REQUESTED_BY,
+                lifetime_seconds=settings.bootstrap_token_lifetime,
+                is_suspended=is_suspended,
+            )
+            asked = agents.Onboarding(issued.token, identity, host=host, card=card)
+            onboarded = await agents.create_agent(tx, asked, settings, is_suspended)
+            return Created(
+                bootstrap_token=issued.token[:SHOWN_OF_A_TOKEN],
+                expires_at=issued.expires_at,
+                agent=agents.CreateAgentOut.of(identity, onboarded),
+            )
+
+        made = await act_once(request, sender, Created, created, database=cards)
+    except Refused as refusal:
+        return _refused(request, sender.person, form, refusal)
+    return _credentials(request, person, made, settings)
+
+
+def _refused(request: Request, person: SignedIn, form: SentForm, refusal: Refused) -> Response:
+    """The review again, with what stands in the way."""
+    if form.value("agent_host"):
+        return _start(request, person, form.refused(refusal), status=refusal.status)
+    review = Review(card=form.value("card"))
+    return _review(request, person, review, form.refused(refusal), status=refusal.status)
+
+
+def _credentials(request: Request, person: SignedIn, made: Created, settings: Config) -> Response:
+    variables = {
+        "HANSA_REGISTRY": settings.base_url,
+        "HANSA_AGENT_DID": made.agent.agent_did,
+        "HANSA_CLIENT_ID": made.agent.client_id,
+        "HANSA_CLIENT_SECRET": made.agent.client_secret,
+    }
+    return account_page(
+        request,
+        "own_agents/created.html",
+        person,
+        made=made,
+        base=path_of(made.agent.agent_did),
+        environment=environment_file(variables),
+        private_key=text_file((made.agent.private_key_pem or "").rstrip("\n")),
+    )
+
+
+def _start(
+    request: Request, person: SignedIn, form: SentForm | None = None, *, status: int = 200
+) -> HTMLResponse:
+    return account_page(
+        request,
+        "own_agents/new.html",
+        person,
+        form,
+        status=status,
+        card_template=text_of(catalogue.card_template()),
+        example=template_fields(),
+    )
+
+
+def _review(
+    request: Request, person: SignedIn, review: Review, form: SentForm | None = None, *, status: int = 200
+) -> HTMLResponse:
+    shown = 422 if review.troubles else status
+    return account_page(request, "own_agents/review.html", person, form, status=shown, review=review)

@@ -1,0 +1,45 @@
+"""The API reference: every operation on one page, a page for each, and the interactive description."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from hansa.doors.console.api_reference import operation_details, operations_by_tag
+from hansa.doors.console.rendering import page
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config
+from hansa.foundation.values.errors import NotFound
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+
+class OperationUnknown(NotFound):
+    """The API has no operation with this id."""
+
+    code = "OPERATION_UNKNOWN"
+    sentence = "The API has no operation with this id."
+    remedy = "Choose one of the list at /docs."
+
+
+@router.get("/docs")
+async def show_docs(_: Public, request: Request) -> HTMLResponse:
+    """Every operation by subject, for the search of a browser; nothing on it needs a script."""
+    document: dict[str, Any] = request.app.openapi()
+    return page(request, "docs.html", groups=operations_by_tag(document))
+
+
+@router.get("/docs/operations/{name}")
+async def show_operation(_: Public, request: Request, settings: Config, name: str) -> HTMLResponse:
+    """One operation: its credential, parameters, bodies with examples, and errors. Raises: OperationUnknown."""
+    found = operation_details(request.app.openapi(), name, settings.base_url)
+    if found is None:
+        raise OperationUnknown
+    return page(request, "operation.html", found=found)
+
+
+@router.get("/docs/try")
+async def show_interactive(_: Public, request: Request) -> HTMLResponse:
+    """The interactive description of the API."""
+    return page(request, "docs-try.html")

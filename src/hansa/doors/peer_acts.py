@@ -1,0 +1,103 @@
+"""What the operator does with peers at the command line, whether the registry serves or rests."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Literal
+
+from hansa.doors.startup import joined_database, open_runtime, require_data_directory, require_own_database
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.rooms import federation
+from hansa.rooms.federation import NewPeer, PeerOut, PeerRecord
+
+CONNECTIONS = 2
+LISTED_AT_ONCE = 1000
+
+
+async def invite_peer(settings: Settings, lifetime: timedelta) -> federation.SignedInvitation:
+    """Sign an invitation. Raises: Refused, BadKey, and what opening the database raises."""
+    async with _runtime(settings) as runtime:
+        return await federation.invite(runtime, None, lifetime)
+
+
+async def accept_invitation(settings: Settings, invitation: str, net_in_limit: int | None) -> PeerOut:
+    """Accept an invitation; returns the peer. Raises: Refused, BadKey, and what opening the database raises."""
+    async with _runtime(settings) as runtime:
+        return await _shown(runtime, await federation.accept(runtime, None, invitation, net_in_limit))
+
+
+async def add_peer(settings: Settings, new: NewPeer) -> PeerOut:
+    """Add a peer by hand. Raises: Refused, and what opening the database raises."""
+    async with _runtime(settings) as runtime:
+        return await _shown(
+            runtime, await runtime.database.act(lambda tx: federation.add_by_hand(tx, None, new))
+        )
+
+
+async def list_peers(settings: Settings) -> list[PeerOut]:
+    """Every peer, by name. Raises: what opening the database raises."""
+
+    async def read(tx: Tx) -> list[PeerOut]:
+        shown: list[PeerOut] = []
+        while True:
+            found, total = await federation.list_peers(tx, LISTED_AT_ONCE, len(shown))
+            shown += [PeerOut.of(view) for view in found]
+            if not found or len(shown) >= total:
+                return shown
+
+    async with _runtime(settings) as runtime:
+        return await runtime.database.read(read)
+
+
+async def show_peer(settings: Settings, name: str) -> PeerOut:
+    """One peer. Raises: Refused, and what opening the database raises."""
+    async with _runtime(settings) as runtime:
+        return PeerOut.of(await runtime.database.read(lambda tx: federation.view_by_name(tx, name)))
+
+
+async def sync_peer(settings: Settings, name: str) -> federation.SyncOutcome:
+    """Read a peer now. Raises: Refused, and what opening the database raises."""
+    async with _runtime(settings) as runtime:
+        return await federation.sync_by_name(runtime, None, name)
+
+
+async def change_peer(settings: Settings, act: Literal["pause", "resume"], name: str) -> PeerOut:
+    """Pause or resume a peer. Raises: Refused, and what opening the database raises."""
+    changing = federation.pause_peer if act == "pause" else federation.resume_peer
+    async with _runtime(settings) as runtime:
+        return await _shown(runtime, await runtime.database.act(lambda tx: changing(tx, None, name)))
+
+
+async def remove_peer(settings: Settings, name: str, *, abandon: bool) -> tuple[str, bool]:
+    """Remove a peer; returns its name, and whether nothing is left of it. Raises: as `change_peer`."""
+    async with _runtime(settings) as runtime:
+        peer, is_gone = await runtime.database.act(
+            lambda tx: federation.remove_peer(tx, None, runtime, name, abandon=abandon)
+        )
+        return peer.name, is_gone
+
+
+async def own_bundle(settings: Settings) -> TrustBundle:
+    """The trust bundle of this registry with its sequence. Raises: as `change_peer`."""
+    async with _runtime(settings) as runtime:
+        return await federation.own_bundle(runtime.database, settings.trust_domain, runtime.authority)
+
+
+async def _shown(runtime: Runtime, peer: PeerRecord) -> PeerOut:
+    return PeerOut.of(await runtime.database.read(lambda tx: federation.view_of(tx, peer)))
+
+
+@asynccontextmanager
+async def _runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    require_data_directory(settings)
+    small = settings.model_copy(update={"database_pool_size": CONNECTIONS})
+    async with joined_database(small) as dsn:
+        await require_own_database(small, dsn)
+        async with open_runtime(small, dsn) as runtime:
+            try:
+                yield runtime
+            finally:
+                await federation.PEER_CALLS.of(runtime).close()

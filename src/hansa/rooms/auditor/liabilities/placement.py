@@ -1,0 +1,95 @@
+"""Where the leaves of accounts are, and what they hold.
+
+- Each account has two leaves at random places, one even and one odd, so that a unique key on each keeps places apart.
+- The split of a balance and the salts follow from the secret of the placement; they change with it, once a day.
+- A leaf beside another shows a part of a balance, of an account that nobody can name.
+"""
+
+import os
+import secrets
+from array import array
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+
+from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, leaf
+
+SECRET_BYTES = 32
+SALT_BYTES = 24
+_RATIO_BITS = 64
+# At a placement 8 of 9 leaves are used; accounts that come later have the rest until it is nearly used up.
+_LEAVES_FOR_ACCOUNT = (9, 4)
+_USED_MAX = (97, 100)
+_DRAWN_AT_ONCE = 4096
+
+
+class Part(NamedTuple):
+    """One leaf of an account: its salt, and the part of the balance that it holds in minor units."""
+
+    salt: bytes
+    amount: int
+
+
+class Placed(NamedTuple):
+    """The two places of an account, and its balance in minor units."""
+
+    account: str
+    slot_a: int
+    slot_b: int
+    balance: int
+
+    def leaves(self, secret: bytes) -> tuple[bytes, bytes]:
+        """The nodes at its two places."""
+        first, second = parts_of(secret, self.account, self.balance)
+        return leaf(first.salt, first.amount, self.account), leaf(second.salt, second.amount, self.account)
+
+
+def new_secret() -> bytes:
+    """The secret of a placement."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def parts_of(secret: bytes, account: str, balance: int) -> tuple[Part, Part]:
+    """How a balance is split over the two leaves of its account."""
+    drawn = blake2b(account.encode(), key=secret).digest()
+    ratio = int.from_bytes(drawn[2 * SALT_BYTES : 2 * SALT_BYTES + _RATIO_BITS // 8], "big")
+    first = balance * ratio >> _RATIO_BITS
+    return Part(drawn[:SALT_BYTES], first), Part(drawn[SALT_BYTES : 2 * SALT_BYTES], balance - first)
+
+
+def free_leaves(accounts: int) -> bytearray:
+    """The leaves of a tree for so many accounts, all free."""
+    times, of = _LEAVES_FOR_ACCOUNT
+    blocks = max(1, -(-accounts * times // (of * BLOCK_LEAVES)))
+    return bytearray(FREE_LEAF * (blocks * BLOCK_LEAVES))
+
+
+def has_room(leaves: bytearray, accounts: int) -> bool:
+    """Whether so many accounts find places without a long search."""
+    times, of = _USED_MAX
+    return accounts * 2 * NODE_BYTES * of <= len(leaves) * times
+
+
+def random_places(pairs: int) -> Iterator[int]:
+    """Random numbers below `pairs`, without end."""
+    while True:
+        for number in array("Q", os.urandom(8 * _DRAWN_AT_ONCE)):
+            yield number % pairs
+
+
+def free_place(leaves: bytearray, places: Iterator[int], parity: int) -> int:
+    """The next random leaf of this parity that is free."""
+    for number in places:
+        index = 2 * number + parity
+        if leaves.startswith(FREE_LEAF, index * NODE_BYTES):
+            return index
+    raise AssertionError("random places do not end")
+
+
+def put(leaves: bytearray, placed: Placed, secret: bytes) -> None:
+    """Write the two leaves of an account."""
+    first, second = placed.leaves(secret)
+    begin = placed.slot_a * NODE_BYTES
+    leaves[begin : begin + NODE_BYTES] = first
+    begin = placed.slot_b * NODE_BYTES
+    leaves[begin : begin + NODE_BYTES] = second

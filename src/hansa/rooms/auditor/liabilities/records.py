@@ -1,0 +1,52 @@
+"""The tree of liabilities as it is stored, and as one process keeps it in memory."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hansa.foundation.plumbing.runtime import Slot
+from hansa.rooms import journal
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The reading that a tree belongs to."""
+
+    as_of_seq: int
+    cluster: int
+    folded_from: journal.FoldedFrom
+
+
+@dataclass(frozen=True)
+class StoredTree:
+    """The row of the tree; `blocks` is its lowest public level."""
+
+    verdict_id: int
+    origin: Origin
+    secret: bytes = field(repr=False)
+    placed_at: datetime
+    is_due: bool
+    accounts: int
+    blocks: bytes
+
+
+@dataclass
+class KeptForest:
+    """The levels below the blocks, of the verdict `verdict_id`; they are rebuilt when the database has another one."""
+
+    verdict_id: int | None = None
+    levels: list[bytearray] = field(default_factory=list, repr=False)
+
+
+FOREST: Slot[KeptForest] = Slot("auditor: forest of liabilities")
+
+
+@dataclass(frozen=True)
+class Commitment:
+    """A tree that adds up to what circulates, not stored yet. `placed_at` is None when accounts were placed anew."""
+
+    origin: Origin
+    secret: bytes = field(repr=False)
+    placed_at: datetime | None
+    accounts: int
+    blocks: bytes
+    root: bytes

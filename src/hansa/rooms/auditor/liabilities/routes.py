@@ -1,0 +1,58 @@
+"""Proofs of liabilities over HTTP: an agent reads its own, anyone the public level."""
+
+from fastapi import APIRouter, Depends, Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import CurrentAgent, Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.values.errors import Forbidden, TooManyRequests, Unauthorized
+from hansa.rooms.auditor.attestations import Attestation, prove_records
+from hansa.rooms.auditor.transparency import Inclusion
+
+from . import proofs
+from .errors import NoLiabilities, NotCounted
+from .schemas import BalanceProofOut, LiabilitiesOut
+
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Cache-Control": "no-cache"}
+
+balance_proof_router = APIRouter(
+    tags=["ledger"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
+)
+liabilities_router = APIRouter(
+    tags=["auditor"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
+)
+
+
+@balance_proof_router.get(
+    "/teg/balance/proof",
+    responses=problems(Unauthorized, Forbidden, NoLiabilities, NotCounted, TooManyRequests),
+)
+async def prove_own_balance(agent: CurrentAgent, db: Db) -> BalanceProofOut:
+    """The proof that the newest audit cycle counts the whole balance of the calling agent."""
+
+    async def read(tx: Tx) -> BalanceProofOut:
+        proof = await proofs.prove_balance(tx, agent.did)
+        return BalanceProofOut.of(proof, await _inclusion(tx, proof.attestation))
+
+    return await db.read(read)
+
+
+@liabilities_router.get("/api/auditor/liabilities", responses=problems(NoLiabilities, TooManyRequests))
+async def read_liabilities(_: Public, db: Db, response: Response) -> LiabilitiesOut:
+    """The public level of the tree over all accounts: anyone adds it up to the root and total of the attestation."""
+    response.headers.update(ANY_ORIGIN)
+
+    async def read(tx: Tx) -> LiabilitiesOut:
+        found = await proofs.read_blocks(tx)
+        return LiabilitiesOut.of(found, await _inclusion(tx, found.attestation))
+
+    return await db.read(read)
+
+
+async def _inclusion(tx: Tx, record: Attestation | None) -> Inclusion | None:
+    if record is None:
+        return None
+    return (await prove_records(tx, [record])).get(str(record.id))

@@ -1,0 +1,118 @@
+"""A Merkle-sum tree: every node has a sum and a hash that binds the sums and the hashes below it.
+
+A node is 40 bytes: the sum (big-endian, 64 bits) and the hash. Levels are kept as bytes, a node behind the other, so that the
+hash of a node is that of its two children as they lie there. Free leaves have a sum of zero and one hash.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from itertools import pairwise
+from struct import Struct
+
+NODE_BYTES = 40
+_PAIR = 2 * NODE_BYTES
+_SUM_BYTES = 8
+SUM_MAX = 2**63 - 1
+
+_SUMS = Struct(">Q32xQ32x").unpack
+
+# A block is the smallest subtree that is public: at its load, it has leaves of more than 1,024 accounts.
+BLOCK_HEIGHT = 12
+BLOCK_LEAVES = 1 << BLOCK_HEIGHT
+
+FREE_LEAF = bytes(_SUM_BYTES) + sha256(b"\x02").digest()
+
+
+def leaf(salt: bytes, amount: int, account: str) -> bytes:
+    """The node of a leaf."""
+    total = amount.to_bytes(_SUM_BYTES, "big")
+    return total + sha256(b"\x00" + salt + total + account.encode()).digest()
+
+
+def sum_of(node: bytes) -> int:
+    """The sum of a node."""
+    return int.from_bytes(node[:_SUM_BYTES], "big")
+
+
+def hash_of(node: bytes) -> bytes:
+    """The hash of a node."""
+    return node[_SUM_BYTES:]
+
+
+def parent(pair: bytes | bytearray) -> bytes:
+    """The node above two children that lie behind each other."""
+    left, right = _SUMS(pair)
+    total: int = left + right
+    assert total <= SUM_MAX, "no tree is built over more units than a sum can hold"
+    return total.to_bytes(_SUM_BYTES, "big") + sha256(b"\x01" + pair).digest()
+
+
+def node_at(level: bytes | bytearray, index: int) -> bytes:
+    """One node of a level."""
+    return bytes(level[index * NODE_BYTES : (index + 1) * NODE_BYTES])
+
+
+def raised(level: bytes | bytearray, height: int) -> bytearray:
+    """The level above one of this height; its length is even."""
+    free, above = _FREE[height] * 2, _FREE[height + 1]
+    found = bytearray()
+    for place in range(0, len(level), _PAIR):
+        pair = level[place : place + _PAIR]
+        found += above if pair == free else parent(pair)
+    return found
+
+
+def forest(leaves: bytearray) -> list[bytearray]:
+    """The levels from these leaves to the roots of their blocks."""
+    levels = [leaves]
+    for height in range(BLOCK_HEIGHT):
+        levels.append(raised(levels[-1], height))
+    return levels
+
+
+def crown(blocks: bytes | bytearray) -> list[bytes]:
+    """The levels from the blocks to the root; the lowest is filled up with free blocks to a power of two."""
+    count = len(blocks) // NODE_BYTES
+    height = BLOCK_HEIGHT
+    levels = [bytes(blocks) + _FREE[height] * ((1 << (count - 1).bit_length()) - count)]
+    while len(levels[-1]) > NODE_BYTES:
+        levels.append(bytes(raised(levels[-1], height)))
+        height += 1
+    return levels
+
+
+def root_of(blocks: bytes | bytearray) -> bytes:
+    """The root node of the tree with these blocks."""
+    return crown(blocks)[-1]
+
+
+def change(levels: list[bytearray], leaves: Mapping[int, bytes]) -> None:
+    """Replace leaves of a forest and every node above them."""
+    for index, node in leaves.items():
+        levels[0][index * NODE_BYTES : (index + 1) * NODE_BYTES] = node
+    touched = {index >> 1 for index in leaves}
+    for below, level in pairwise(levels):
+        for index in touched:
+            node = parent(below[index * _PAIR : (index + 1) * _PAIR])
+            level[index * NODE_BYTES : (index + 1) * NODE_BYTES] = node
+        touched = {index >> 1 for index in touched}
+
+
+def path_to_block(leaves: bytearray, index: int) -> list[bytes]:
+    """The siblings from leaf `index` of one block up to the root of the block."""
+    return [node_at(level, (index >> height) ^ 1) for height, level in enumerate(forest(leaves)[:-1])]
+
+
+def path_to_root(blocks: bytes | bytearray, index: int) -> list[bytes]:
+    """The siblings from block `index` up to the root."""
+    return [node_at(level, (index >> height) ^ 1) for height, level in enumerate(crown(blocks)[:-1])]
+
+
+def _free_nodes() -> list[bytes]:
+    nodes = [FREE_LEAF]
+    while len(nodes) <= BLOCK_HEIGHT + 32:
+        nodes.append(parent(nodes[-1] * 2))
+    return nodes
+
+
+_FREE = _free_nodes()

@@ -1,0 +1,100 @@
+"""Ask the witnesses of the own log to cosign its newest checkpoint. No cycle waits for them.
+
+Each witness is asked by itself; what it answers is kept when its cosignature is valid. A witness that knows another size names
+it, and is asked once more with a proof from there.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.auditor.transparency import LogEmpty, prove_growth
+from hansa_verify import WITNESS_KEY, VerifierKey, find_cosignature, log, read_verifier_key
+
+from . import store
+from .submission import written
+
+ASK = "auditor: ask witnesses"
+ASK_SECONDS = 60
+TRIES = 2
+LIMITS = CallLimits(seconds=10.0, body_bytes=16 * 1024)
+OK, CONFLICT = 200, 409
+SIZE_TYPE = "text/x.tlog.size"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A witness of the own log: its key, and the address below which it is asked."""
+
+    key: VerifierKey
+    address: str
+
+
+def witnesses_of(settings: Settings) -> list[Witness]:
+    """The witnesses that the operator names."""
+    parts = [text.partition("@") for text in settings.log_witnesses]
+    return [Witness(read_verifier_key(key, WITNESS_KEY), address.rstrip("/")) for key, _, address in parts]
+
+
+async def ask_witnesses(runtime: Runtime) -> None:
+    """Ask each witness for its cosignature."""
+    await asyncio.gather(*(_ask(runtime, witness) for witness in witnesses_of(runtime.settings)))
+
+
+@dataclass(frozen=True)
+class _Cosigned:
+    size: int
+    line: str
+    timestamp: int
+
+
+class _Declined(Exception):
+    """The witness did not cosign; the message says how it ended."""
+
+
+async def _ask(runtime: Runtime, witness: Witness) -> None:
+    name = witness.key.name
+    try:
+        found = await _cosigned_by(runtime, witness)
+    except LogEmpty:
+        return
+    except (_Declined, OutgoingTrouble) as trouble:
+        said = str(trouble)
+        await runtime.database.act(lambda tx: store.keep_trouble(tx, name, said))
+        return
+    await runtime.database.act(
+        lambda tx: store.keep_cosignature(tx, name, found.size, found.line, found.timestamp)
+    )
+
+
+async def _cosigned_by(runtime: Runtime, witness: Witness) -> _Cosigned:
+    old_size = await runtime.database.look(lambda tx: store.known_size(tx, witness.key.name))
+    for _ in range(TRIES):
+        growth = await runtime.database.read(partial(prove_growth, old_size=old_size))
+        body = written(growth.old_size, growth.hashes, growth.note)
+        answer = await runtime.outgoing.post(f"{witness.address}/add-checkpoint", body, limits=LIMITS)
+        if answer.status == OK:
+            found = find_cosignature(
+                answer.body.decode("utf-8", "replace"), log.text_of(growth.note), witness.key
+            )
+            if found is None:
+                raise _Declined("Its answer has no valid cosignature.")
+            return _Cosigned(growth.size, found[1], found[0])
+        old_size = _named_size(answer)
+        if old_size > growth.size:
+            raise _Declined(f"It has cosigned {old_size} leaves, this log has {growth.size}.")
+    raise _Declined("It has cosigned another log under this name.")
+
+
+def _named_size(answer: Answer) -> int:
+    """The size that a witness names when it refuses an old one. Raises: _Declined when it names none."""
+    media_type = answer.headers.get("content-type", "").partition(";")[0]
+    try:
+        if answer.status == CONFLICT and media_type == SIZE_TYPE:
+            return log.read_size(answer.body.decode("ascii", "replace").removesuffix("\n"))
+    except log.BadCheckpoint:
+        pass
+    raise _Declined(f"It answered with status {answer.status}.")

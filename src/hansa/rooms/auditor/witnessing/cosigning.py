@@ -1,0 +1,143 @@
+"""Cosign the checkpoints of other logs (C2SP tlog-witness): compare with what was cosigned last, and record, in one step.
+
+The witness has a key of its own, named after the frame. Its size of a log never falls, and it never signs two trees of one log
+that are not one the beginning of the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.settings import Settings
+from hansa_verify import LOG_KEY, WITNESS_KEY, VerifierKey, log, read_verifier_key
+from hansa_verify.cosignatures import cosignature_line, cosigned_message
+
+from . import store
+from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
+from .submission import Submission
+
+SEALED_FOR = "witness key"
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Stale:
+    """The old size of a request is not that of the checkpoint that was cosigned last, which has `size` leaves."""
+
+    size: int
+
+
+def witness_name(frame: str) -> str:
+    """The name of the witness of a frame."""
+    return f"{frame}/witness"
+
+
+def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
+    """The trusted keys of each log that is witnessed."""
+    found: dict[str, list[bytes]] = {}
+    for text in settings.witnessed_logs:
+        key = read_verifier_key(text, LOG_KEY)
+        found.setdefault(key.name, []).append(key.public_key)
+    return found
+
+
+async def initialize_witness(tx: Tx, seal: Seal) -> None:
+    """Begin the key of the witness where there is none."""
+    if await store.read_key(tx) is None:
+        await _begin_key(tx, seal)
+
+
+async def replace_sealed_witness_key(tx: Tx, seal: Seal) -> None:
+    """Begin another key where the present one was sealed under a sealing key that is lost."""
+    try:
+        await _current_key(tx, seal)
+    except WitnessKeySealed:
+        await _begin_key(tx, seal)
+
+
+async def own_verifier_key(tx: Tx, frame: str) -> VerifierKey | None:
+    """The public key of this witness."""
+    found = await store.read_key(tx)
+    return VerifierKey(witness_name(frame), found[0], WITNESS_KEY) if found else None
+
+
+async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Submission) -> str | Stale:
+    """Cosign a checkpoint; returns the line of the cosignature, or what was cosigned last.
+
+    Raises: OriginUnknown, NotSigned, SubmissionInvalid, NotConsistent, WitnessKeySealed.
+    """
+    checkpoint = _signed_checkpoint(settings, submission)
+    key = await _current_key(tx, seal)
+    known = await store.lock_log(tx, checkpoint.origin)
+    if submission.old_size != (known.size if known else 0):
+        return Stale(known.size if known else 0)
+    if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
+        _log.warning("a log signed two trees of one size", origin=known.origin, size=known.size)
+        return Stale(known.size)
+    _require_consistent(known, checkpoint, submission)
+    timestamp = await store.epoch_seconds(tx)
+    new = store.NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
+    if known is not None:
+        await store.move_log(tx, known.size, new)
+    elif not await store.begin_log(tx, new):
+        # Another request recorded the first checkpoint meanwhile.
+        other = await store.lock_log(tx, checkpoint.origin)
+        assert other is not None
+        return Stale(other.size)
+    witness = VerifierKey(
+        witness_name(settings.trust_domain), key.public_key().public_bytes_raw(), WITNESS_KEY
+    )
+    signature = key.sign(cosigned_message(log.text_of(submission.note), timestamp))
+    return cosignature_line(witness, timestamp, signature)
+
+
+def _signed_checkpoint(settings: Settings, submission: Submission) -> log.Checkpoint:
+    keys = keys_by_origin(settings).get(submission.origin)
+    if keys is None:
+        raise OriginUnknown
+    try:
+        checkpoint = log.read_checkpoint(submission.note, keys, submission.origin)
+    except log.UnsignedCheckpoint:
+        raise NotSigned from None
+    except log.BadCheckpoint as trouble:
+        raise SubmissionInvalid(f"The checkpoint is invalid: {trouble}.") from None
+    if submission.old_size > checkpoint.size:
+        raise SubmissionInvalid("The old size must not be above the size of the checkpoint.")
+    return checkpoint
+
+
+def _require_consistent(
+    known: store.WitnessedLog | None, checkpoint: log.Checkpoint, submission: Submission
+) -> None:
+    """The proof is verified against the root that is stored."""
+    old_root = known.root if known else log.root_of([])
+    if checkpoint.size == 0 and checkpoint.root != log.root_of([]):
+        raise NotConsistent
+    if not log.proves_consistency(
+        submission.old_size, checkpoint.size, old_root, checkpoint.root, submission.hashes
+    ):
+        _log.warning(
+            "a log does not continue what was cosigned", origin=checkpoint.origin, size=checkpoint.size
+        )
+        raise NotConsistent
+
+
+async def _begin_key(tx: Tx, seal: Seal) -> None:
+    private = Ed25519PrivateKey.generate()
+    sealed = seal.close(private.private_bytes_raw(), SEALED_FOR)
+    await store.put_key(tx, private.public_key().public_bytes_raw(), sealed)
+
+
+async def _current_key(tx: Tx, seal: Seal) -> Ed25519PrivateKey:
+    found = await store.read_key(tx)
+    if found is None:
+        raise WitnessKeySealed
+    try:
+        return Ed25519PrivateKey.from_private_bytes(seal.open(found[1], SEALED_FOR))
+    except BadSeal:
+        raise WitnessKeySealed from None

@@ -1,0 +1,77 @@
+"""Witnesses as they are published."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, Field
+
+from hansa.rooms.auditor.attestations.rules import moment_text
+from hansa_verify import VerifierKey
+
+from .asking import Witness
+from .store import LogWitness, WitnessedLog
+
+
+class WitnessedLogOut(BaseModel):
+    """A log that this registry cosigns."""
+
+    origin: str
+    size: int = Field(description="Of the newest cosigned checkpoint, in leaves.")
+    root: str = Field(description="Lowercase hex.")
+    cosigned_at: str
+
+
+class WitnessOut(BaseModel):
+    """The registry as a witness of other logs."""
+
+    name: str
+    key: str = Field(description="Verifier key (C2SP signed-note) of type 4.")
+    logs: list[WitnessedLogOut]
+
+    @classmethod
+    def of(cls, key: VerifierKey, logs: Sequence[WitnessedLog]) -> "WitnessOut":
+        """The witness as it is published."""
+        shown = [
+            WitnessedLogOut(
+                origin=one.origin,
+                size=one.size,
+                root=one.root.hex(),
+                cosigned_at=moment_text(one.cosigned_at),
+            )
+            for one in logs
+        ]
+        return cls(name=key.name, key=key.text, logs=shown)
+
+
+class LogWitnessOut(BaseModel):
+    """A witness of the log of this registry."""
+
+    name: str
+    key: str = Field(description="Verifier key (C2SP signed-note) of type 4.")
+    size: int | None = Field(description="Of the newest checkpoint that it cosigned, in leaves.")
+    cosigned_at: str | None
+    asked_at: str | None
+    trouble: str | None = Field(description="How the last request to it failed.")
+
+    @classmethod
+    def of(cls, witness: Witness, found: LogWitness | None) -> "LogWitnessOut":
+        """The witness as it is published."""
+        cosigned = found and found.cosigned_at
+        return cls(
+            name=witness.key.name,
+            key=witness.key.text,
+            size=found and found.size,
+            cosigned_at=moment_text(cosigned) if cosigned else None,
+            asked_at=moment_text(found.asked_at) if found else None,
+            trouble=found and found.trouble,
+        )
+
+
+class LogWitnessesOut(BaseModel):
+    """The witnesses that this registry asks to cosign its log."""
+
+    witnesses: list[LogWitnessOut]
+
+    @classmethod
+    def of(cls, witnesses: Sequence[Witness], found: Mapping[str, LogWitness]) -> "LogWitnessesOut":
+        """The list as it is published."""
+        return cls(witnesses=[LogWitnessOut.of(one, found.get(one.key.name)) for one in witnesses])

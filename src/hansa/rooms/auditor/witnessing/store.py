@@ -1,0 +1,130 @@
+"""Every SQL statement about witnesses."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from hansa.foundation.plumbing.database import Tx
+
+_BEGIN = """
+INSERT INTO auditor_witnessed_log (origin, size, root, note, cosigned_at) VALUES ($1, $2, $3, $4, to_timestamp($5))
+ON CONFLICT DO NOTHING
+"""
+
+_MOVE = """
+UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = to_timestamp($5)
+WHERE origin = $1 AND size = $6
+"""
+
+_KEEP_LINE = """
+INSERT INTO auditor_log_witness (name, known_size, size, line, cosigned_at, asked_at)
+VALUES ($1, $2, $2, $3, to_timestamp($4), clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, line = excluded.line,
+  cosigned_at = excluded.cosigned_at, asked_at = excluded.asked_at, trouble = NULL
+"""
+
+_KEEP_TROUBLE = """
+INSERT INTO auditor_log_witness (name, asked_at, trouble) VALUES ($1, clock_timestamp(), $2)
+ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = excluded.trouble
+"""
+
+
+@dataclass(frozen=True)
+class WitnessedLog:
+    """The newest checkpoint of a log that was cosigned."""
+
+    origin: str
+    size: int
+    root: bytes
+    cosigned_at: datetime
+
+
+class NewCheckpoint(NamedTuple):
+    """A checkpoint that is cosigned at `timestamp`, in seconds since 1970."""
+
+    origin: str
+    size: int
+    root: bytes
+    note: str
+    timestamp: int
+
+
+@dataclass(frozen=True)
+class LogWitness:
+    """What a witness of the own log cosigned last; `trouble` is how the last request failed."""
+
+    name: str
+    size: int | None
+    cosigned_at: datetime | None
+    asked_at: datetime
+    trouble: str | None
+
+
+async def read_key(tx: Tx) -> tuple[bytes, bytes] | None:
+    """The public key of the witness and its sealed private half."""
+    row = await tx.fetchrow("SELECT public_key, sealed_key FROM auditor_witness_key")
+    return (row["public_key"], row["sealed_key"]) if row else None
+
+
+async def put_key(tx: Tx, public_key: bytes, sealed: bytes) -> None:
+    """Begin the key of the witness, or replace it."""
+    await tx.execute(
+        "INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)"
+        " ON CONFLICT (is_only) DO UPDATE SET public_key = excluded.public_key, sealed_key = excluded.sealed_key",
+        public_key,
+        sealed,
+    )
+
+
+async def lock_log(tx: Tx, origin: str) -> WitnessedLog | None:
+    """What was cosigned last of a log; locked until the transaction ends."""
+    row = await tx.fetchrow(
+        "SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE",
+        origin,
+    )
+    return WitnessedLog(**row) if row else None
+
+
+async def begin_log(tx: Tx, new: NewCheckpoint) -> bool:
+    """Record the first checkpoint of a log; False when there is one."""
+    return await tx.execute(_BEGIN, *new) == "INSERT 0 1"
+
+
+async def move_log(tx: Tx, known_size: int, new: NewCheckpoint) -> None:
+    """Record the next checkpoint of a log, which is locked."""
+    moved = await tx.execute(_MOVE, *new, known_size)
+    assert moved == "UPDATE 1", "the log is locked"
+
+
+async def witnessed_logs(tx: Tx) -> list[WitnessedLog]:
+    """What was cosigned last of each log."""
+    rows = await tx.fetch("SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log ORDER BY origin")
+    return [WitnessedLog(**row) for row in rows]
+
+
+async def epoch_seconds(tx: Tx) -> int:
+    """The database's clock."""
+    seconds: int = await tx.fetchval("SELECT extract(epoch FROM clock_timestamp())::bigint")
+    return seconds
+
+
+async def known_size(tx: Tx, name: str) -> int:
+    """The size of the own log that a witness is known to have cosigned, 0 for none."""
+    size: int | None = await tx.fetchval("SELECT known_size FROM auditor_log_witness WHERE name = $1", name)
+    return size or 0
+
+
+async def keep_cosignature(tx: Tx, name: str, size: int, line: str, timestamp: int) -> None:
+    """Record what a witness cosigned."""
+    await tx.execute(_KEEP_LINE, name, size, line, timestamp)
+
+
+async def keep_trouble(tx: Tx, name: str, trouble: str) -> None:
+    """Record why a witness did not cosign."""
+    await tx.execute(_KEEP_TROUBLE, name, trouble[:500])
+
+
+async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
+    """The witnesses that were asked, by name."""
+    rows = await tx.fetch("SELECT name, size, cosigned_at, asked_at, trouble FROM auditor_log_witness")
+    return {row["name"]: LogWitness(**row) for row in rows}

@@ -1,0 +1,71 @@
+"""What peers read over mutual TLS: changed cards, acts of enforcement, and digests to compare their mirrors by."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.values.errors import Invalid
+from hansa.rooms.catalogue.errors import CursorInvalid
+from hansa.rooms.federation import KeyDoesNotOpen
+
+from . import serving
+from .schemas import PeerPageOut, RangesOut
+
+LIMIT_MAX = 10_000
+CURSOR_MAX = 512
+REFUSALS = (CertificateMissing, NotAPeer, PeerClosed, Invalid)
+
+Since = Annotated[
+    str | None,
+    Query(
+        max_length=CURSOR_MAX, description="The `next` of an earlier page, or an ISO 8601 time (cards only)."
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX)]
+Prefix = Annotated[
+    str,
+    Query(
+        pattern="^[0-9a-f]{0,8}$", description="Hexadecimal digits with which the SHA-256 of the DID begins."
+    ),
+]
+
+router = APIRouter(prefix="/federation", tags=["federation"], route_class=GuardedRoute)
+
+
+@router.get(
+    "/agent-cards",
+    response_model=PeerPageOut,
+    responses=problems(*REFUSALS, CursorInvalid, KeyDoesNotOpen),
+)
+async def read_cards_for_peer(
+    peer: CurrentPeer, request: Request, since: Since = None, limit: Limit = LIMIT_MAX, prefix: Prefix = ""
+) -> Response:
+    """Read this registry's own cards, the least recently changed first; each item is signed."""
+    peer.require_open()
+    body = await serving.cards_page(runtime_of(request), since, limit, prefix)
+    return Response(body, media_type="application/json")
+
+
+@router.get(
+    "/enforcement",
+    response_model=PeerPageOut,
+    responses=problems(*REFUSALS, CursorInvalid, KeyDoesNotOpen),
+)
+async def read_enforcement_for_peer(
+    peer: CurrentPeer, request: Request, since: Since = None, limit: Limit = LIMIT_MAX
+) -> Response:
+    """Read which agents were suspended, reinstated or revoked, in the order of these acts; without cards."""
+    peer.require_open()
+    body = await serving.acts_page(runtime_of(request), since, limit)
+    return Response(body, media_type="application/json")
+
+
+@router.get("/agent-cards/digest", responses=problems(*REFUSALS))
+async def read_card_digest_for_peer(peer: CurrentPeer, db: Db, prefix: Prefix = "") -> RangesOut:
+    """Compare mirrors: the digests of the sixteen ranges of cards below a prefix."""
+    peer.require_open()
+    return RangesOut.of(prefix, *await db.read(lambda tx: serving.card_ranges(tx, prefix)))

@@ -1,0 +1,91 @@
+"""Serve a page of the cards, or of the acts of enforcement, of this registry to a peer, and what pages are compared by."""
+
+import asyncio
+import json
+from datetime import datetime
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import federation
+
+from . import store
+from .items import EXPORT_VERSION, Exporter, item_of, page_digest
+from .place import Place, decode, encode, moment_in
+from .records import FeedPage, Range
+
+
+async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: str) -> bytes:
+    """A page of cards changed since a time, or after the `next` of an earlier page, as JSON.
+
+    `prefix` narrows it to DIDs whose SHA-256 begins with these hexadecimal digits. Raises: CursorInvalid, KeyDoesNotOpen.
+    """
+
+    async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
+        epoch, now = await store.epoch_and_time(tx)
+        place = await _place_of_cards(tx, since, epoch)
+        return place, now, await store.cards_after(tx, place, limit, prefix)
+
+    return await _page(runtime, *await runtime.database.read(read), with_card=True)
+
+
+async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
+    """A page of agents in the order in which their status changed, as JSON. Raises: CursorInvalid, KeyDoesNotOpen."""
+
+    async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
+        epoch, now = await store.epoch_and_time(tx)
+        place = _in_epoch(decode(since), epoch) if since else Place(epoch)
+        return place, now, await store.acts_after(tx, place, limit)
+
+    return await _page(runtime, *await runtime.database.read(read), with_card=False)
+
+
+async def newest_act(tx: Tx) -> str:
+    """The place of the newest act, as the `next` of the page that has it."""
+    epoch, _ = await store.epoch_and_time(tx)
+    return encode(Place(epoch, *await store.last_act(tx)))
+
+
+async def card_ranges(tx: Tx, prefix: str) -> tuple[int, datetime, list[Range]]:
+    """The epoch, the time, and the ranges of the cards whose DIDs hash to a prefix."""
+    epoch, now = await store.epoch_and_time(tx)
+    return epoch, now, await store.ranges_of_own(tx, prefix)
+
+
+async def _place_of_cards(tx: Tx, since: str | None, epoch: int) -> Place:
+    if not since:
+        return Place(epoch)
+    moment = moment_in(since)
+    if moment is None:
+        return _in_epoch(decode(since), epoch)
+    return Place(epoch, max(0, await store.position_since(tx, moment) - 1), 2**63 - 1)
+
+
+def _in_epoch(place: Place, epoch: int) -> Place:
+    return place if place.epoch == epoch else Place(epoch)
+
+
+async def _page(runtime: Runtime, place: Place, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
+    signatory = federation.Signatory(runtime.database, runtime.seal)
+    key = await signatory.present_key()
+    settings = runtime.settings
+    exporter = Exporter(key, settings.trust_domain, place.epoch, settings.extension_base)
+    # Signing a page takes long enough for others to notice.
+    return await asyncio.to_thread(_written, exporter, place, now, page, with_card=with_card)
+
+
+def _written(exporter: Exporter, place: Place, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
+    items = [item_of(card, exporter, with_card=with_card) for card in page.cards]
+    if page.cards:
+        last = page.cards[-1]
+        place = Place(place.epoch, last.position, last.card.card_id)
+    body: dict[str, Any] = {
+        "items": items,
+        "next": encode(place),
+        "more": page.more,
+        "as_of": now.isoformat(),
+        "epoch": place.epoch,
+        "export_version": EXPORT_VERSION,
+        "digest": page_digest(items),
+    }
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

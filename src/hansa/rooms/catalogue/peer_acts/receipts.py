@@ -1,0 +1,108 @@
+"""Receipts of applied acts: signed with the registry key and returned to the home of the agent, which stores them.
+
+An act is receipted until the peer has taken the receipt in; a receipt that comes twice changes nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import federation
+from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
+from hansa.rooms.federation import PeerRecord
+from hansa_verify import NotAKey, canonical_json, encoded, read_keys
+from hansa_verify.compact import read_compact
+
+from . import store
+from .records import AppliedAct, Receipt
+
+KIND, TYPE = "fed.receipt.v1", "federation-receipt+jws"
+PATH = "/api/v1/federation/enforcement/receipts"
+SENT_AT_ONCE = 500
+ACTS = ("suspended", "reinstated", "revoked")
+MODES = ("shadow", "enforce")
+OK = 200
+
+
+async def send_receipts(runtime: Runtime, peer: PeerRecord) -> None:
+    """Return every receipt that is due to the peer. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
+    signatory = federation.Signatory(runtime.database, runtime.seal)
+    while acts := await runtime.database.look(lambda tx: store.due_receipts(tx, peer.id, SENT_AT_ONCE)):
+        key = await signatory.present_key()
+        receipts = [_signed(act, key, runtime.settings.trust_domain) for act in acts]
+        answer = await federation.call_peer(runtime, peer, "POST", PATH, {"receipts": receipts})
+        if answer.status != OK:
+            return
+        await runtime.database.act(partial(store.note_receipted, ids=[act.id for act in acts]))
+
+
+async def receive_receipts(tx: Tx, peer: PeerRecord, texts: Sequence[str]) -> int:
+    """Store the receipts of a peer; returns how many were of acts that it had to apply."""
+    stored = 0
+    for text in texts:
+        receipt = read_receipt(text, peer)
+        if receipt is None:
+            await federation.count_refusal(tx, peer.id, "receipt_invalid")
+        else:
+            stored += await store.receive(tx, peer.id, receipt)
+    return stored
+
+
+def read_receipt(text: str, peer: PeerRecord) -> Receipt | None:
+    """The receipt, if the peer signed it and says of itself that it applied an act."""
+    signed = read_compact(text, TYPE)
+    if signed is None:
+        return None
+    try:
+        keys = {key.kid: key.public_key for key in read_keys(peer.keys)}
+    except NotAKey:
+        return None
+    key = keys.get(signed.entry.kid or "")
+    if key is None or not signed.is_by(key):
+        return None
+    return _receipt(signed.payload, text, peer.ledger_id)
+
+
+def _receipt(payload: Any, text: str, ledger_id: str | None) -> Receipt | None:
+    did, version, position = payload.get("agent_did"), payload.get("version"), payload.get("log_position")
+    applied_at = _moment(payload.get("applied_at"))
+    is_sound = (
+        payload.get("kind") == KIND
+        and payload.get("by") == ledger_id
+        and payload.get("act") in ACTS
+        and payload.get("mode") in MODES
+        and isinstance(did, str)
+        and len(did) <= DID_MAX
+        and all(type(number) is int and 0 <= number <= BIGINT_MAX for number in (version, position))
+    )
+    if not is_sound or applied_at is None:
+        return None
+    return Receipt(did, version, payload["act"], payload["mode"], applied_at, position, text)
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo is not None else None
+
+
+def _signed(act: AppliedAct, key: federation.SigningKey, ledger_id: str) -> str:
+    payload = canonical_json(
+        {
+            "kind": KIND,
+            "agent_did": act.agent_did,
+            "act": act.act,
+            "version": act.version,
+            "applied_at": act.applied_at.isoformat(),
+            "log_position": act.position,
+            "by": ledger_id,
+            "mode": act.mode,
+        }
+    )
+    signature = federation.detached_signature(key, payload, {"typ": TYPE})
+    return f"{signature['protected']}.{encoded(payload)}.{signature['signature']}"

@@ -1,0 +1,59 @@
+"""Hints and receipts between peers, and the receipts of an agent for everyone."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.values.errors import Invalid, TooManyRequests
+from hansa.rooms import federation
+from hansa.rooms.catalogue.errors import CardUnknown
+
+from .hints import receive_hint
+from .reading import notices_of_agent
+from .receipts import receive_receipts
+from .schemas import EnforcementReceiptsOut, HintIn, HintOut, ReceiptsIn, ReceiptsOut
+
+REFUSALS = (CertificateMissing, NotAPeer, PeerClosed, Invalid, BodyInvalid)
+
+peer_router = APIRouter(prefix="/federation", tags=["federation"], route_class=GuardedRoute)
+router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+
+
+@peer_router.post("/hint", responses=problems(*REFUSALS))
+async def receive_hint_of_peer(peer: CurrentPeer, body: HintIn, db: Db) -> HintOut:
+    """Notify this registry that there are new acts of enforcement at the peer; it reads them at once."""
+    peer.require_open()
+    return HintOut(accepted=await db.act(lambda tx: receive_hint(tx, peer, body.next)))
+
+
+@peer_router.post("/enforcement/receipts", responses=problems(*REFUSALS))
+async def receive_receipts_of_peer(peer: CurrentPeer, body: ReceiptsIn, db: Db) -> ReceiptsOut:
+    """Return receipts of the acts of this registry that the peer applied."""
+
+    async def receive(tx: Tx) -> int:
+        return await receive_receipts(tx, await federation.peer_by_id(tx, peer.id), body.receipts)
+
+    peer.require_open()
+    return ReceiptsOut(stored=await db.act(receive))
+
+
+@router.get(
+    "/agents/{agent_did}/enforcement-receipts", responses=problems(CardUnknown, Invalid, TooManyRequests)
+)
+async def read_enforcement_receipts(
+    agent_did: Annotated[str, Path(max_length=512)],
+    _: Public,
+    db: Db,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> EnforcementReceiptsOut:
+    """Which peers have applied a suspension, reinstatement or revocation of an agent, with their signed receipts."""
+    page = await db.read(lambda tx: notices_of_agent(tx, agent_did, limit, offset))
+    return EnforcementReceiptsOut.of(agent_did, page, limit=limit, offset=offset)

@@ -1,0 +1,89 @@
+"""Shapes of hints, receipts and what is public of them."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from hansa.foundation.values.paging import Page, Pagination
+from hansa.foundation.values.request_body import RequestBody
+
+from .reading import NoticesOfAgent
+from .receipts import SENT_AT_ONCE
+from .records import Notice, NoticeState
+
+
+class HintIn(RequestBody):
+    """There is something new to read at the peer that calls."""
+
+    next: str = Field(
+        min_length=1,
+        max_length=512,
+        description="The place of the newest act in GET /federation/enforcement.",
+    )
+
+
+class HintOut(BaseModel):
+    """Whether the acts of the peer are read now."""
+
+    accepted: bool = Field(description="False where this registry has read up to this place.")
+
+
+class ReceiptsIn(RequestBody):
+    """Receipts of acts that the caller applied."""
+
+    receipts: list[Annotated[str, Field(max_length=4096)]] = Field(
+        max_length=SENT_AT_ONCE,
+        description="Compact JWS of type federation-receipt+jws by the caller's registry key.",
+    )
+
+
+class ReceiptsOut(BaseModel):
+    """How many receipts were stored; those that are stored already, or that are of no act, are not counted."""
+
+    stored: int
+
+
+class NoticeOut(BaseModel):
+    """What one peer has to apply, and its receipt."""
+
+    peer: str
+    ledger_id: str
+    act: str = Field(description="`suspended`, `reinstated` or `revoked`.")
+    version: int
+    acted_at: datetime
+    notified_at: datetime | None
+    received_at: datetime | None = Field(description="When the receipt arrived, by this registry's clock.")
+    seconds: float | None = Field(description="From the notification to the receipt.")
+    state: NoticeState = Field(
+        description="`late`: the receipt came, or stays out, for more than 60 seconds."
+    )
+    mode: str | None = Field(description="`enforce`: the peer hides the agent; `shadow`: it only counts.")
+    applied_at: datetime | None = Field(description="By the peer's clock.")
+    log_position: int | None
+    receipt: str | None = Field(description="Compact JWS of type federation-receipt+jws by the peer.")
+
+    @classmethod
+    def of(cls, notice: Notice, now: datetime) -> "NoticeOut":
+        """The notice as it is answered."""
+        copied = ("ledger_id", "act", "version", "acted_at", "notified_at", "received_at", "seconds")
+        more = ("applied_at", "log_position", "receipt")
+        known = {name: getattr(notice, name) for name in (*copied, *more)}
+        return cls(**known, peer=notice.peer_name, mode=notice.receipt_mode, state=notice.state(now))
+
+
+class EnforcementReceiptsOut(Page[NoticeOut]):
+    """Which peers have applied the acts on an agent, the newest act first."""
+
+    agent_did: str
+    as_of: datetime
+
+    @classmethod
+    def of(cls, did: str, page: NoticesOfAgent, *, limit: int, offset: int) -> "EnforcementReceiptsOut":
+        """The page as it is answered."""
+        return cls(
+            agent_did=did,
+            as_of=page.now,
+            items=[NoticeOut.of(notice, page.now) for notice in page.notices],
+            pagination=Pagination.of(total=page.total, limit=limit, offset=offset),
+        )

@@ -1,0 +1,181 @@
+"""Fetch a page of a peer, judge it, and apply it: the cursor moves in the transaction that writes the mirrors."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.metrics import peer_acts_total
+from hansa.foundation.plumbing.outgoing import CallLimits
+from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import federation
+from hansa.rooms.catalogue.mirrors import mirror_cards
+from hansa.rooms.federation import PeerRecord, SyncOutcome
+
+from . import store
+from .judging import judge_page, origin_of
+from .records import JudgedPage, Origin, PageRefused, Stated
+
+CARDS_PATH = "/api/v1/federation/agent-cards"
+ACTS_PATH = "/api/v1/federation/enforcement"
+PAGE_LIMITS = CallLimits(seconds=60.0, body_bytes=32 * 1024 * 1024)
+OK = 200
+# Expected between registries that are read at different moments: neither is a refusal.
+NOT_REFUSED = frozenset({"card_unknown", "card_absent"})
+
+_log = structlog.get_logger()
+
+
+class Reading(NamedTuple):
+    """A peer that is being read, in this process."""
+
+    runtime: Runtime
+    peer: PeerRecord
+    origin: Origin
+    outcome: SyncOutcome
+
+    @classmethod
+    def of(cls, runtime: Runtime, peer: PeerRecord) -> "Reading":
+        """Raises: PeerClosed; PageRefused where nothing that the peer says can be believed."""
+        if not peer.is_open or peer.ledger_id is None:
+            raise PeerClosed
+        namespace = peer.did_namespace
+        if namespace is None or namespace != peer.trust_domain:
+            raise PageRefused("did_namespace_mismatch")
+        if namespace == runtime.settings.trust_domain:
+            raise PageRefused("did_namespace_self")
+        return cls(runtime, peer, origin_of(peer.ledger_id, namespace, peer.keys), SyncOutcome())
+
+
+async def fetch_page(
+    reading: Reading, path: str, since: str | None, limit: int, prefix: str = ""
+) -> JudgedPage:
+    """The next page at the peer. Raises: PageRefused, OutgoingTrouble, FederationOff."""
+    query = {"limit": limit, **({"since": since} if since else {}), **({"prefix": prefix} if prefix else {})}
+    answer = await federation.call_peer(
+        reading.runtime, reading.peer, "GET", f"{path}?{urlencode(query)}", limits=PAGE_LIMITS
+    )
+    if answer.status != OK:
+        raise PageRefused(f"answered_{answer.status}")
+    # Verifying a page takes long enough for others to notice.
+    return await asyncio.to_thread(judge_page, answer.body, limit, reading.origin)
+
+
+async def apply_cards(reading: Reading, since: str | None, page: JudgedPage) -> bool:
+    """Apply a page of cards; False where another process was quicker."""
+    if not await _apply(reading, lambda tx: store.move_cards(tx, reading.peer.id, since, page), page):
+        return False
+    reading.outcome.pulled += page.size
+    return True
+
+
+async def apply_range(reading: Reading, prefix: str, pages: Sequence[JudgedPage]) -> None:
+    """Apply all the cards of a range, and delete its mirrors that the peer no longer has."""
+
+    async def moves(tx: Tx) -> bool:
+        return await store.progress(tx, reading.peer.id) is not None
+
+    for page in pages:
+        if not await _apply(reading, moves, page):
+            return
+    present = [item["did"] for page in pages for item in page.items]
+    reading.outcome.changed += await reading.runtime.database.act(
+        lambda tx: store.remove_absent(tx, reading.origin.ledger_id, prefix, present)
+    )
+
+
+async def apply_acts(reading: Reading, since: str | None, page: JudgedPage) -> bool:
+    """Apply a page of acts of enforcement; False where another process was quicker."""
+
+    async def apply(tx: Tx) -> list[str] | None:
+        if not await _is_read(tx, reading) or not await store.move_acts(
+            tx, reading.peer.id, since, page.next
+        ):
+            return None
+        await _count(tx, reading.peer.id, page.refused)
+        return await state(tx, reading, page.statuses)
+
+    acts = await reading.runtime.database.act(apply)
+    if acts is None:
+        return False
+    reading.outcome.refused.update(page.refused)
+    _note_acts(reading, acts)
+    return True
+
+
+async def state(tx: Tx, reading: Reading, stated: Sequence[Stated]) -> list[str]:
+    """Keep what a peer states of its agents, unless enforcement of peers is off; returns the acts that are new."""
+    mode = reading.runtime.settings.enforcement_propagation_mode
+    if mode == "off" or not stated:
+        return []
+    return await store.state(tx, reading.peer.id, reading.origin.ledger_id, stated, mode)
+
+
+async def refuse(reading: Reading, reason: str) -> None:
+    """Count that a page, or the peer's feed as a whole, was refused."""
+    reading.outcome.refused[reason] += 1
+    await reading.runtime.database.act(lambda tx: federation.count_refusal(tx, reading.peer.id, reason))
+
+
+class _Applied(NamedTuple):
+    written: int
+    hidden: int
+    refused: Counter[str]
+    acts: list[str]
+
+
+async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: JudgedPage) -> bool:
+    async def apply(tx: Tx) -> _Applied | None:
+        if not await _is_read(tx, reading) or not await move(tx):
+            return None
+        result = await mirror_cards(
+            tx,
+            source_registry=reading.origin.ledger_id,
+            trust_domain=reading.origin.namespace,
+            settlement_currency=reading.peer.settlement_currency or "",
+            items=page.items,
+        )
+        acts = await state(tx, reading, page.statuses)
+        skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}
+        refused = page.refused + Counter[str](skipped)
+        await _count(tx, reading.peer.id, refused)
+        return _Applied(result.written, result.hidden, refused, acts)
+
+    applied = await reading.runtime.database.act(apply)
+    if applied is None:
+        return False
+    outcome = reading.outcome
+    outcome.changed += applied.written
+    outcome.hidden += applied.hidden
+    outcome.refused.update(applied.refused)
+    _note_acts(reading, applied.acts)
+    return True
+
+
+async def _is_read(tx: Tx, reading: Reading) -> bool:
+    """Whether the peer may still be read; it is not removed before `tx` ends."""
+    await store.lock(tx, reading.peer.id)
+    try:
+        return (await federation.peer_by_id(tx, reading.peer.id)).is_open
+    except federation.PeerUnknown:
+        return False
+
+
+async def _count(tx: Tx, peer_id: int, refused: Mapping[str, int]) -> None:
+    for reason, times in sorted(refused.items()):
+        await federation.count_refusal(tx, peer_id, reason, times)
+
+
+def _note_acts(reading: Reading, acts: list[str]) -> None:
+    mode = reading.runtime.settings.enforcement_propagation_mode
+    for act in acts:
+        peer_acts_total.labels(act, mode).inc()
+    if mode == "enforce":
+        reading.outcome.hidden += sum(act != "reinstated" for act in acts)
+    if acts:
+        _log.info("enforcement of a peer", peer=reading.peer.name, mode=mode, acts=len(acts))

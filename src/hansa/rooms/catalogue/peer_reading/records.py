@@ -1,0 +1,58 @@
+"""A peer that is read, how far it was read, and a page of it that was judged."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Progress(NamedTuple):
+    """How far a peer was read. The places are None before the first page."""
+
+    epoch: int | None
+    export_version: int | None
+    cards_next: str | None
+    acts_next: str | None
+    page_size: int
+    is_reconciled_now: bool
+
+
+class PageRefused(Exception):
+    """The page is refused as a whole; `reason` is counted."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Origin(NamedTuple):
+    """The peer that is read: its ledger id, the namespace proved for it, and its keys by kid."""
+
+    ledger_id: str
+    namespace: str
+    keys: dict[str, bytes]
+
+
+class Stated(NamedTuple):
+    """The status of an agent at its home, as of a version."""
+
+    did: str
+    version: int
+    status: str
+
+
+@dataclass
+class JudgedPage:
+    """A page whose envelope is sound. `items` are those whose signatures hold; `refused` counts the others by reason."""
+
+    next: str
+    more: bool
+    epoch: int
+    export_version: int
+    size: int
+    items: list[dict[str, Any]] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def statuses(self) -> list[Stated]:
+        """What the items state of their agents."""
+        return [Stated(item["did"], item["version"], item["status"]) for item in self.items]

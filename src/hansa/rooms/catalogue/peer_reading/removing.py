@@ -1,0 +1,28 @@
+"""End what is mirrored from a peer, in the transaction that removes the peer: its DIDs are unknown at once."""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import withdraw
+from hansa.rooms.catalogue.mirrors import lock_peer, remove_mirrors
+from hansa.rooms.federation import PeerRecord
+
+from . import store
+
+CARDS_KIND, ACTS_KIND, HINT_KIND = "peer cards", "peer enforcement", "peer hint"
+KINDS = (CARDS_KIND, ACTS_KIND, HINT_KIND)
+"""The kinds of the jobs that each peer has, by its id."""
+
+REMOVED_AT_ONCE = 10_000
+"""Of one statement, so that none reaches its time limit."""
+
+
+async def remove_mirrors_of(tx: Tx, peer: PeerRecord) -> None:
+    """Delete every mirror of the peer, and how far it was read. What was already receipted or noted of acts stays."""
+    await store.lock(tx, peer.id)
+    await store.forget(tx, peer.id)
+    for kind in KINDS:
+        await withdraw(tx, kind, [str(peer.id)])
+    if peer.ledger_id is None:
+        return
+    await lock_peer(tx, peer.ledger_id)
+    while await remove_mirrors(tx, peer.ledger_id, REMOVED_AT_ONCE) == REMOVED_AT_ONCE:
+        pass

@@ -1,0 +1,68 @@
+"""Invitations over HTTP: signed and accepted by administrators, redeemed by the registry that accepts."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
+from hansa.rooms.federation.charter import KeyDoesNotOpen
+from hansa.rooms.federation.peers import (
+    FederationOff,
+    PeerNameRefused,
+    PeerOut,
+    PeerRemoving,
+    PeerUnreachable,
+    RootCollision,
+    view_of,
+)
+
+from .accepting import accept
+from .errors import AcceptanceRefused, InvitationRefused, InvitationUnknown, InvitationUsed
+from .inviting import invite
+from .redeeming import redeem
+from .schemas import AcceptIn, InvitationIn, InvitationOut, RedeemedOut, RedeemIn
+
+invitations_admin_router = APIRouter(
+    prefix="/admin/federation/invitations", tags=["administrators"], route_class=GuardedRoute
+)
+invitations_router = APIRouter(
+    tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
+)
+
+Administrator = Annotated[Developer, admin_holding("admin_federation")]
+
+ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid, FederationOff, KeyDoesNotOpen)
+VERIFIED = (InvitationRefused, HostRefused, PeerNameRefused, PeerRemoving, PeerUnreachable, RootCollision)
+
+
+@invitations_admin_router.post("", status_code=201, responses=problems(*ADMINISTERED))
+async def invite_registry(
+    body: InvitationIn, administrator: Administrator, request: Request
+) -> InvitationOut:
+    """Sign an invitation for one registry. Hand it to its administrators by a channel that others do not read."""
+    return InvitationOut.of(await invite(runtime_of(request), administrator, body.lifetime))
+
+
+@invitations_admin_router.post(
+    "/accept", status_code=201, responses=problems(*ADMINISTERED, *VERIFIED, AcceptanceRefused)
+)
+async def accept_invitation(body: AcceptIn, administrator: Administrator, request: Request) -> PeerOut:
+    """Accept the invitation of another registry: both registries are peers afterwards. May be repeated."""
+    runtime = runtime_of(request)
+    peer = await accept(runtime, administrator, body.invitation, body.limit())
+    return PeerOut.of(await runtime.database.read(lambda tx: view_of(tx, peer)))
+
+
+@invitations_router.post(
+    "/federation/invitations/redeem",
+    status_code=201,
+    responses=problems(TooManyRequests, BodyInvalid, *VERIFIED, InvitationUnknown, InvitationUsed),
+)
+async def redeem_invitation(_: Public, body: RedeemIn, request: Request) -> RedeemedOut:
+    """Redeem an invitation of this registry. A repeat by the same key, address and trust bundle gets the same answer."""
+    return RedeemedOut.of(await redeem(runtime_of(request), body.acceptance))

@@ -1,0 +1,75 @@
+"""Shapes of invitations."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StrictInt
+
+from hansa.foundation.values.request_body import RequestBody
+from hansa.rooms.federation.peers import NetInLimit, PeerRecord, PeerStatus, minor_limit
+
+from .documents import DOCUMENT_MAX_CHARACTERS
+from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, SignedInvitation
+
+
+class InvitationIn(RequestBody):
+    """An invitation to sign."""
+
+    expires_in: Annotated[
+        StrictInt,
+        Field(ge=LIFETIME_MIN_SECONDS, le=LIFETIME_MAX_SECONDS, description="Lifetime in seconds."),
+    ] = LIFETIME_MAX_SECONDS
+
+    @property
+    def lifetime(self) -> timedelta:
+        """How long it can be redeemed."""
+        return timedelta(seconds=self.expires_in)
+
+
+class InvitationOut(BaseModel):
+    """A signed invitation, which one registry redeems once."""
+
+    invitation: str = Field(description="Compact JWS of type peer-invitation+jws.")
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, signed: SignedInvitation) -> "InvitationOut":
+        return cls(invitation=signed.text, expires_at=signed.expires_at)
+
+
+class AcceptIn(RequestBody):
+    """An invitation of another registry."""
+
+    invitation: Annotated[str, Field(min_length=1, max_length=DOCUMENT_MAX_CHARACTERS)]
+    net_in_limit: NetInLimit = None
+
+    def limit(self) -> int | None:
+        """The limit in minor units, None: unlimited."""
+        return minor_limit(self.net_in_limit, is_stated="net_in_limit" in self.model_fields_set)
+
+
+class RedeemIn(BaseModel):
+    """The acceptance of an invitation, signed by the registry that accepts."""
+
+    acceptance: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=DOCUMENT_MAX_CHARACTERS,
+            description="Compact JWS of type peer-acceptance+jws.",
+        ),
+    ]
+
+
+class RedeemedOut(BaseModel):
+    """The registry that accepted, as the one that invited has it now."""
+
+    name: str
+    trust_domain: str
+    status: PeerStatus = Field(
+        description="`active` once the documents of the registry were read over mutual TLS."
+    )
+
+    @classmethod
+    def of(cls, peer: PeerRecord) -> "RedeemedOut":
+        return cls(name=peer.name, trust_domain=peer.trust_domain, status=peer.status)

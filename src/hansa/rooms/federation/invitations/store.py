@@ -1,0 +1,63 @@
+"""Every statement on invitations. Whether one is open the database's clock decides."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+
+_ADD = """
+INSERT INTO federation_invitation (jti, expires_at)
+VALUES ($1, date_trunc('second', clock_timestamp() + $2::interval)) RETURNING expires_at
+"""
+
+_READ = """
+SELECT expires_at > clock_timestamp() AS is_open, redeemer_thumbprint AS thumbprint,
+  redeemer_public_url AS public_url, redeemer_bundle_sha256 AS bundle_sha256
+FROM federation_invitation WHERE jti = $1
+"""
+
+_REDEEM = """
+UPDATE federation_invitation SET redeemed_at = clock_timestamp(), redeemer_thumbprint = $2, redeemer_public_url = $3,
+  redeemer_bundle_sha256 = $4
+WHERE jti = $1 AND redeemed_at IS NULL AND expires_at > clock_timestamp()
+"""
+
+
+@dataclass(frozen=True)
+class Redeemer:
+    """Who redeems an invitation: the key that signs, the address, the roots. A repeat bears the same three."""
+
+    thumbprint: str
+    public_url: str
+    bundle_sha256: str
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """An invitation; `redeemer` is None before it was redeemed."""
+
+    is_open: bool
+    redeemer: Redeemer | None
+
+
+async def add(tx: Tx, jti: UUID, lifetime: timedelta) -> datetime:
+    """Write an invitation; returns its end."""
+    expires_at: datetime = await tx.fetchval(_ADD, jti, lifetime)
+    return expires_at
+
+
+async def read(tx: Tx, jti: UUID) -> Invitation | None:
+    """The invitation with this id."""
+    row = await tx.fetchrow(_READ, jti)
+    if row is None:
+        return None
+    members = (row["thumbprint"], row["public_url"], row["bundle_sha256"])
+    redeemer = None if members[0] is None else Redeemer(*members)
+    return Invitation(row["is_open"] and redeemer is None, redeemer)
+
+
+async def redeem(tx: Tx, jti: UUID, redeemer: Redeemer) -> bool:
+    """Redeem an open invitation; whether it was open until now."""
+    members = (redeemer.thumbprint, redeemer.public_url, redeemer.bundle_sha256)
+    return await tx.execute(_REDEEM, jti, *members) == "UPDATE 1"

@@ -1,0 +1,86 @@
+"""Read another registry: at its public address before it is known, over mutual TLS once it is.
+
+What is read is judged elsewhere. Never within a transaction.
+"""
+
+from dataclasses import dataclass, field
+
+from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualEnd, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.trust_bundle import (
+    BUNDLE_MAX_BYTES,
+    BundleUnreadable,
+    TrustBundle,
+    read_bundle,
+)
+
+from .calling import call_end
+from .errors import PeerUnreachable
+
+CARD_AT = "/.well-known/registry-card.json"
+KEYS_AT = "/.well-known/registry-jwks.json"
+BUNDLE_AT = "/.well-known/spiffe-bundle.json"
+DOCUMENT = CallLimits(seconds=10.0, body_bytes=BUNDLE_MAX_BYTES)
+OK, NOT_MODIFIED = 200, 304
+
+
+class DocumentMissing(OutgoingTrouble):
+    """The registry answers, but not with the document."""
+
+    reason = "document_missing"
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What a registry publishes of itself, as it was read. `card` is None where it is unchanged."""
+
+    card: str | None = field(repr=False)
+    keys: str = field(repr=False)
+    bundle: str = field(repr=False)
+
+
+async def read_publicly(runtime: Runtime, registry_url: str) -> Documents:
+    """The documents at the public address of a registry. Raises: PeerUnreachable."""
+
+    async def read(path: str) -> str:
+        return _text(await runtime.outgoing.get(registry_url + path, limits=DOCUMENT))
+
+    try:
+        return Documents(await read(CARD_AT), await read(KEYS_AT), await read(BUNDLE_AT))
+    except OutgoingTrouble as trouble:
+        raise PeerUnreachable.at(registry_url, trouble.reason) from None
+
+
+async def read_over_mutual_tls(runtime: Runtime, peer_id: int, end: MutualEnd, etag: str | None) -> Documents:
+    """The documents of a registry that proves its identity; with `etag` the card only where it changed.
+
+    Raises: PeerUnreachable, FederationOff.
+    """
+
+    async def read(path: str, headers: dict[str, str] | None = None) -> Answer:
+        return await call_end(runtime, peer_id, end, Call("GET", path, headers=headers or {}), DOCUMENT)
+
+    try:
+        card = await read(CARD_AT, {"If-None-Match": f'"{etag}"'} if etag else None)
+        is_unchanged = etag is not None and card.status == NOT_MODIFIED
+        keys, bundle = await read(KEYS_AT), await read(BUNDLE_AT)
+        return Documents(None if is_unchanged else _text(card), _text(keys), _text(bundle))
+    except OutgoingTrouble as trouble:
+        raise PeerUnreachable.at(end.base_url, trouble.reason) from None
+
+
+def bundle_in_document(text: str, trust_domain: str) -> TrustBundle:
+    """The bundle of that trust domain in the SPIFFE form. Raises: BundleUnreadable."""
+    if text.lstrip().startswith("-----BEGIN"):
+        raise BundleUnreadable("a published trust bundle has the SPIFFE form in JSON")
+    return read_bundle(text, trust_domain)
+
+
+def _text(answer: Answer) -> str:
+    """Raises: DocumentMissing."""
+    if answer.status != OK:
+        raise DocumentMissing
+    try:
+        return answer.body.decode()
+    except UnicodeDecodeError:
+        raise DocumentMissing from None

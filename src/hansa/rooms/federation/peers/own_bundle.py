@@ -1,0 +1,24 @@
+"""The trust bundle of this registry: what other registries judge its certificates by."""
+
+from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
+
+from . import store
+from .errors import FederationOff
+
+
+async def own_bundle(
+    database: Database, trust_domain: str, authority: IdentityAuthority | None
+) -> TrustBundle:
+    """The roots of this trust domain. The sequence grows by one when they are not those that were shown last.
+
+    Raises: FederationOff.
+    """
+    if authority is None:
+        raise FederationOff
+    bundle = bundle_of(trust_domain, authority.bundle_pem, 0)
+    sequence = await database.look(lambda tx: store.own_sequence(tx, bundle.thumbprint))
+    if sequence is None:
+        sequence = await database.act(lambda tx: store.count_own_bundle(tx, bundle.thumbprint))
+    return TrustBundle(trust_domain, bundle.roots, sequence)

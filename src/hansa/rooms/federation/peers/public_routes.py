@@ -1,0 +1,118 @@
+"""What everyone may read of the federation: the own trust bundle, the peers, their verified cards."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.values.errors import Invalid, TooManyRequests
+from hansa.rooms.federation.charter import LAST_AUDIT, CardUnsigned, ReadLastAudit, read_card
+
+from .errors import FederationOff, PeerAmbiguous, PeerUnknown
+from .own_bundle import own_bundle
+from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
+from .reading import peer_by_name
+from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut
+from .topology import topology
+from .views import every_peer
+
+BUNDLE_AT = "/.well-known/spiffe-bundle.json"
+CACHED = "public, max-age=300, stale-while-revalidate=600"
+SHORTLY_CACHED = "public, max-age=5"
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+LOCAL = "local"
+
+public_router = APIRouter(
+    tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
+)
+bundle_router = APIRouter(
+    tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
+)
+
+LastAuditOf = Annotated[ReadLastAudit, Depends(LAST_AUDIT.given)]
+PeerName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS)]
+
+
+class SpiffeBundle(BaseModel):
+    """A trust bundle in the SPIFFE form: a JWK set of root certificates."""
+
+    keys: list[dict[str, Any]] = Field(description="One key for each root; x5c has its certificate.")
+    spiffe_sequence: int = Field(description="Grows with each change of the roots.")
+    spiffe_refresh_hint: int = Field(description="Seconds after which to read it again.")
+
+
+@bundle_router.get(BUNDLE_AT, responses=problems(FederationOff, TooManyRequests))
+async def read_trust_bundle(_: Public, request: Request, response: Response) -> SpiffeBundle:
+    """The trust bundle of this registry: the roots of the certificates that it and its agents show."""
+    runtime = runtime_of(request)
+    bundle = await own_bundle(runtime.database, runtime.settings.trust_domain, runtime.authority)
+    response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
+    return SpiffeBundle.model_validate(bundle.spiffe())
+
+
+@public_router.get("/federation/peers", responses=problems(TooManyRequests))
+async def list_federation_peers(_: Public, response: Response, db: Db) -> RosterOut:
+    """The approved peers of this registry, by name."""
+    found = await db.read(every_peer)
+    response.headers.update({"Cache-Control": SHORTLY_CACHED, **ANY_ORIGIN})
+    return RosterOut(peers=[RosterPeer.of(view.peer) for view in found], count=len(found))
+
+
+@public_router.get("/public/topology", responses=problems(CardUnsigned, TooManyRequests))
+async def read_topology(
+    _: Public, response: Response, db: Db, settings: Config, last_audit: LastAuditOf
+) -> TopologyOut:
+    """The federation as this registry sees it: registries, the connections to them, and how fresh each is."""
+
+    async def read(tx: Tx) -> TopologyOut:
+        own = await read_card(tx, settings.settlement_currency, last_audit)
+        return TopologyOut.of(await topology(tx, settings, own.card["identity"]["tier"]))
+
+    response.headers.update({"Cache-Control": SHORTLY_CACHED, **ANY_ORIGIN})
+    return await db.read(read)
+
+
+@public_router.get(
+    "/public/registry-card",
+    response_model=PublicCardOut,
+    responses=problems(CardUnsigned, Invalid, PeerUnknown, PeerAmbiguous, TooManyRequests),
+)
+async def read_public_registry_card(
+    _: Public,
+    db: Db,
+    settings: Config,
+    last_audit: LastAuditOf,
+    peer: PeerName = None,
+    registry: Annotated[
+        str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS, description="As `peer`, or `local`.")
+    ] = None,
+) -> Response:
+    """The card of this registry, or that of a peer as it was verified last, with the verdicts.
+
+    Not a substitute for verifying the card at its well-known address.
+    """
+    asked = peer or registry or LOCAL
+
+    async def read(tx: Tx) -> PublicCardOut:
+        if asked not in {LOCAL, settings.registry_name, settings.trust_domain}:
+            return await _card_of_peer(tx, asked)
+        own = await read_card(tx, settings.settlement_currency, last_audit)
+        return PublicCardOut(card=own.card, source="local", fetched_at=None, verdicts=[])
+
+    shown = await db.read(read)
+    return JSONResponse(shown.model_dump(mode="json"), headers={"Cache-Control": CACHED, **ANY_ORIGIN})
+
+
+async def _card_of_peer(tx: Tx, name: str) -> PublicCardOut:
+    found = await peer_by_name(tx, name)
+    if found.card is None or not found.is_member:
+        raise PeerUnknown(f"This registry has no verified card of a peer {name!r}.")
+    verdicts = [CardVerdictOut.model_validate(verdict) for verdict in found.card_verdicts]
+    return PublicCardOut(card=found.card, source="peer", fetched_at=found.card_fetched_at, verdicts=verdicts)

@@ -1,0 +1,164 @@
+"""Read a peer anew: its registry card, key set and trust bundle, over mutual TLS, each verified before it replaces the last.
+
+- The card is fetched with If-None-Match; unconditionally once the copy is past half of its window, or its key is not the
+  current one of the peer (Specification 6 W 22).
+- A bundle of a higher sequence replaces the last one. A lower one is refused; so are other roots under the same sequence.
+- A pending peer that answers has added this registry as well: only then does its listener take our certificate. It is
+  approved by that. What is refused is counted, and the last good documents stay.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hansa.foundation.events import RegistryFederated
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.outgoing import MutualEnd
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
+from hansa.rooms import journal
+from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
+
+from . import store
+from .errors import PeerDocumentRefused, PeerUnknown, PeerUnreachable, RootCollision
+from .joining import require_own_roots, store_card
+from .judging import CardRefused, ExpectedRegistry, judge_card
+from .meeting import Documents, bundle_in_document, read_over_mutual_tls, read_publicly
+from .reading import count_refusal, peer_by_id
+from .records import PeerRecord, VerifiedCard
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """A peer after it was read, and what of it was refused."""
+
+    peer: PeerRecord
+    refused: dict[str, int] = field(default_factory=dict)
+
+
+async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
+    """Read a peer and store what is verified. Never within a transaction.
+
+    Raises: PeerUnreachable, PeerDocumentRefused (counted), PeerUnknown, FederationOff.
+    """
+    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+    now = await runtime.database.look(store.now)
+    try:
+        documents, card = await _verified(runtime, peer, now)
+    except PeerUnreachable as trouble:
+        reason = trouble.reason
+        await runtime.database.act(lambda tx: store.note_trouble(tx, peer_id, reason))
+        raise
+    except CardRefused as refused:
+        await _refuse(runtime, peer_id, refused)
+        raise PeerDocumentRefused.of(refused.reason, refused.said) from None
+    return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents.bundle))
+
+
+async def _verified(
+    runtime: Runtime, peer: PeerRecord, now: datetime
+) -> tuple[Documents, VerifiedCard | None]:
+    """The documents, and the card where it changed. Raises: PeerUnreachable, CardRefused."""
+    expected = expected_of(peer, runtime.settings)
+    end = peer.end
+    if end is None:
+        found = await read_publicly(runtime, peer.registry_url)
+        assert found.card is not None
+        first = judge_card(found.card, found.keys, expected, now=now)
+        end = MutualEnd(first.federation_base_url, first.spiffe_id, peer.bundle.pem)
+    etag = None if _is_due(peer, now) else peer.card_etag
+    documents = await read_over_mutual_tls(runtime, peer.id, end, etag)
+    if documents.card is None and not _is_current(peer, documents.keys):
+        documents = await read_over_mutual_tls(runtime, peer.id, end, None)
+    if documents.card is None:
+        return documents, None
+    return documents, judge_card(documents.card, documents.keys, expected, now=now)
+
+
+def expected_of(peer: PeerRecord, settings: Settings) -> ExpectedRegistry:
+    """Who the card of this peer has to be of. Before it was verified the trust domain may stand in place of a name."""
+    is_named = peer.card is not None or peer.registry_name != peer.trust_domain
+    return ExpectedRegistry(
+        peer.trust_domain,
+        settings.issuer or None,
+        peer.registry_name if is_named else None,
+        peer.spiffe_id,
+    )
+
+
+def _is_due(peer: PeerRecord, now: datetime) -> bool:
+    """Whether the copy of the card is past half of its window."""
+    if peer.card_signed_at is None or peer.card_expires_at is None:
+        return True
+    return now >= peer.card_signed_at + (peer.card_expires_at - peer.card_signed_at) / 2
+
+
+def _is_current(peer: PeerRecord, keys: str) -> bool:
+    """Whether the key that signed the copy is the peer's present one. Raises: CardRefused."""
+    try:
+        found = read_keys(read_json(keys))
+    except (NotCanonical, NotAKey) as trouble:
+        raise CardRefused("keys_unreadable", str(trouble), []) from None
+    return any(key.kid == peer.card_kid and key.retired_at is None for key in found)
+
+
+async def _refuse(runtime: Runtime, peer_id: int, refused: CardRefused) -> None:
+    async def count(tx: Tx) -> None:
+        await count_refusal(tx, peer_id, refused.reason)
+        await store.note_refused_card(tx, peer_id, refused.reason, refused.verdicts)
+
+    await runtime.database.act(count)
+
+
+async def _take(tx: Tx, peer_id: int, card: VerifiedCard | None, bundle_text: str) -> Refreshed:
+    await store.lock_trust(tx)
+    peer = await store.lock(tx, peer_id)
+    if peer is None or peer.removing:
+        raise PeerUnknown
+    if card is not None:
+        await store_card(tx, peer_id, card)
+    refused = await _take_bundle(tx, peer, bundle_text)
+    await store.note_read(tx, peer_id)
+    activated = await store.activate(tx, peer_id)
+    if activated is not None:
+        await note_federated(tx, activated)
+    return Refreshed(activated or await peer_by_id(tx, peer_id), refused)
+
+
+async def note_federated(tx: Tx, peer: PeerRecord) -> None:
+    """Append that the peer is active from now on."""
+    assert peer.ledger_id is not None
+    await journal.append(tx, RegistryFederated(peer.registry_name, peer.trust_domain, peer.ledger_id))
+
+
+async def _take_bundle(tx: Tx, peer: PeerRecord, text: str) -> dict[str, int]:
+    """Store a newer bundle. Returns what was refused, by reason."""
+    reason = await _refused_bundle(tx, peer, text)
+    if reason is None:
+        return {}
+    await count_refusal(tx, peer.id, reason)
+    return {reason: 1}
+
+
+async def _refused_bundle(tx: Tx, peer: PeerRecord, text: str) -> str | None:
+    try:
+        bundle = bundle_in_document(text, peer.trust_domain)
+    except BundleUnreadable:
+        return "bundle_unreadable"
+    if reason := bundle_trouble(peer.bundle, bundle):
+        return reason
+    try:
+        await require_own_roots(tx, bundle)
+    except RootCollision:
+        return "bundle_root_collision"
+    await store.set_bundle(tx, peer.id, bundle)
+    return None
+
+
+def bundle_trouble(last: TrustBundle, new: TrustBundle) -> str | None:
+    """Why a bundle that was read over mutual TLS does not replace the last one; None: it may."""
+    if new.sequence < last.sequence and last.sequence:
+        return "bundle_sequence_lower"
+    if new.sequence == last.sequence and new.thumbprint != last.thumbprint:
+        return "bundle_sequence_reused"
+    return None

@@ -1,0 +1,32 @@
+"""What rooms above do with peers: read the cards of one now, and end what was mirrored from one."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+
+from .records import PeerRecord
+
+
+@dataclass
+class SyncOutcome:
+    """What one reading of a peer came to: items read, mirrors written, mirrors hidden, and what was refused, by reason."""
+
+    pulled: int = 0
+    changed: int = 0
+    hidden: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+SYNC_PEER: Slot[Callable[[Runtime, PeerRecord], Awaitable[SyncOutcome]]] = Slot("federation: read a peer now")
+"""Reads everything that is new at a peer. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
+
+PEER_REMOVED: Slot[Callable[[Tx, PeerRecord], Awaitable[None]]] = Slot("federation: a peer is removed")
+"""Called in the transaction in which the removal of a peer begins: its DIDs are unknown from then on."""
+
+PEER_SETTLED: Slot[Callable[[Tx, PeerRecord], Awaitable[bool]]] = Slot(
+    "federation: whether nothing is under way with a peer"
+)
+"""Asked in the transaction that would delete the peer."""

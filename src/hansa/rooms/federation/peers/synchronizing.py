@@ -1,0 +1,103 @@
+"""Synchronise with a peer: by a job at intervals its documents are read; by request also the cards that the catalogue pulls.
+
+Each peer has a job of its own: one that is out of reach neither delays a start nor another peer.
+"""
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.admin_acts import record_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, PutOff, Retries
+from hansa.foundation.plumbing.outgoing import OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.errors import Unavailable
+
+from . import store
+from .errors import FederationOff, PeerDocumentRefused, PeerStateRefused, PeerUnknown, PeerUnreachable
+from .reading import peer_by_id, peer_by_name
+from .records import PeerRecord
+from .refreshing import refresh_peer
+from .slots import SYNC_PEER, SyncOutcome
+
+JOB = "federation: read a peer"
+AT_ONCE = 32
+RETRIES = Retries(None, pause_seconds=1.0, pause_max_seconds=300.0)
+SPREAD = 0.1
+"""Part of the interval by which the next due time varies, so that peers are not all read at one moment."""
+
+
+async def sync_peer(runtime: Runtime, peer_id: int) -> SyncOutcome:
+    """Read a peer's documents and its cards. A refused document is part of the outcome.
+
+    Raises: PeerUnreachable, PeerStateRefused, PeerUnknown, FederationOff.
+    """
+    refreshed, outcome = await _read_documents(runtime, peer_id)
+    if refreshed is not None and refreshed.is_open:
+        try:
+            pulled = await SYNC_PEER.of(runtime)(runtime, refreshed)
+        except OutgoingTrouble as trouble:
+            raise PeerUnreachable.at(refreshed.registry_url, trouble.reason) from None
+        outcome = SyncOutcome(pulled.pulled, pulled.changed, pulled.hidden, outcome.refused + pulled.refused)
+    return outcome
+
+
+async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: str) -> SyncOutcome:
+    """As `sync_peer`, of the peer that NAME means; recorded as an act. Raises: also PeerAmbiguous."""
+    peer = await runtime.database.look(lambda tx: peer_by_name(tx, name))
+    report = await sync_peer(runtime, peer.id)
+    subject = peer.ledger_id or peer.trust_domain
+    await runtime.database.act(lambda tx: record_act(tx, administrator, act="peer.sync", subject=subject))
+    return report
+
+
+async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[PeerRecord | None, SyncOutcome]:
+    """The peer as its documents state it now, None where one is refused; and what was refused."""
+    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+    if not peer.is_read:
+        raise PeerStateRefused("The peer is paused or being removed; nothing is read from it.")
+    try:
+        refreshed = await refresh_peer(runtime, peer_id)
+    except PeerDocumentRefused as refused:
+        return None, SyncOutcome(refused=Counter({refused.reason: 1}))
+    return refreshed.peer, SyncOutcome(refused=Counter(refreshed.refused))
+
+
+async def _work(runtime: Runtime, job: Job) -> None:
+    try:
+        _, outcome = await _read_documents(runtime, int(job.key))
+    except (PeerUnknown, PeerStateRefused):
+        await runtime.database.act(lambda tx: jobs.conclude(tx, job))
+        return
+    except (Unavailable, FederationOff) as trouble:
+        raise PutOff(trouble.detail) from None
+    if outcome.refused.keys() - _PASSING:
+        raise PutOff(f"refused: {', '.join(sorted(outcome.refused))}")
+    await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
+
+
+async def _conclude(tx: Tx, runtime: Runtime, job: Job) -> None:
+    peer = await store.lock(tx, int(job.key))
+    if peer is None or not peer.is_read:
+        await jobs.conclude(tx, job)
+        return
+    interval = runtime.settings.federation_sync_interval_seconds
+    pause = interval * (1 + random.uniform(-SPREAD, SPREAD))  # noqa: S311
+    await jobs.conclude(tx, job, due_at=await store.now(tx) + timedelta(seconds=pause))
+
+
+async def enqueue_missing(tx: Tx, runtime: Runtime) -> None:
+    """Let every peer that is read have its job; one that waits keeps its due time."""
+    interval = timedelta(seconds=runtime.settings.federation_sync_interval_seconds)
+    due_at = await store.now(tx) + interval
+    ids = await store.read_at_intervals(tx)
+    await jobs.enqueue_many(tx, JOB, [NewJob(str(peer_id), due_at) for peer_id in ids])
+
+
+READ_A_PEER = LeasedKind(JOB, _work, at_once=AT_ONCE, retries=RETRIES, concludes=True)
+
+_PASSING = frozenset({"bundle_sequence_lower", "bundle_sequence_reused", "bundle_unreadable"})
+"""Refused while the card was taken over: the next read comes at its time."""

@@ -1,0 +1,52 @@
+"""The calls of this process that are not written yet: noting one costs an append, however many there are.
+
+At most 5,000 calls are kept between two writes, and the last 1,000 of one developer; what is above that is not noted.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from hansa.foundation.plumbing.runtime import Slot
+
+CALLS_KEPT = 1000
+CALLS_AT_ONCE = 5000
+
+
+class Call(NamedTuple):
+    """One answered request; `at` in seconds since 1970, `route` is the template of the path, `agent_did` where an agent asked."""
+
+    agent_did: str | None
+    request_id: str
+    at: float
+    method: str
+    route: str
+    status: int
+    seconds: float
+    idempotency_key: str | None
+
+
+class CallBatch:
+    """Calls by the id of their developer, in the order of their ends."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, deque[Call]] = {}
+        self._count = 0
+
+    def note(self, developer_id: int, call: Call) -> None:
+        """Keep a call until the next write."""
+        gathered = self._calls.get(developer_id)
+        if gathered is None or len(gathered) < CALLS_KEPT:
+            if self._count >= CALLS_AT_ONCE:
+                return
+            self._count += 1
+        if gathered is None:
+            gathered = self._calls[developer_id] = deque(maxlen=CALLS_KEPT)
+        gathered.append(call)
+
+    def take(self) -> dict[int, deque[Call]]:
+        """What has gathered; the batch is empty then."""
+        taken, self._calls, self._count = self._calls, {}, 0
+        return taken
+
+
+CALLS: Slot[CallBatch] = Slot("people: calls that are not written yet")

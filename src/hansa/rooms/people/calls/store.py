@@ -1,0 +1,82 @@
+"""Statements on people_call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hansa.foundation.plumbing.database import Tx
+
+from .batch import Call
+
+# A closed account gets no calls any more, also where a process had some in its memory.
+_INSERT = """
+INSERT INTO people_call
+  (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key)
+SELECT c.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::smallint[],
+  $8::bigint[], $9::text[])
+  AS c (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key)
+WHERE EXISTS (SELECT FROM people_developer d WHERE d.id = c.developer_id AND d.closed_at IS NULL)
+"""
+
+_TRIM = """
+DELETE FROM people_call c USING unnest($1::bigint[]) AS d (id) CROSS JOIN LATERAL (
+  SELECT k.number FROM people_call k WHERE k.developer_id = d.id ORDER BY k.number DESC OFFSET $2 LIMIT 1
+) AS newest_too_many
+WHERE c.developer_id = d.id AND c.number <= newest_too_many.number
+"""
+
+_PAGE = """
+SELECT agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key
+FROM people_call WHERE developer_id = $1 ORDER BY called_at DESC, number DESC LIMIT $2 OFFSET $3
+"""
+
+
+@dataclass(frozen=True)
+class WrittenCall:
+    """A call as its developer sees it."""
+
+    agent_did: str | None
+    request_id: str
+    called_at: datetime
+    method: str
+    route: str
+    status: int
+    took_microseconds: int
+    idempotency_key: str | None
+
+
+async def insert(tx: Tx, calls: Sequence[tuple[int, Call]]) -> None:
+    """Write calls, each with the id of its developer."""
+    await tx.execute(
+        _INSERT,
+        [developer_id for developer_id, _ in calls],
+        [call.agent_did for _, call in calls],
+        [call.request_id for _, call in calls],
+        [datetime.fromtimestamp(call.at, UTC) for _, call in calls],
+        [call.method for _, call in calls],
+        [call.route for _, call in calls],
+        [call.status for _, call in calls],
+        [round(call.seconds * 1_000_000) for _, call in calls],
+        [call.idempotency_key for _, call in calls],
+    )
+
+
+async def trim(tx: Tx, developer_ids: Sequence[int], kept: int) -> None:
+    """Keep the newest calls of each of these developers, by the primary key."""
+    await tx.execute(_TRIM, developer_ids, kept)
+
+
+async def page(tx: Tx, developer_id: int, *, limit: int, offset: int) -> list[WrittenCall]:
+    """Calls of a developer, the newest first."""
+    return [WrittenCall(**row) for row in await tx.fetch(_PAGE, developer_id, limit, offset)]
+
+
+async def count(tx: Tx, developer_id: int) -> int:
+    """How many calls of a developer are kept."""
+    total: int = await tx.fetchval("SELECT count(*) FROM people_call WHERE developer_id = $1", developer_id)
+    return total
+
+
+async def forget_older(tx: Tx, days: int) -> None:
+    """Delete calls of long ago, by the index of their time."""
+    await tx.execute("DELETE FROM people_call WHERE called_at < now() - make_interval(days => $1)", days)

@@ -1,0 +1,40 @@
+"""Write what has gathered, and keep the last 1,000 calls of each developer."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.errors import Unavailable
+
+from . import store
+from .batch import CALLS, CALLS_KEPT
+
+EVERY_SECONDS = 5
+
+
+async def write_calls(runtime: Runtime) -> None:
+    """Write the calls of this process. Those that cannot be written are lost: no request waits for them."""
+    gathered = CALLS.of(runtime).take()
+    if not gathered:
+        return
+
+    async def written(tx: Tx) -> None:
+        await store.insert(
+            tx, [(developer_id, call) for developer_id, calls in gathered.items() for call in calls]
+        )
+        await store.trim(tx, sorted(gathered), CALLS_KEPT)
+
+    await runtime.database.act(written)
+
+
+@asynccontextmanager
+async def writing_the_rest(runtime: Runtime) -> AsyncIterator[None]:
+    """At an orderly stop, what has gathered since the last round is written."""
+    yield
+    with suppress(Unavailable):
+        await write_calls(runtime)
+
+
+WRITE_CALLS = PeriodicTask("people: write calls", EVERY_SECONDS, write_calls)

@@ -1,0 +1,19 @@
+"""What administrators see of a developer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class FoundDeveloper:
+    """A developer in a list of administrators; without secrets, and without the address of a closed account."""
+
+    id: int
+    name: str
+    email: str
+    is_verified: bool
+    has_second_factor: bool
+    areas: Sequence[str]
+    created_at: datetime
+    closed_at: datetime | None

@@ -1,0 +1,64 @@
+"""Where a receiver is: which peer speaks for its DID, and whether units may cross to it."""
+
+from decimal import Decimal
+from fractions import Fraction
+from urllib.parse import quote
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.outgoing import OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.money import Minor, share
+from hansa.rooms import federation
+
+from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
+from .taking_in import Corridor, namespace_of
+
+NOT_FOUND = 404
+FEE_PATH = "fees.cross_registry.base_rate_percent"
+
+
+def is_foreign(did: str, settings: Settings) -> bool:
+    """Whether the DID names an issuer other than this registry."""
+    namespace = namespace_of(did)
+    return namespace not in {None, settings.issuer, "system"}
+
+
+async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
+    """The direct peer that speaks for the DID and was an active peer once; None where there is none."""
+    namespace = namespace_of(did)
+    found = None if namespace is None else await federation.peer_for_namespace(tx, namespace)
+    if found is None or found.hop_distance > 1 or found.spiffe_id is None or found.approval == "pending":
+        return None
+    return found
+
+
+async def corridor_to(tx: Tx, did: str, settings: Settings) -> Corridor:
+    """The corridor by which units reach the DID now.
+
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers, and what `require_may_cross` raises.
+    """
+    peer = await peer_of(tx, did)
+    if peer is None:
+        raise ReceiverRegistryUnknown
+    await federation.require_may_cross(tx, settings, peer)
+    if peer.settlement_currency != settings.settlement_currency:
+        raise CurrencyDiffers
+    return Corridor.to(peer, settings)
+
+
+def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:
+    """The border fee of the peer's signed card, half to even."""
+    return share(amount, Fraction(Decimal(str(peer.signed[FEE_PATH]))) / 100)
+
+
+async def require_receiver(runtime: Runtime, corridor: Corridor, did: str) -> None:
+    """Ask the receiver's registry whether it has the agent, for a dry run. Raises: ReceiverUnknown, Unavailable."""
+    path = f"/api/v1/agents/{quote(did, safe='')}/did.json"
+    try:
+        answer = await federation.call_peer(runtime, corridor.peer, "GET", path)
+    except OutgoingTrouble:
+        raise Unavailable("The receiver's registry does not answer.", retry_after=5) from None
+    if answer.status == NOT_FOUND:
+        raise ReceiverUnknown

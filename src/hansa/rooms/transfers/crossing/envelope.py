@@ -1,0 +1,175 @@
+"""Messages as they travel: each a compact JWS by the key of the author's registry, `fed-transfer+jws`.
+
+A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
+had itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from hansa.foundation.values.canonical import canonical_json
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
+from hansa.rooms import federation
+from hansa_verify import encoded
+from hansa_verify.compact import CompactSignature, read_compact
+
+from .messages import Body, Message, MessageType, Position
+
+TYPE = "fed-transfer+jws"
+KIND = "fed.transfer.v1"
+MESSAGE_MAX_CHARACTERS = 16_384
+MEMO_MAX_CHARACTERS = 256
+CODE_MAX_CHARACTERS = 64
+NUMBER_MAX = 2**53
+HEAD_CHARACTERS = 64
+WITHOUT_TRANSFER = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
+
+
+class MalformedMessage(Exception):
+    """The text is no message of that author."""
+
+
+def signed_text(key: federation.SigningKey, message: Message) -> str:
+    """The message with the signature of this registry."""
+    payload = canonical_json(_members(message, int(key.now.timestamp())))
+    entry = federation.detached_signature(key, payload, {"typ": TYPE})
+    return f"{entry['protected']}.{encoded(payload)}.{entry['signature']}"
+
+
+def _members(message: Message, issued_at: int) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "kind": KIND,
+        "type": message.type.value,
+        "epoch": message.own.epoch,
+        "seq": message.own.seq,
+        "head": message.own.head,
+        "seen": {"epoch": message.seen.epoch, "seq": message.seen.seq, "head": message.seen.head},
+        "iat": issued_at,
+    }
+    body = message.body
+    if body is not None:
+        members |= {
+            "transfer_id": body.transfer_id,
+            "sender_did": body.sender_did,
+            "receiver_did": body.receiver_did,
+            "amount": format_amount(body.amount),
+            "currency": body.currency,
+        }
+    optional = {
+        "memo": body.memo if body else None,
+        "net": None if message.net is None else format_amount(message.net),
+        "fee": None if message.fee is None else format_amount(message.fee),
+        "code": message.code,
+        "nonce": message.nonce,
+        "proof": message.proof.raw if message.proof else None,
+    }
+    return members | {name: value for name, value in optional.items() if value is not None}
+
+
+def read_message(text: str, peer_keys: Mapping[str, bytes], own_keys: Mapping[str, bytes]) -> Message:
+    """The message of a peer with these keys by their kid. Raises: MalformedMessage."""
+    message = _signed_by(text, peer_keys)
+    proof = message.proof
+    if proof is None:
+        return message
+    assert proof.raw is not None
+    if _signed_by(proof.raw, own_keys) != proof:
+        raise MalformedMessage("proof")
+    return message
+
+
+def kept_message(text: str) -> Message:
+    """A message that was verified before it was kept."""
+    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
+    assert signature is not None, "a kept message is readable"
+    return _message(signature, text)
+
+
+def _signed_by(text: str, keys: Mapping[str, bytes]) -> Message:
+    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
+    if signature is None:
+        raise MalformedMessage("form")
+    public_key = keys.get(signature.entry.kid or "")
+    if public_key is None or not signature.is_by(public_key):
+        raise MalformedMessage("signature")
+    return _message(signature, text)
+
+
+def _message(signature: CompactSignature, text: str) -> Message:
+    """The payload as a value. Raises: MalformedMessage."""
+    payload = signature.payload
+    if payload.get("kind") != KIND:
+        raise MalformedMessage("kind")
+    try:
+        kind = MessageType(_text(payload, "type", CODE_MAX_CHARACTERS))
+        own = _position(payload)
+        seen = payload.get("seen")
+        if not isinstance(seen, dict):
+            raise MalformedMessage("seen")
+        proof = _optional(payload, "proof", MESSAGE_MAX_CHARACTERS)
+        return Message(
+            kind,
+            None if kind in WITHOUT_TRANSFER else _body(payload),
+            net=_amount(payload, "net"),
+            fee=_amount(payload, "fee"),
+            code=_optional(payload, "code", CODE_MAX_CHARACTERS),
+            nonce=_optional(payload, "nonce", CODE_MAX_CHARACTERS),
+            own=own,
+            seen=_position(seen),
+            proof=None if proof is None else _nested(proof),
+            raw=text,
+        )
+    except (ValueError, NotAnAmount) as trouble:
+        raise MalformedMessage("members") from trouble
+
+
+def _nested(text: str) -> Message:
+    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
+    if signature is None:
+        raise MalformedMessage("proof")
+    return _message(signature, text)
+
+
+def _body(payload: Mapping[str, Any]) -> Body:
+    transfer_id = _text(payload, "transfer_id", 36)
+    if str(UUID(transfer_id)) != transfer_id:
+        raise MalformedMessage("transfer_id")
+    return Body(
+        transfer_id,
+        _text(payload, "sender_did", DID_MAX_CHARACTERS),
+        _text(payload, "receiver_did", DID_MAX_CHARACTERS),
+        parse_positive(_text(payload, "amount", 32)),
+        _text(payload, "currency", 8),
+        _optional(payload, "memo", MEMO_MAX_CHARACTERS),
+    )
+
+
+def _position(members: Mapping[str, Any]) -> Position:
+    head = _text(members, "head", HEAD_CHARACTERS)
+    if len(head) != HEAD_CHARACTERS or not set(head) <= set("0123456789abcdef"):
+        raise MalformedMessage("head")
+    return Position(_number(members, "epoch"), _number(members, "seq"), head)
+
+
+def _number(members: Mapping[str, Any], name: str) -> int:
+    value = members.get(name)
+    if type(value) is not int or not 0 <= value <= NUMBER_MAX:
+        raise MalformedMessage(name)
+    return value
+
+
+def _text(members: Mapping[str, Any], name: str, longest: int) -> str:
+    value = members.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
+        raise MalformedMessage(name)
+    return value
+
+
+def _optional(members: Mapping[str, Any], name: str, longest: int) -> str | None:
+    return None if members.get(name) is None else _text(members, name, longest)
+
+
+def _amount(members: Mapping[str, Any], name: str) -> int | None:
+    return None if members.get(name) is None else parse_amount(_text(members, name, 32))

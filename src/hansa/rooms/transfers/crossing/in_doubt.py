@@ -1,0 +1,56 @@
+"""Transfers whose outcome is not known here, for operators. Nobody decides them by hand: the protocol does."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
+
+from . import store
+
+LISTED_MAX = 1000
+
+CAUSES = {
+    "reserved": "no answer of the receiver's registry yet; aborted at its deadline",
+    "prepared": "the sender's registry did not report its decision yet; it is asked again and again",
+    "in_doubt": "committed before this registry was restored, and the payer has no units for it now",
+}
+
+
+@dataclass(frozen=True)
+class UndecidedTransfer:
+    """One of them, with its cause in words."""
+
+    direction: str
+    transfer_id: UUID
+    frame: str
+    sender_did: str
+    receiver_did: str
+    amount: Minor
+    currency: str
+    state: str
+    since: datetime
+
+    @property
+    def cause(self) -> str:
+        """Why it is not decided."""
+        return CAUSES[self.state]
+
+
+async def undecided_transfers(tx: Tx) -> list[UndecidedTransfer]:
+    """The oldest of them, at most 1,000."""
+    return [
+        UndecidedTransfer(
+            row["direction"],
+            row["transfer_id"],
+            row["frame"],
+            row["sender_did"],
+            row["receiver_did"],
+            Minor(row["amount"]),
+            row["currency"],
+            row["state"],
+            row["created_at"],
+        )
+        for row in await store.undecided(tx, LISTED_MAX)
+    ]

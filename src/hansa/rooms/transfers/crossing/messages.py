@@ -1,0 +1,107 @@
+"""What two registries send each other about transfers between them, as values. Amounts are minor units.
+
+Every message names its transfer whole and bears two positions: where the author's own chain stands, and how far it has
+seen the chain of the other. Who wrote a message is known by its signature before it comes here.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+NO_HEAD = "0" * 64
+
+
+class MessageType(StrEnum):
+    """The member `type` of a message."""
+
+    PREPARE = "prepare"
+    PREPARED = "prepared"
+    REFUSED = "refused"
+    COMMIT = "commit"
+    ABORT = "abort"
+    QUERY = "query"
+    STATE = "state"
+    RECEIPT = "receipt"
+    HEADS = "heads"
+    HEADS_STATE = "heads_state"
+
+
+class Code(StrEnum):
+    """The codes of the protocol and of a receiver that refuses; a refusal may bear others."""
+
+    COMMITTED = "COMMITTED"
+    ABORTED = "ABORTED"
+    CLOSED = "CLOSED"
+    RESERVED = "RESERVED"
+    ID_CONFLICT = "ID_CONFLICT"
+    FEE_MISMATCH = "FEE_MISMATCH"
+    PEER_LIMIT = "PEER_LIMIT"
+    PEER_REWOUND = "PEER_REWOUND"
+    NOT_PREPARED = "NOT_PREPARED"
+    TIMEOUT = "TIMEOUT"
+    UNKNOWN = "UNKNOWN"
+    AGENT_BLOCKED = "AGENT_BLOCKED"
+    ACCOUNT_UNKNOWN = "ACCOUNT_UNKNOWN"
+    CURRENCY_DIFFERS = "CURRENCY_DIFFERS"
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is transferred. The same id with another body is refused."""
+
+    transfer_id: str
+    sender_did: str
+    receiver_did: str
+    amount: int
+    currency: str
+    memo: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Names the transfer with everything in it."""
+        parts = (self.transfer_id, self.sender_did, self.receiver_did, str(self.amount), self.currency)
+        text = "\n".join((*parts, "" if self.memo is None else "+" + self.memo))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a chain of decisions and receipts; epoch 0 is the place before any."""
+
+    epoch: int = 0
+    seq: int = 0
+    head: str = NO_HEAD
+
+    def is_after(self, other: "Position") -> bool:
+        """Whether this place comes later, whatever the hashes are."""
+        return (self.epoch, self.seq) > (other.epoch, other.seq)
+
+
+NOWHERE = Position()
+"""What is known of a chain before its first message."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One signed statement. `proof` is a statement of the addressee that this one relies on, with its signature."""
+
+    type: MessageType
+    body: Body | None = None
+    net: int | None = None
+    fee: int | None = None
+    code: str | None = None
+    nonce: str | None = None
+    own: Position = NOWHERE
+    seen: Position = NOWHERE
+    proof: "Message | None" = None
+    raw: str | None = field(default=None, compare=False, repr=False)
+    """The statement as its author signed it, where it came from outside."""
+
+    def is_of(self, body: Body) -> bool:
+        """Whether the message is about exactly this transfer."""
+        return self.body == body
+
+
+def states(message: Message | None, kind: MessageType, body: Body) -> bool:
+    """Whether this is a statement of that type about exactly this transfer."""
+    return message is not None and message.type is kind and message.is_of(body)

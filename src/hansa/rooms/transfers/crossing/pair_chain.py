@@ -1,0 +1,195 @@
+"""The chain of decisions and receipts that each registry keeps for each peer, and what the two chains prove.
+
+- Every message bears the author's position and the position that it has seen of the other's chain.
+- A lower number proves nothing, messages may be late: it is asked with a nonce. A fresh answer that is lower, or another
+  hash at the same place, proves that the peer was restored from an old state: crossing stops both ways.
+- A registry that learns that its own chain was longer begins a new epoch, and decides nothing until the peer answered.
+- Crossing resumes when each has signed the other's position in the new epoch.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from .messages import NOWHERE, Message, MessageType, Position
+
+EPOCHS_AHEAD_MAX = 1_000_000
+
+
+BEGIN = Position(1)
+
+
+class Crossing(StrEnum):
+    """Whether transfers are taken in and sent."""
+
+    OPEN = "open"
+    PEER_REWOUND = "peer_rewound"
+    RESUMING = "resuming"
+    """The peer began a new epoch."""
+    AWAITING_HEADS = "awaiting_heads"
+    """This registry began a new epoch; what it decided before is not known yet."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two chains as one registry knows them. `floor` is what was seen of the peer when `nonce` was made."""
+
+    own: Position = BEGIN
+    seen: Position = NOWHERE
+    crossing: Crossing = Crossing.OPEN
+    nonce: str | None = None
+    floor: Position = NOWHERE
+
+    @property
+    def is_open(self) -> bool:
+        """Whether new transfers cross."""
+        return self.crossing is Crossing.OPEN
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether this registry knows all that it decided."""
+        return self.crossing is not Crossing.AWAITING_HEADS
+
+    @property
+    def asks(self) -> bool:
+        """Whether an answer about the heads is awaited."""
+        return self.nonce is not None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the positions of a message result in.
+
+    `resend`: one of the two began a new epoch. Every decision and receipt is sent until it is answered in this epoch:
+    a registry that did not notice its restore cannot state what it lacks.
+    """
+
+    pair: Pair
+    messages: tuple[Message, ...] = ()
+    resend: bool = False
+
+
+def append(pair: Pair, entry: str, digest: str) -> Pair:
+    """The own chain grows by a decision or a receipt."""
+    seq = pair.own.seq + 1
+    text = f"{pair.own.head}\n{pair.own.epoch}\n{seq}\n{entry}\n{digest}"
+    head = hashlib.sha256(text.encode()).hexdigest()
+    return replace(pair, own=Position(pair.own.epoch, seq, head))
+
+
+def begin_epoch(pair: Pair, nonce: str, above: int = 0) -> Pair:
+    """After a restore: nothing is decided until the peer answered."""
+    own = Position(max(pair.own.epoch, above) + 1)
+    return replace(pair, own=own, crossing=Crossing.AWAITING_HEADS, nonce=nonce, floor=pair.seen)
+
+
+def stamped(pair: Pair, message: Message) -> Message:
+    """The message as it is signed and sent now."""
+    return replace(message, own=pair.own, seen=pair.seen)
+
+
+def ask(pair: Pair, nonce: str) -> Pair:
+    """Ask about the heads, as is done at each start and from time to time, so that a quiet pair notices a rewind."""
+    return pair if pair.asks else replace(pair, nonce=nonce, floor=pair.seen)
+
+
+def questions(pair: Pair) -> tuple[Message, ...]:
+    """What is sent to the peer until it answers about the heads."""
+    return (Message(MessageType.HEADS, nonce=pair.nonce),) if pair.nonce is not None else ()
+
+
+def is_plausible(pair: Pair, message: Message) -> bool:
+    """Whether the epochs of a message are near enough to those known to be more than a disturbance."""
+    highest = max(pair.own.epoch, pair.seen.epoch) + EPOCHS_AHEAD_MAX
+    return max(message.own.epoch, message.seen.epoch) <= highest
+
+
+def is_outdated(pair: Pair, message: Message) -> bool:
+    """Whether this is a receipt of an earlier epoch of either side, which may have lost since what it confirms.
+
+    `pair` is the state after the message was observed.
+    """
+    late = message.own.epoch < pair.seen.epoch or message.seen.epoch < pair.own.epoch
+    return message.type is MessageType.RECEIPT and late
+
+
+def observe(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str) -> Observed:
+    """Judge the positions of a message, before its content.
+
+    `recorded` is the own hash at the place that the peer has seen, None where none is recorded.
+    """
+    observed = _judge_own(pair, message, recorded, fresh_nonce)
+    observed = _judge_peer(observed, message, fresh_nonce)
+    if message.type is MessageType.HEADS:
+        answer = Message(MessageType.HEADS_STATE, nonce=message.nonce)
+        observed = replace(observed, messages=(*observed.messages, answer))
+    if message.type is MessageType.HEADS_STATE:
+        observed = _judge_answer(observed, message, recorded)
+    return observed
+
+
+def _judge_own(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str) -> Observed:
+    seen, own = message.seen, pair.own
+    forgotten = seen.is_after(own)
+    another = seen.epoch == own.epoch and recorded is not None and recorded != seen.head
+    if not (forgotten or another):
+        return Observed(pair)
+    renewed = begin_epoch(pair, fresh_nonce, above=seen.epoch)
+    return Observed(renewed, questions(renewed), resend=True)
+
+
+def _judge_peer(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
+    pair, shown = observed.pair, message.own
+    if shown.epoch > pair.seen.epoch:
+        return _new_epoch(observed, message, fresh_nonce)
+    if shown.epoch < pair.seen.epoch or shown == pair.seen:
+        return observed
+    if shown.seq > pair.seen.seq:
+        return replace(observed, pair=replace(pair, seen=shown))
+    if _proves_rewind(pair, message):
+        return _rewound(observed, fresh_nonce)
+    asking = ask(pair, fresh_nonce)
+    answers = observed.messages if pair.asks else (*observed.messages, *questions(asking))
+    return replace(observed, pair=asking, messages=answers)
+
+
+def _proves_rewind(pair: Pair, message: Message) -> bool:
+    """Another hash at the same place; or a lower place in an answer that is fresher than what was seen."""
+    if message.own.seq == pair.seen.seq:
+        return message.own.head != pair.seen.head
+    is_fresh = message.type is MessageType.HEADS_STATE and pair.asks and message.nonce == pair.nonce
+    return is_fresh and pair.floor.is_after(message.own)
+
+
+def _new_epoch(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
+    pair = replace(observed.pair, seen=message.own)
+    if observed.pair.seen.epoch == 0:
+        return replace(observed, pair=pair)
+    crossing = pair.crossing if pair.crossing is Crossing.AWAITING_HEADS else Crossing.RESUMING
+    pair = replace(pair, crossing=crossing, nonce=fresh_nonce, floor=message.own)
+    return Observed(pair, (*observed.messages, *questions(pair)), resend=True)
+
+
+def _rewound(observed: Observed, fresh_nonce: str) -> Observed:
+    pair = observed.pair
+    if pair.crossing is not Crossing.OPEN and pair.crossing is not Crossing.RESUMING:
+        return observed
+    stopped = replace(pair, crossing=Crossing.PEER_REWOUND, nonce=fresh_nonce, floor=pair.seen)
+    # The question bears the position that the peer lost: the peer then begins a new epoch.
+    return replace(observed, pair=stopped, messages=(*observed.messages, *questions(stopped)))
+
+
+def _judge_answer(observed: Observed, message: Message, recorded: str | None) -> Observed:
+    pair = observed.pair
+    if not pair.asks or message.nonce != pair.nonce:
+        return observed
+    if pair.crossing is Crossing.OPEN:
+        return replace(observed, pair=replace(pair, nonce=None))
+    if pair.crossing is Crossing.PEER_REWOUND:
+        return observed
+    signed = message.seen == pair.own or (
+        message.seen.epoch == pair.own.epoch and recorded == message.seen.head
+    )
+    if not signed or message.own.epoch != pair.seen.epoch:
+        return observed
+    return replace(observed, pair=replace(pair, crossing=Crossing.OPEN, nonce=None))

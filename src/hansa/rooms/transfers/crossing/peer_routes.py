@@ -1,0 +1,30 @@
+"""The route by which another registry sends its messages about transfers."""
+
+from fastapi import APIRouter, Request
+
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.errors import Invalid, Unavailable
+from hansa.rooms import federation
+
+from .exchange import signed, take_in_texts
+from .schemas import TransferMessagesIn, TransferMessagesOut
+from .taking_in import Corridor
+
+peer_router = APIRouter(tags=["federation"], route_class=LazyRoute)
+
+
+@peer_router.post(
+    "/federation/transfers/messages",
+    responses=problems(CertificateMissing, NotAPeer, Invalid, Unavailable),
+)
+async def transfer_messages(
+    body: TransferMessagesIn, caller: CurrentPeer, request: Request
+) -> TransferMessagesOut:
+    """Take the messages of a peer in; a repeated message gets its stored answer."""
+    runtime = runtime_of(request)
+    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    answers = await take_in_texts(runtime, Corridor.to(peer, runtime.settings), body.messages)
+    return TransferMessagesOut(messages=await signed(runtime, answers))

@@ -1,0 +1,66 @@
+"""One message, or one moment, in: the new state, the answers and the money out. No I/O; the service and the simulator run this.
+
+The rows of a transfer are of the two directions: `sent` under this registry's ids, `received` under the peer's.
+"""
+
+from dataclasses import dataclass
+
+from . import receiver, sender
+from .messages import Code, Message, MessageType
+from .receiver import Terms
+from .sender import Judgement
+from .states import NOTHING, Received, Sent, Step
+
+OF_RECEIVER = frozenset({MessageType.PREPARED, MessageType.REFUSED, MessageType.QUERY})
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was read for a message, in the transaction that applies it."""
+
+    terms: Terms
+    judgement: Judgement
+
+
+def concerns_sent(message: Message) -> bool:
+    """Whether the message is about a transfer that left this registry; else about one that enters it."""
+    if message.type is MessageType.RECEIPT:
+        return message.code != Code.CLOSED
+    return message.type in OF_RECEIVER
+
+
+def receive(
+    sent: Sent | None, received: Received | None, message: Message, findings: Findings, now: float
+) -> Step:
+    """Apply a message whose signature and positions were judged. What changes nothing is the empty step."""
+    if message.body is None:
+        return NOTHING
+    if concerns_sent(message):
+        return _at_sender(sent, message, findings.judgement, now)
+    return _at_receiver(received, message, findings.terms)
+
+
+def _at_sender(sent: Sent | None, message: Message, judgement: Judgement, now: float) -> Step:
+    match message.type:
+        case MessageType.PREPARED:
+            return sender.on_prepared(sent, message, judgement, now)
+        case MessageType.REFUSED:
+            return sender.on_refused(sent, message, judgement)
+        case MessageType.QUERY:
+            return sender.on_query(sent, message, judgement)
+        case _:
+            return sender.on_receipt(sent, message, judgement)
+
+
+def _at_receiver(received: Received | None, message: Message, terms: Terms) -> Step:
+    match message.type:
+        case MessageType.PREPARE:
+            return receiver.on_prepare(received, message, terms)
+        case MessageType.COMMIT:
+            return receiver.on_commit(received, message, terms)
+        case MessageType.ABORT:
+            return receiver.on_abort(received, message, terms)
+        case MessageType.RECEIPT:
+            return receiver.on_closed(received, message)
+        case _:
+            return NOTHING

@@ -1,0 +1,61 @@
+"""Read a transfer between two registries, for one of its parties."""
+
+from typing import Any
+from uuid import UUID
+
+from asyncpg import Record
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
+from hansa.rooms import ledger
+
+from . import store
+from .errors import TransferUnknown
+from .records import CrossingView
+
+DOUBT_SECONDS = 60
+
+
+async def find_crossing(tx: Tx, transfer_id: UUID, did: str, book: ledger.Book) -> CrossingView:
+    """The transfer that this agent sent or receives. Raises: TransferUnknown."""
+    sent = await store.sent_row(tx, transfer_id)
+    if sent is not None and sent["sender_did"] == did:
+        return view_of_sent(sent)
+    received = await store.received_of(tx, transfer_id, did)
+    if received is None:
+        raise TransferUnknown
+    return _view_of_received(received, book.frame, await store.now(tx))
+
+
+def view_of_sent(row: Record) -> CrossingView:
+    """As its sender sees it."""
+    balance = row["balance_after"]
+    return CrossingView(
+        state=row["state"],
+        backend=row["backend"],
+        receiver_registry=row["frame"],
+        fee=Minor(row["expected_fee"]),
+        balance_after=None if balance is None else Minor(balance),
+        credited_at=row["credited_at"],
+        **_shared(row),
+    )
+
+
+def _view_of_received(row: Record, own_frame: str, now: float) -> CrossingView:
+    waits = row["state"] == "prepared" and now - row["created_at"].timestamp() > DOUBT_SECONDS
+    return CrossingView(
+        state="in_doubt" if waits else "aborted" if row["state"] == "refused" else row["state"],
+        backend="2pc",
+        receiver_registry=own_frame,
+        fee=Minor(row["fee"]),
+        balance_after=None,
+        credited_at=row["decided_at"] if row["state"] == "committed" else None,
+        **_shared(row),
+    )
+
+
+SHARED = ("transfer_id", "code", "sender_did", "receiver_did", "currency", "created_at", "decided_at", "memo")
+
+
+def _shared(row: Record) -> dict[str, Any]:
+    return {"amount": Minor(row["amount"]), **{name: row[name] for name in SHARED}}

@@ -1,0 +1,351 @@
+"""The SQL of crossings. Locks: the row of the pair first; rows of transfers only under it, or alone."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+
+from .envelope import kept_message
+from .messages import Body, Position
+from .pair_chain import Crossing, Pair
+from .states import Received, ReceivedState, Sent, SentState
+
+FIRST_PAUSE_SECONDS = 2
+LONGEST_PAUSE_SECONDS = 300
+
+_PAUSE = (
+    f"make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS}))"
+)
+
+_OPEN_PAIR = "INSERT INTO transfers_pair (peer) VALUES ($1) ON CONFLICT DO NOTHING"
+
+_PAIR = "SELECT * FROM transfers_pair WHERE peer = $1"
+
+_WRITE_PAIR = """
+UPDATE transfers_pair SET own_epoch = $2, own_seq = $3, own_head = $4, seen_epoch = $5, seen_seq = $6, seen_head = $7,
+  crossing = $8, nonce = $9, floor_epoch = $10, floor_seq = $11, floor_head = $12,
+  ask_at = CASE WHEN $9::text IS NULL THEN NULL WHEN nonce = $9 THEN ask_at ELSE clock_timestamp() END
+WHERE peer = $1
+"""
+
+_ADD_ENTRY = """
+INSERT INTO transfers_entry (peer, epoch, seq, head, entry, transfer_id) VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+_REOPEN_SENT = """
+UPDATE transfers_sent SET receipt = NULL, credited_at = NULL, tries = 0,
+  next_at = CASE WHEN state = 'in_doubt' THEN NULL ELSE clock_timestamp() END
+WHERE peer = $1 AND state <> 'reserved'
+"""
+
+_REOPEN_RECEIVED = """
+UPDATE transfers_received SET is_closed = false, tries = 0, next_at = clock_timestamp()
+WHERE peer = $1 AND state IN ('committed', 'aborted')
+"""
+
+_NEW_SENT = """
+INSERT INTO transfers_sent (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
+  expected_fee, backend, is_counted, capability_id, request_scope, deadline, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'reserved', $9, $10, $11, $12, $13,
+  clock_timestamp() + make_interval(secs => $14), clock_timestamp() + make_interval(secs => $15))
+"""
+
+_WRITE_SENT = """
+INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
+  expected_fee, code, prepared, receipt, backend, deadline, decided_at, credited_at, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '2pc', clock_timestamp(), clock_timestamp(),
+  CASE WHEN $9 = 'committed' AND $13::text IS NOT NULL THEN clock_timestamp() END,
+  CASE WHEN $13::text IS NULL AND $9 <> 'in_doubt' THEN clock_timestamp() END)
+ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
+  receipt = excluded.receipt,
+  decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
+  credited_at = coalesce(row.credited_at, excluded.credited_at),
+  tries = CASE WHEN row.state = excluded.state THEN row.tries ELSE 0 END,
+  next_at = CASE WHEN excluded.next_at IS NULL THEN NULL WHEN row.state = excluded.state AND row.next_at IS NOT NULL
+    THEN row.next_at ELSE excluded.next_at END
+WHERE row.peer = excluded.peer
+"""
+
+_WRITE_RECEIVED = f"""
+INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
+  net, fee, code, decision, is_closed, decided_at, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+  CASE WHEN $13::text IS NOT NULL THEN clock_timestamp() END,
+  CASE WHEN NOT $14 AND $9 <> 'refused' THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END)
+ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
+  code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
+  decided_at = coalesce(row.decided_at, excluded.decided_at),
+  tries = CASE WHEN row.state = excluded.state THEN row.tries ELSE 0 END,
+  next_at = CASE WHEN row.state = excluded.state AND row.next_at IS NOT NULL AND excluded.next_at IS NOT NULL
+    THEN row.next_at ELSE excluded.next_at END
+"""  # noqa: S608
+
+_TOMBSTONES = """
+SELECT count(*) FROM (SELECT FROM transfers_received WHERE peer = $1 AND state IN ('refused', 'aborted') LIMIT $2) AS kept
+"""
+
+_TAKE_SENT = f"""
+UPDATE transfers_sent SET tries = tries + 1, next_at = clock_timestamp() + {_PAUSE}
+WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND next_at <= clock_timestamp()
+  ORDER BY next_at LIMIT $2) RETURNING *
+"""  # noqa: S608
+
+_TAKE_RECEIVED = f"""
+UPDATE transfers_received SET tries = tries + 1, next_at = clock_timestamp() + {_PAUSE}
+WHERE peer = $1 AND transfer_id IN (SELECT transfer_id FROM transfers_received
+  WHERE peer = $1 AND next_at <= clock_timestamp() ORDER BY next_at LIMIT $2) RETURNING *
+"""  # noqa: S608
+
+_ASK_AGAIN = f"""
+UPDATE transfers_pair SET ask_at = clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS})
+WHERE peer = $1 AND ask_at <= clock_timestamp() RETURNING true
+"""  # noqa: S608
+
+_PEERS_DUE = """
+SELECT peer FROM transfers_pair AS pair
+WHERE ask_at <= clock_timestamp()
+  OR EXISTS (SELECT FROM transfers_sent WHERE peer = pair.peer AND next_at <= clock_timestamp())
+  OR EXISTS (SELECT FROM transfers_received WHERE peer = pair.peer AND next_at <= clock_timestamp())
+"""
+
+_UNDECIDED = """
+SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
+FROM transfers_sent WHERE state IN ('reserved', 'in_doubt')
+UNION ALL
+SELECT 'in', transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
+FROM transfers_received WHERE state = 'prepared'
+ORDER BY created_at LIMIT $1
+"""
+
+
+@dataclass(frozen=True)
+class NewSent:
+    """A transfer to be reserved; seconds are counted from now."""
+
+    body: Body
+    peer: str
+    frame: str
+    expected_fee: int
+    backend: str
+    is_counted: bool
+    capability_id: UUID | None
+    request_scope: bytes | None
+    deadline_seconds: float
+    first_retry_seconds: float
+
+
+async def lock_pair(tx: Tx, peer: str) -> Pair:
+    """The pair with this peer, locked; opened where there is none."""
+    row = await tx.fetchrow(_PAIR + " FOR NO KEY UPDATE", peer)
+    if row is None:
+        await open_pair(tx, peer)
+        row = await tx.fetchrow(_PAIR + " FOR NO KEY UPDATE", peer)
+    assert row is not None
+    return _pair(row)
+
+
+async def open_pair(tx: Tx, peer: str) -> None:
+    """Write the pair with this peer unless there is one."""
+    await tx.execute(_OPEN_PAIR, peer)
+
+
+async def find_pair(tx: Tx, peer: str) -> Pair:
+    """The pair with this peer as it stands; a new one where there is none."""
+    row = await tx.fetchrow(_PAIR, peer)
+    return Pair() if row is None else _pair(row)
+
+
+async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
+    """Write what changed of a locked pair."""
+    own, seen, floor = pair.own, pair.seen, pair.floor
+    positions = (own.epoch, own.seq, own.head, seen.epoch, seen.seq, seen.head)
+    lowest = (floor.epoch, floor.seq, floor.head)
+    await tx.execute(_WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest)
+
+
+async def add_entry(tx: Tx, peer: str, position: Position, entry: str, transfer_id: UUID) -> None:
+    """Append to the own chain; a place is written once."""
+    await tx.execute(_ADD_ENTRY, peer, position.epoch, position.seq, position.head, entry, transfer_id)
+
+
+async def head_at(tx: Tx, peer: str, position: Position) -> str | None:
+    """The own hash at this place."""
+    statement = "SELECT head FROM transfers_entry WHERE peer = $1 AND epoch = $2 AND seq = $3"
+    head: str | None = await tx.fetchval(statement, peer, position.epoch, position.seq)
+    return head
+
+
+async def reopen(tx: Tx, peer: str) -> None:
+    """Let every decision and receipt be sent until it is answered again."""
+    await tx.execute(_REOPEN_SENT, peer)
+    await tx.execute(_REOPEN_RECEIVED, peer)
+
+
+async def add_sent(tx: Tx, new: NewSent) -> None:
+    """Write a transfer that is to be reserved in the same transaction."""
+    body = new.body
+    await tx.execute(
+        _NEW_SENT,
+        UUID(body.transfer_id),
+        new.peer,
+        new.frame,
+        body.sender_did,
+        body.receiver_did,
+        body.amount,
+        body.currency,
+        body.memo,
+        new.expected_fee,
+        new.backend,
+        new.is_counted,
+        new.capability_id,
+        new.request_scope,
+        new.deadline_seconds,
+        new.first_retry_seconds,
+    )
+
+
+async def note_balance(tx: Tx, transfer_id: UUID, balance: int) -> None:
+    """Keep what the payer had left after the reserve."""
+    await tx.execute(
+        "UPDATE transfers_sent SET balance_after = $2 WHERE transfer_id = $1", transfer_id, balance
+    )
+
+
+async def sent_row(tx: Tx, transfer_id: UUID, *, lock: bool = False) -> asyncpg.Record | None:
+    """A transfer that left, as it is kept."""
+    statement = "SELECT * FROM transfers_sent WHERE transfer_id = $1"
+    return await tx.fetchrow(statement + (" FOR UPDATE" if lock else ""), transfer_id)
+
+
+async def received_row(tx: Tx, peer: str, transfer_id: UUID) -> asyncpg.Record | None:
+    """A transfer that enters from this peer, locked."""
+    statement = "SELECT * FROM transfers_received WHERE peer = $1 AND transfer_id = $2 FOR UPDATE"
+    return await tx.fetchrow(statement, peer, transfer_id)
+
+
+async def received_of(tx: Tx, transfer_id: UUID, receiver_did: str) -> asyncpg.Record | None:
+    """A transfer to this agent, whatever peer it is from."""
+    statement = "SELECT * FROM transfers_received WHERE transfer_id = $1 AND receiver_did = $2 LIMIT 1"
+    return await tx.fetchrow(statement, transfer_id, receiver_did)
+
+
+async def write_sent(tx: Tx, peer: str, frame: str, sent: Sent) -> None:
+    """Write a step of a transfer that leaves, under the lock of the pair."""
+    prepared = sent.prepared.raw if sent.prepared else None
+    receipt = sent.receipt.raw if sent.receipt else None
+    decided = (sent.state.value, sent.expected_fee, sent.code, prepared, receipt)
+    written = await tx.execute(_WRITE_SENT, *_ids(sent.body), peer, frame, *_members(sent.body), *decided)
+    assert written.endswith(" 1"), "a transfer belongs to one peer"
+
+
+async def write_received(tx: Tx, peer: str, frame: str, received: Received) -> None:
+    """Write a step of a transfer that enters, under the lock of the pair."""
+    decision = received.decision.raw if received.decision else None
+    figures = (received.state.value, received.net, received.fee, received.code, decision, received.is_closed)
+    await tx.execute(_WRITE_RECEIVED, peer, *_ids(received.body), frame, *_members(received.body), *figures)
+
+
+async def tombstones(tx: Tx, peer: str, most: int) -> int:
+    """How many refused and aborted transfers of this peer are kept, counted up to `most`."""
+    count: int = await tx.fetchval(_TOMBSTONES, peer, most)
+    return count
+
+
+async def has_doubt(tx: Tx, peer: str) -> bool:
+    """Whether a transfer to this peer was committed before a restore and has no units now."""
+    statement = "SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')"
+    return bool(await tx.fetchval(statement, peer))
+
+
+async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
+    """Transfers of which the peer is sent something now; the next time is set."""
+    return [sent_of(row) for row in await tx.fetch(_TAKE_SENT, peer, most)]
+
+
+async def take_due_received(tx: Tx, peer: str, most: int) -> list[Received]:
+    """As `take_due_sent`, of those that enter."""
+    return [received_of_row(row) for row in await tx.fetch(_TAKE_RECEIVED, peer, most)]
+
+
+async def take_question(tx: Tx, peer: str) -> bool:
+    """Whether the question about the heads is due; the next time is set."""
+    return bool(await tx.fetchval(_ASK_AGAIN, peer))
+
+
+async def peers(tx: Tx) -> list[str]:
+    """Every peer with which units crossed or may have."""
+    return [row["peer"] for row in await tx.fetch("SELECT peer FROM transfers_pair ORDER BY peer")]
+
+
+async def peers_due(tx: Tx) -> list[str]:
+    """The peers that are to be sent something now."""
+    return [row["peer"] for row in await tx.fetch(_PEERS_DUE)]
+
+
+async def undecided(tx: Tx, most: int) -> list[asyncpg.Record]:
+    """Transfers whose outcome is not known here, the oldest first."""
+    return list(await tx.fetch(_UNDECIDED, most))
+
+
+async def now(tx: Tx) -> float:
+    """The time of the database, in seconds since 1970."""
+    seconds: float = await tx.fetchval("SELECT extract(epoch FROM clock_timestamp())::float8")
+    return seconds
+
+
+def sent_of(row: asyncpg.Record) -> Sent:
+    """The state that the protocol sees."""
+    return Sent(
+        _body(row),
+        SentState(row["state"]),
+        row["deadline"].timestamp(),
+        row["expected_fee"],
+        None if row["prepared"] is None else kept_message(row["prepared"]),
+        row["code"],
+        None if row["receipt"] is None else kept_message(row["receipt"]),
+    )
+
+
+def received_of_row(row: asyncpg.Record) -> Received:
+    """The state that the protocol sees."""
+    return Received(
+        _body(row),
+        ReceivedState(row["state"]),
+        row["net"],
+        row["fee"],
+        row["code"],
+        None if row["decision"] is None else kept_message(row["decision"]),
+        row["is_closed"],
+    )
+
+
+def _body(row: asyncpg.Record) -> Body:
+    return Body(
+        str(row["transfer_id"]),
+        row["sender_did"],
+        row["receiver_did"],
+        row["amount"],
+        row["currency"],
+        row["memo"],
+    )
+
+
+def _ids(body: Body) -> tuple[UUID]:
+    return (UUID(body.transfer_id),)
+
+
+def _members(body: Body) -> tuple[Any, ...]:
+    return (body.sender_did, body.receiver_did, body.amount, body.currency, body.memo)
+
+
+def _pair(row: asyncpg.Record) -> Pair:
+    return Pair(
+        Position(row["own_epoch"], row["own_seq"], row["own_head"]),
+        Position(row["seen_epoch"], row["seen_seq"], row["seen_head"]),
+        Crossing(row["crossing"]),
+        row["nonce"],
+        Position(row["floor_epoch"], row["floor_seq"], row["floor_head"]),
+    )

@@ -1,0 +1,51 @@
+"""`/teg/send` to an agent of another registry, as a transfer or as a dry run."""
+
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.caller import Agent, require_permission
+from hansa.foundation.plumbing.idempotency import answer_once
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import agents
+
+from .asking import approval_answer
+from .crossing import AskedCrossing, across, corridor_to, fee_of_peer, preview_crossing, require_receiver
+from .schemas import SendOut
+
+
+async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, dry_run: bool) -> Response:
+    """The answer to a send whose receiver is elsewhere. Raises: as the transfer, PermissionMissing."""
+    settings = runtime.settings
+    if asked.payment.capability_token is None:
+        # The route asks for the permission of local transfers.
+        require_permission(agent, asked.payment.permission, settings.agent_rbac_mode)
+    if dry_run:
+        return answer_once((await _plan(runtime, agent, asked)).model_dump_json(), replayed=False)
+    crossed = await across(runtime, agent, asked)
+    if isinstance(crossed, agents.Approval):
+        return approval_answer(crossed, settings.settlement_currency)
+    return answer_once(SendOut.crossed(crossed.crossing).model_dump_json(), replayed=crossed.replayed)
+
+
+async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut:
+    settings, order, database = runtime.settings, asked.order, runtime.database
+    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, settings))
+    clearance = await database.read(lambda tx: agents.preview_payment(tx, agent, asked.payment, settings))
+    left = await database.act(lambda tx: preview_crossing(tx, corridor, order))
+    await require_receiver(runtime, corridor, order.payee)
+    fee = fee_of_peer(corridor.peer, order.amount)
+    detail = "The receiver is on another registry; nothing was moved."
+    if clearance is agents.Clearance.NEEDS_APPROVAL:
+        detail += " The agent's owner would have to approve."
+    return SendOut(
+        method="async" if asked.backend == "async" else "2pc",
+        status="dry_run",
+        transfer_id=None,
+        currency_sent=corridor.book.currency,
+        currency_received=corridor.book.currency,
+        amount_received=format_amount(Minor(order.amount - fee)),
+        fee_amount=format_amount(fee),
+        new_sender_balance=format_amount(left),
+        receiver_registry=corridor.frame,
+        detail=detail,
+    )

@@ -1,0 +1,143 @@
+"""A person with a real browser: from signing up to an agent that answers, on a screen and on a telephone."""
+
+import pyotp
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.accessibility import objections
+from tests.registry import PASSWORD, TestDeveloper
+
+SIZES = ({"width": 1280, "height": 900}, {"width": 390, "height": 844})
+PUBLIC = ("/sign-up", "/login", "/forgot-password", "/recover", "/recover/two-factor")
+ACCOUNT = (
+    "/account",
+    "/account/security",
+    "/account/sessions",
+    "/account/change-password",
+    "/account/two-factor",
+    "/account/recovery-keys",
+    "/account/deletion",
+    "/account/api-keys",
+    "/account/webhooks",
+    "/account/requests",
+    "/account/agents",
+    "/account/agents/new",
+)
+AGENT = (
+    "",
+    "/card",
+    "/versions",
+    "/versions/1",
+    "/rights",
+    "/approvals",
+    "/capabilities",
+    "/credentials",
+    "/end",
+)
+
+
+async def require_fit(page):
+    """The page that is open is fit for everybody."""
+    assert (page.url, await objections(page)) == (page.url, [])
+
+
+async def log_in(page, email):
+    await page.goto("/login")
+    await page.get_by_label("E-mail address").fill(email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
+
+
+async def press(page, button, heading):
+    """Press a button and wait for the page that it leads to."""
+    await page.get_by_role("button", name=button, exact=True).click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    await require_fit(page)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=("screen", "telephone"))
+async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit, size):
+    opened = await visit("/sign-up", viewport=size)
+    page = opened.page
+    await page.get_by_label("Display name").fill("Ada Lovelace")
+    await page.get_by_label("E-mail address").fill("ada@example.org")
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_label("I accept the terms").check()
+    await page.get_by_label("I am old enough").check()
+    await press(page, "Sign up", "Save your recovery keys")
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download as a file").click()
+    keys = (await (await download.value).path()).read_text().split()
+    assert await page.locator("ul.secret code").all_text_contents() == keys
+    await page.get_by_label("I have saved them").check()
+    await press(page, "Continue to the login", "Log in")
+    await log_in(page, "ada@example.org")
+
+    await page.goto("/account/two-factor")
+    await press(page, "Set up two-factor login", "Set up the app")
+    await expect(page.locator(".qr svg")).to_be_visible()
+    seed = await page.locator(".secret code").text_content()
+    await page.get_by_label("Code that the app shows").fill(pyotp.TOTP(seed).now())
+    await press(page, "Turn two-factor login on", "Two-factor login is on")
+    assert await page.locator("ul.secret code").count() == 10
+
+    await page.goto("/account/agents/new")
+    form = page.locator("form[action='/account/agents/new/from-form']")
+    await form.get_by_label("Name", exact=True).fill("Scribe")
+    await form.get_by_label("Description").fill("Writes letters.")
+    await form.get_by_label("Name of its first skill").fill("Letter")
+    await form.get_by_label("What this skill does").fill("Writes one letter.")
+    await form.get_by_role("button", name="Review the card").click()
+    await expect(page.get_by_text("Nothing has been created yet.")).to_be_visible()
+    await require_fit(page)
+    await press(page, "Create the agent", "Agent created")
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download .env").click()
+    assert "HANSA_CLIENT_SECRET='hsk_" in (await (await download.value).path()).read_text()
+    await press(page, "Test the credentials", "Test call")
+    await expect(page.get_by_role("status")).to_contain_text("200 OK")
+    assert (opened.strangers, opened.complaints) == ([], [])
+
+
+@pytest.mark.parametrize("size", SIZES, ids=("screen", "telephone"))
+async def test_every_page_of_an_account_and_of_an_agent_is_fit_for_everybody(registry, visit, size):
+    developer: TestDeveloper = await registry.developer()
+    agent = await developer.agent(name="W" * 100, description="unbroken" * 100)
+    webhook = {"url": "https://receiver.example.com/" + "u" * 200, "event_types": ["*"]}
+    made = await registry.post("/developers/webhooks", json=webhook, headers=developer.headers)
+    await registry.post(f"/developers/webhooks/{made.json()['id']}/test", headers=developer.headers)
+    await registry.post("/auth/api-keys", json={"key_name": "n" * 100}, headers=developer.headers)
+    body = {"caveats": {"permissions": ["teg.transfer"]}, "budget_total": "5"}
+    await registry.post("/agents/capabilities", json=body, headers=agent.headers)
+    opened = await visit("/sign-up", viewport=size)
+    page = opened.page
+    for path in PUBLIC:
+        await page.goto(path)
+        await require_fit(page)
+    await log_in(page, developer.email)
+    webhook_page = f"/account/webhooks/{made.json()['id']}"
+    for path in (*ACCOUNT, webhook_page, *(f"/account/agents/{agent.did}{part}" for part in AGENT)):
+        await page.goto(path)
+        await require_fit(page)
+    assert (opened.strangers, opened.complaints) == ([], [])
+
+
+async def test_a_changed_card_is_compared_and_an_error_stands_beside_its_field(registry, visit):
+    developer: TestDeveloper = await registry.developer()
+    agent = await developer.agent(description="Before.")
+    page = (await visit("/login", viewport=SIZES[1])).page
+    await log_in(page, developer.email)
+    await page.goto(f"/account/agents/{agent.did}/card")
+    field = page.get_by_label("Agent card")
+    await field.fill((await field.input_value()).replace("Before.", "After."))
+    await press(page, "Review the changes", "Review the changes")
+    await expect(page.locator("ins")).to_have_text('+  "description": "After.",')
+    await press(page, "Save the card", "Card")
+    await expect(page.get_by_role("status")).to_have_text("The card is saved.")
+    await page.goto("/account/webhooks")
+    await page.get_by_label("Address").fill("http://127.0.0.1/")
+    await page.get_by_role("button", name="Create the webhook").click()
+    await expect(page.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_role("alert")).to_be_focused()
+    await require_fit(page)

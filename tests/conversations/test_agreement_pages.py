@@ -1,0 +1,190 @@
+"""Contracts and disputes of own agents in a browser: timelines with the next acts, evidence, facts and proposal."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.browsing import browser_of
+from tests.registry import TestRegistry
+
+SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+HOSTILE = "<script>alert(1)</script> \"' onload=x \u202etxt"
+AGREED = {
+    "title": "Translate",
+    "contract_type": "service",
+    "amount": "10",
+    "terms": "Ten pages.",
+    "acceptance_criteria": "No page is missing.",
+}
+
+
+class Side:
+    """A party at a browser."""
+
+    def __init__(self, browser, agent):
+        self.browser, self.agent = browser, agent
+
+    def path(self, page):
+        return f"/account/agents/{self.agent.did}/{page}"
+
+    async def act(self, contract_id, act, **fields):
+        """Carry out an act with the button that its page shows."""
+        path = self.path(f"contracts/{contract_id}")
+        await self.browser.open(path)
+        assert f'name="act" value="{act}"' in self.browser.text
+        return await self.browser.send(path, act=act, **fields)
+
+
+@pytest.fixture
+async def sides(registry: TestRegistry) -> tuple[Side, Side]:
+    """A contractor and a provider of two developers."""
+    found = []
+    for name in ("Contractor", "Provider"):
+        developer = await registry.developer()
+        found.append(Side(await browser_of(registry, developer), await developer.agent(name=name)))
+    return found[0], found[1]
+
+
+async def proposed(contractor, provider, **fields):
+    await contractor.browser.open(contractor.path(f"contracts/new?provider={provider.agent.did}"))
+    answer = await contractor.browser.send(contractor.path("contracts"), **{**AGREED, **fields})
+    assert (answer.status_code, "The contract is proposed." in answer.text) == (200, True), answer.text
+    return int(answer.url.path.rpartition("/")[2])
+
+
+def acts_shown(text):
+    return re.findall(r'name="act" value="([a-z-]+)"', text)
+
+
+async def test_a_contract_is_proposed_accepted_submitted_and_paid_by_buttons(sides):
+    contractor, provider = sides
+    number = await proposed(contractor, provider)
+    assert acts_shown(contractor.browser.text) == ["cancel"]
+    accepted = await provider.act(number, "accept")
+    assert acts_shown(accepted.text) == ["submit"]
+    returned = await provider.act(number, "submit", sha256=SHA256, uri="https://work.example.org/1")
+    assert "https://work.example.org/1" in returned.text
+    assert acts_shown((await contractor.browser.open(contractor.path(f"contracts/{number}"))).text) == [
+        "request-changes",
+        "approve-completion",
+        "mark-failed",
+    ]
+    changes = await contractor.act(number, "request-changes", note=HOSTILE)
+    assert "Changes are requested." in changes.text
+    await provider.act(number, "submit")
+    paid = await contractor.act(number, "approve-completion")
+    assert "The work is approved and paid." in paid.text
+    assert "Completed (approved)" in paid.text
+    assert await provider.agent.balance() == "110"
+
+
+async def test_an_act_that_is_sent_twice_is_carried_out_once(sides):
+    contractor, provider = sides
+    number = await proposed(contractor, provider)
+    await provider.act(number, "accept")
+    await provider.act(number, "submit")
+    path = contractor.path(f"contracts/{number}")
+    await contractor.browser.open(path)
+    form = contractor.browser.form(path)
+    for _ in range(2):
+        answer = await contractor.browser.post(path, form.fields, act="approve-completion")
+        assert (answer.status_code, "approved and paid" in answer.text) == (200, True)
+    assert await provider.agent.balance() == "110"
+    late = await contractor.browser.post(path, form.fields, act="mark-failed")
+    assert (late.status_code, 'role="alert"' in late.text) == (409, True)
+    unknown = await contractor.browser.post(path, form.fields, act="delete")
+    assert unknown.status_code == 422
+
+
+async def test_a_proposal_that_is_refused_keeps_its_values_and_says_why_beside_the_field(sides):
+    contractor, _ = sides
+    await contractor.browser.open(contractor.path("contracts/new"))
+    past = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%dT%H:%M}"
+    for fields, name in (
+        ({"amount": "ten"}, "amount"),
+        ({"funded": "true"}, "review_by"),
+        ({"contract_type": "Work!"}, "contract_type"),
+    ):
+        answer = await contractor.browser.send(contractor.path("contracts"), **{**AGREED, **fields})
+        assert (answer.status_code, f'id="{name}-trouble"' in answer.text) == (422, True), name
+        assert "Ten pages." in answer.text
+    answer = await contractor.browser.send(
+        contractor.path("contracts"), **{**AGREED, "funded": [], "submit_by": past, "provider_did": ""}
+    )
+    assert (answer.status_code, "Every date must be in the future." in answer.text) == (422, True)
+
+
+async def test_a_dispute_is_filed_from_its_contract_with_evidence_facts_and_proposal(sides):
+    contractor, provider = sides
+    soon = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
+    number = await proposed(contractor, provider, review_by=soon, funded="true")
+    await provider.act(number, "accept")
+    await contractor.browser.open(contractor.path(f"contracts/{number}"))
+    (link,) = re.findall(r'href="([^"]+disputes/new[^"]+)"', contractor.browser.text)
+    await contractor.browser.open(link.replace("&amp;", "&"))
+    form = dict(contractor.browser.form(contractor.path("disputes")).fields)
+    assert (form["contract_id"], form["defendant_did"]) == (str(number), provider.agent.did)
+    filed = await contractor.browser.send(
+        contractor.path("disputes"), description=HOSTILE, reason_code="SERVICE_NOT_DELIVERED"
+    )
+    assert "The dispute is filed." in filed.text
+    dispute = int(filed.url.path.rpartition("/")[2])
+    assert "Proposed ruling" in filed.text
+    page = provider.path(f"disputes/{dispute}")
+    await provider.browser.open(page)
+    refused = await provider.browser.send(f"{page}/evidence", sha256="x", note="Seen.")
+    assert (refused.status_code, 'id="sha256-trouble"' in refused.text) == (422, True)
+    added = await provider.browser.send(f"{page}/evidence", sha256=SHA256, note=HOSTILE)
+    assert "The evidence was added." in added.text
+    bundle = json.loads((await provider.browser.open(f"{page}/bundle.json")).text)
+    assert bundle["dispute"]["id"] == dispute
+    assert bundle["signatures"]
+    assert bundle["proposal"]["why"] in added.text.replace("&#39;", "'").replace("&#34;", '"')
+    for side in sides:
+        listed = await side.browser.open(side.path("disputes"))
+        assert f'disputes/{dispute}">{dispute}</a>' in listed.text
+
+
+async def test_what_strangers_wrote_becomes_no_markup_on_any_page_of_an_agreement(sides):
+    contractor, provider = sides
+    number = await proposed(contractor, provider, title=HOSTILE, terms=HOSTILE, acceptance_criteria=HOSTILE)
+    await provider.act(number, "accept")
+    await provider.act(number, "submit", sha256=SHA256, uri="javascript:alert(1)", note=HOSTILE)
+    await contractor.browser.open(contractor.path("disputes/new"))
+    filed = await contractor.browser.send(
+        contractor.path("disputes"),
+        defendant_did=provider.agent.did,
+        description=HOSTILE,
+        reason_code="OTHER",
+        contract_id=str(number),
+    )
+    path = filed.url.path
+    await contractor.browser.send(f"{path}/evidence", sha256=SHA256, uri="javascript:alert(1)", note=HOSTILE)
+    await contractor.agent.transfer(provider.agent, "1", message=HOSTILE)
+    pages = [
+        (contractor, path),
+        (contractor, contractor.path("contracts")),
+        (contractor, contractor.path(f"contracts/{number}")),
+        (provider, provider.path("wallet")),
+        (provider, provider.path("wallet/statement")),
+    ]
+    for side, page in pages:
+        text = (await side.browser.open(page)).text
+        assert "&lt;script&gt;alert(1)" in text, page
+        assert "<script>alert" not in text
+        assert 'href="javascript:' not in text
+        assert "\u202e" not in text
+
+
+async def test_contracts_and_disputes_of_others_are_not_found(sides, registry):
+    contractor, provider = sides
+    number = await proposed(contractor, provider)
+    stranger = await registry.developer()
+    agent = await stranger.agent()
+    side = Side(await browser_of(registry, stranger), agent)
+    assert (await side.browser.open(side.path(f"contracts/{number}"))).status_code == 404
+    assert (await side.browser.open(contractor.path(f"contracts/{number}"))).status_code == 404
+    assert (await side.browser.open(contractor.path("disputes"))).status_code == 404
+    assert (await side.browser.open(side.path("disputes/1"))).status_code == 404

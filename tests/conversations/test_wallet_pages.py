@@ -1,0 +1,247 @@
+"""The wallet of an own agent in a browser: an owner acts as the agent, under the rules of the API."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+
+from tests.browsing import browser_of
+from tests.paying import Payments
+from tests.registry import PASSWORD, TestRegistry, at_once
+
+
+class Owner:
+    """An owner at a browser, with two agents of its own and one of another developer."""
+
+    def __init__(self, registry, developer, browser, agent, payee):
+        self.registry, self.developer, self.browser = registry, developer, browser
+        self.agent, self.payee = agent, payee
+
+    def path(self, page=""):
+        return f"/account/agents/{self.agent.did}/{page}"
+
+    async def check(self, **fields):
+        await self.browser.open(self.path("wallet/send"))
+        given = {"receiver": self.payee.did, "amount": "10", **fields}
+        return await self.browser.send(self.path("wallet/send/check"), **given)
+
+
+@pytest.fixture
+async def owner(registry: TestRegistry) -> Owner:
+    developer = await registry.developer("Ada")
+    agent = await developer.agent(name="Payer")
+    payee = await registry.agent(name="Payee <b>")
+    return Owner(registry, developer, await browser_of(registry, developer), agent, payee)
+
+
+async def test_the_wallet_shows_what_an_own_agent_holds_now_and_held_over_time(owner):
+    await owner.agent.transfer(owner.payee, "10", message="for <ships>")
+    await owner.browser.open("/account/wallets")
+    assert f'href="/account/agents/{owner.agent.did}/wallet"' in owner.browser.text
+    await owner.browser.open(owner.path("wallet"))
+    text = owner.browser.text
+    balance = await owner.agent.balance()
+    assert f"<dd>{balance} <small>" in text
+    assert "<svg" in text
+    assert f"{balance} AVT on" in text
+    assert "for &lt;ships&gt;" in text
+
+
+async def test_the_wallet_of_another_developer_is_not_found(owner):
+    stranger = await browser_of(owner.registry)
+    pages = ("wallet", "wallet/statement", "wallet/statement.csv", "wallet/send", "wallet/stakes")
+    for page in (*pages, "wallet/tokens", "wallet/bond"):
+        answer = await stranger.open(owner.path(page))
+        assert (page, answer.status_code) == (page, 404)
+    await stranger.open("/account/sessions")
+    key = dict(stranger.form("/account/sessions/end-all").fields)["form_key"]
+    answer = await stranger.post(
+        owner.path("wallet/send"), form_key=key, receiver=owner.payee.did, amount="1"
+    )
+    assert answer.status_code == 404
+    assert await owner.agent.balance() == "100"
+
+
+async def test_the_statement_has_the_balance_after_each_transaction_and_a_file_of_the_same(owner):
+    for amount in ("1", "2"):
+        await owner.agent.transfer(owner.payee, amount)
+    text = (await owner.browser.open(owner.path("wallet/statement"))).text
+    balances = re.findall(r'"Balance after" class="number">([^<]+)<', text)
+    assert balances[0] == await owner.agent.balance()
+    assert balances[-1] == "100"
+    answer = await owner.browser.open(owner.path("wallet/statement.csv"))
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["cache-control"] == "no-store"
+    assert len(answer.text.splitlines()) == len(balances) + 1
+
+
+async def test_sending_shows_receiver_route_fee_and_balance_before_anything_moves(owner):
+    answer = await owner.check(memo="thanks")
+    assert answer.status_code == 200
+    dry = await owner.registry.post(
+        "/teg/send",
+        json={"receiver_did": owner.payee.did, "amount": "10", "dry_run": True},
+        headers=owner.agent.headers,
+    )
+    plan = dry.json()
+    for shown in ("Payee &lt;b&gt;", "Within this registry", plan["fee_amount"], plan["new_sender_balance"]):
+        assert shown in answer.text
+    assert await owner.agent.balance() == "100"
+    sent = await owner.browser.send(owner.path("wallet/send"))
+    assert "The units were sent." in sent.text
+    assert await owner.agent.balance() == plan["new_sender_balance"]
+
+
+async def test_a_transfer_that_is_sent_twice_moves_units_once(owner):
+    await owner.check()
+    form = owner.browser.form(owner.path("wallet/send"))
+    await at_once(*(owner.browser.post(form.action, form.fields) for _ in range(2)))
+    await owner.browser.post(form.action, form.fields)
+    assert owner.browser.page.status_code == 200
+    received = await owner.payee.balance()
+    assert received == "110"
+
+
+async def test_a_form_that_was_changed_after_it_was_sent_is_refused(owner):
+    await owner.check()
+    form = owner.browser.form(owner.path("wallet/send"))
+    await owner.browser.post(form.action, form.fields)
+    changed = [pair for pair in form.fields if pair[0] != "amount"]
+    answer = await owner.browser.post(form.action, changed, amount="20")
+    assert answer.status_code == 422
+    assert await owner.payee.balance() == "110"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "name", "words"),
+    [
+        ({"amount": "1,5"}, 422, "amount", "decimal"),
+        ({"amount": "100000"}, 402, "amount", "balance"),
+        ({"receiver": "did:web:elsewhere.example"}, 404, "receiver", ""),
+        ({"receiver": ""}, 422, "receiver", ""),
+        ({"memo": "x" * 257}, 422, "memo", "256"),
+        ({"approval_id": "x"}, 422, "approval_id", ""),
+    ],
+)
+async def test_a_refusal_stands_beside_its_field_and_the_form_keeps_its_values(
+    owner, fields, status, name, words
+):
+    answer = await owner.check(**fields)
+    assert answer.status_code == status
+    (trouble,) = re.findall(rf'id="{name}-trouble">([^<]+)<', answer.text)
+    assert words in trouble
+    assert f'name="{name}"' in answer.text
+    assert dict(owner.browser.form(owner.path("wallet/send/check")).fields)["amount"] == fields.get(
+        "amount", "10"
+    )
+
+
+async def test_the_spend_policy_of_the_agent_applies_to_its_owner_as_well(owner):
+    policy = {"spend_policy": {"approval_over": "5"}}
+    answer = await owner.registry.http.put(
+        f"/api/v1/agents/{quote(owner.agent.did)}/authz", json=policy, headers=owner.developer.headers
+    )
+    assert answer.status_code == 200, answer.text
+    checked = await owner.check()
+    assert "would have to approve" in checked.text
+    answer = await owner.browser.send(owner.path("wallet/send"))
+    assert (answer.status_code, "Approval required" in answer.text) == (202, True)
+    assert await owner.agent.balance() == "100"
+
+
+async def test_the_event_log_names_the_owner_who_acts(owner):
+    await owner.check()
+    events = (await owner.registry.get("/agents/me/events", headers=owner.agent.headers)).json()["items"]
+    (issued,) = [event for event in events if event["event_type"] == "AgentActTokenIssued"]
+    assert "developer:" in str(issued)
+
+
+async def test_a_suspended_agent_is_read_and_sends_nothing(owner):
+    administrator = await owner.registry.administrator("admin_enforcement")
+    body = {"agent_dids": [owner.agent.did], "reason": "Test"}
+    await owner.registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+    answer = await owner.browser.open(owner.path("wallet"))
+    assert (answer.status_code, "Suspended" in answer.text) == (200, True)
+    assert "wallet/send" not in re.sub(r"<nav.*?</nav>", "", answer.text, flags=re.DOTALL)
+    assert (await owner.check()).status_code == 403
+
+
+async def test_units_are_staked_and_released_when_their_lock_has_ended(owner):
+    page = owner.path("wallet/stakes")
+    await owner.browser.open(page)
+    without_the_role = await owner.browser.send(page, amount="30")
+    assert (without_the_role.status_code, 'role="alert"' in without_the_role.text) == (403, True)
+    roles = {"roles": ["client", "staker"]}
+    given = await owner.registry.http.put(
+        f"/api/v1/agents/{quote(owner.agent.did)}/authz", json=roles, headers=owner.developer.headers
+    )
+    assert given.status_code == 200, given.text
+    staked = await owner.browser.send(page, amount="30", lock_period="0")
+    assert "The units are staked." in staked.text
+    locked = await owner.browser.send(page, amount="20", lock_period="30")
+    assert locked.text.count('aria-label="Release stake-') == 1
+    assert "Locked" in locked.text
+    form = owner.browser.form(f"{page}/release")
+    released = await owner.browser.post(form.action, form.fields)
+    assert "The units were released." in released.text
+    assert await owner.agent.balance() == "80"
+    refused = await owner.browser.send(page, amount="30", lock_period="1000")
+    assert (refused.status_code, 'id="lock_period-trouble"' in refused.text) == (422, True)
+
+
+async def test_a_payment_token_shows_its_time_and_is_released_once(owner):
+    payments = Payments(owner.registry, owner.agent, owner.payee)
+    made = await payments.authorized("5")
+    await owner.browser.open(owner.path("wallet/tokens"))
+    assert re.search(r'<time datetime="[^"]+" data-countdown>', owner.browser.text)
+    assert made["token"] not in owner.browser.text
+    action = owner.path(f"wallet/tokens/{made['token_id']}/release")
+    form = owner.browser.form(action)
+    for _ in range(2):
+        answer = await owner.browser.post(action, form.fields)
+        assert (answer.status_code, "The token was released." in answer.text) == (200, True)
+    assert (await payments.listed(made["token_id"]))["status"] == "released"
+
+
+async def test_a_bond_is_deposited_and_its_refusal_is_shown(start_registry):
+    registry = await start_registry(bond_minimum="10")
+    developer = await registry.developer()
+    agent = await developer.agent()
+    owner = Owner(registry, developer, await browser_of(registry, developer), agent, agent)
+    page = owner.path("wallet/bond")
+    await owner.browser.open(page)
+    refused = await owner.browser.send(f"{page}/deposit", amount="0.00000001")
+    assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
+    deposited = await owner.browser.send(f"{page}/deposit", amount="50")
+    assert "The units were deposited." in deposited.text
+    assert "<dt>State</dt><dd>Active</dd>" in deposited.text
+
+
+async def test_a_page_of_a_wallet_is_kept_by_no_cache_and_shown_in_no_frame(owner):
+    answer = await owner.browser.open(owner.path("wallet"))
+    assert answer.headers["cache-control"] == "no-store"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert "Cookie" in answer.headers["vary"]
+
+
+async def test_another_site_cannot_send_units_with_the_session_of_an_owner(owner):
+    await owner.check()
+    form = owner.browser.form(owner.path("wallet/send"))
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {}):
+        answer = await owner.browser.http.post(form.action, data=dict(form.fields), headers=headers)
+        assert answer.status_code == 403
+    keyless = [pair for pair in form.fields if pair[0] != "form_key"]
+    assert (await owner.browser.post(form.action, keyless)).status_code == 409
+    assert await owner.agent.balance() == "100"
+
+
+async def test_a_transfer_survives_an_ended_session(owner):
+    await owner.check()
+    form = owner.browser.form(owner.path("wallet/send"))
+    await owner.browser.idle(minutes=61)
+    kept = await owner.browser.post(form.action, form.fields)
+    assert kept.status_code == 401
+    assert await owner.agent.balance() == "100"
+    await owner.browser.send("/login", email=owner.developer.email, password=PASSWORD)
+    answer = await owner.browser.send(form.action)
+    assert "The units were sent." in answer.text

@@ -1,0 +1,220 @@
+"""Witnesses (C2SP tlog-witness): a registry cosigns other logs, and asks its witnesses to cosign its own."""
+
+import random
+from base64 import b64encode
+from dataclasses import replace
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.rooms import auditor
+from hansa.rooms.auditor.transparency import merkle, notes
+from hansa_verify import (
+    LOG_KEY,
+    WITNESS_KEY,
+    VerifierKey,
+    find_cosignature,
+    log,
+    read_auditor_keys,
+    read_verifier_key,
+)
+from tests.doors.served import served
+from tests.registry import at_once
+
+ORIGIN = "log.example/1"
+SIZE_TYPE = "text/x.tlog.size"
+
+
+class OtherLog:
+    """A log of somebody else, of which every size can be signed."""
+
+    def __init__(self, leaves: int = 40, *, seed: int = 1, salt: bytes = b"") -> None:
+        self.key = Ed25519PrivateKey.from_private_bytes(random.Random(seed).randbytes(32))
+        hashes = [merkle.leaf_hash(salt + bytes([number])) for number in range(leaves)]
+        self.nodes = merkle.appended(0, {}, hashes)
+
+    @property
+    def verifier_key(self) -> str:
+        return VerifierKey(ORIGIN, self.key.public_key().public_bytes_raw(), LOG_KEY).text
+
+    def note(self, size: int, origin: str = ORIGIN) -> str:
+        text = notes.checkpoint_text(origin, size, merkle.fold((0, size), self.nodes))
+        return notes.signed_note(text, origin, [self.key])
+
+    def proof(self, old: int, size: int) -> list[str]:
+        path = merkle.consistency_path(old, size)
+        return [b64encode(merkle.fold(leaves, self.nodes)).decode() for leaves in path]
+
+    def body(self, old: int, size: int) -> str:
+        return body(old, self.proof(old, size), self.note(size))
+
+
+def body(old: object, hashes: list[str], note: str) -> str:
+    return "\n".join([f"old {old}", *hashes]) + "\n\n" + note
+
+
+@pytest.fixture
+async def witness(start_registry):
+    return await start_registry(witnessed_logs=[OtherLog().verifier_key])
+
+
+async def submit(registry, text: str | bytes):
+    content = text.encode() if isinstance(text, str) else text
+    return await registry.http.post("/witness/add-checkpoint", content=content)
+
+
+async def key_of(registry) -> VerifierKey:
+    return read_verifier_key((await registry.http.get("/witness")).json()["key"], WITNESS_KEY)
+
+
+async def test_a_witness_cosigns_a_log_that_grows_and_shows_what_it_cosigned_last(witness):
+    other, key, known = OtherLog(), await key_of(witness), 0
+    assert key.name == "hansa.local/witness"
+    for size in (0, 1, 7, 7, 8, 40):
+        answer = await submit(witness, other.body(known, size))
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+        found = find_cosignature(answer.text, log.text_of(other.note(size)), key)
+        assert found is not None
+        assert answer.text == f"{found[1]}\n"
+        shown = (await witness.http.get("/witness")).json()["logs"]
+        assert [(one["origin"], one["size"]) for one in shown] == [(ORIGIN, size)]
+        assert shown[0]["root"] == merkle.fold((0, size), other.nodes).hex()
+        known = size
+
+
+async def test_the_refusals_are_404_403_400_409_and_422_and_change_nothing(witness):
+    other, stranger = OtherLog(), OtherLog(seed=2)
+    assert (await submit(witness, other.body(0, 20))).status_code == 200
+    before = (await witness.http.get("/witness")).json()
+    forged = body(20, other.proof(20, 30), stranger.note(30))
+    split = OtherLog(salt=b"x")
+    refused = [
+        (404, body(20, other.proof(20, 30), other.note(30, "unknown.example/log"))),
+        (403, forged),
+        (400, body(31, [], other.note(30))),
+        (409, other.body(0, 30)),
+        (409, other.body(19, 30)),
+        (409, other.body(30, 30)),
+        (409, body(20, [], split.note(20))),
+        (422, body(20, other.proof(20, 30)[1:], other.note(30))),
+        (422, body(20, [*other.proof(20, 30), b64encode(bytes(32)).decode()], other.note(30))),
+        (422, split.body(20, 30)),
+        (422, body(20, other.proof(20, 30), other.note(20))),
+    ]
+    for status, text in refused:
+        answer = await submit(witness, text)
+        assert answer.status_code == status, (status, text, answer.text)
+        if status == 409:
+            assert (answer.headers["content-type"].partition(";")[0], answer.text) == (SIZE_TYPE, "20\n")
+    assert (await witness.http.get("/witness")).json() == before
+
+
+async def test_an_invalid_body_is_refused_with_400_and_a_sentence(witness):
+    note = OtherLog().note(3)
+    bodies = [
+        "", "old 0", "old 0\n", f"old 00\n\n{note}", f"old -1\n\n{note}", f"old 1e3\n\n{note}", f"new 0\n\n{note}",
+        f"old 0\nnot base64\n\n{note}", f"old 0\n{b64encode(bytes(31)).decode()}\n\n{note}", body(0, [""], note),
+        body(0, [b64encode(bytes(32)).decode()] * 64, note), f"old {2**70}\n\n{note}",
+        b"\xff\xfe", b"old 0\n\n" + b"\x00" * 100,
+    ]  # fmt: skip
+    for text in bodies:
+        answer = await submit(witness, text)
+        assert answer.status_code in {400, 404}, (text, answer.status_code)
+        assert answer.json()["error"]["detail"]
+    broken = note.replace("\n3\n", "\n03\n")
+    assert (await submit(witness, body(0, [], broken))).status_code == 400
+    assert (await submit(witness, "x" * 70_000)).status_code == 413
+    assert (await witness.http.get("/witness")).json()["logs"] == []
+
+
+async def test_of_many_checkpoints_at_once_one_after_the_other_is_cosigned_and_no_size_falls(witness):
+    other, key = OtherLog(), await key_of(witness)
+    answers = await at_once(*(submit(witness, other.body(0, size)) for size in range(1, 13)))
+    cosigned = [answer for answer in answers if answer.status_code == 200]
+    assert len(cosigned) == 1
+    assert {answer.status_code for answer in answers} == {200, 409}
+    (shown,) = (await witness.http.get("/witness")).json()["logs"]
+    assert find_cosignature(cosigned[0].text, log.text_of(other.note(shown["size"])), key)
+    stale = [answer for answer in answers if answer.status_code == 409]
+    assert {answer.text for answer in stale} == {f"{shown['size']}\n"}
+    base = shown["size"]
+    answers = await at_once(*(submit(witness, other.body(base, size)) for size in range(base, base + 12)))
+    moved = (await witness.http.get("/witness")).json()["logs"][0]["size"]
+    grown = [
+        size
+        for size, answer in zip(range(base, base + 12), answers, strict=True)
+        if answer.status_code == 200
+    ]
+    assert [size for size in grown if size > base] in ([], [moved])
+
+
+async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_its_checkpoint(
+    start_registry,
+):
+    own = await start_registry()
+    await auditor.run_cycle(own.runtime)
+    key_set = (await own.http.get("/.well-known/auditor-jwks.json")).json()
+    public = [key.public_key for key in read_auditor_keys(key_set)]
+    trusted = VerifierKey("hansa.local/log", public[0], LOG_KEY).text
+    async with served(start_registry, trust_domain="witness.example", witnessed_logs=[trusted]) as other:
+        place = f"127.0.0.1:{other.settings.port}"
+        key = await key_of(other)
+        silent = VerifierKey("silent.example/w", bytes.fromhex("01" * 32), WITNESS_KEY)
+        named = [f"{key.text}@http://{place}/witness", f"{silent.text}@http://127.0.0.1:9/w"]
+        asking = replace(
+            own.runtime,
+            settings=own.settings.model_copy(update={"log_witnesses": named}),
+            outgoing=Outgoing([place, "127.0.0.1:9"]),
+        )
+        for count in (0, 300, 1):
+            await own.database.act(lambda tx, count=count: fill(tx, count))
+            await cycle(own)
+            await auditor.ask_witnesses(asking)
+            note = (await own.http.get("/log/checkpoint")).text
+            assert find_cosignature(note, log.text_of(note), key) is not None
+            size = log.read_checkpoint(note, public).size
+            (shown,) = (await other.http.get("/witness")).json()["logs"]
+            assert (shown["origin"], shown["size"]) == ("hansa.local/log", size)
+        rows = await own.database.look(
+            lambda tx: tx.fetch("SELECT name, size, trouble FROM auditor_log_witness ORDER BY name")
+        )
+        assert [row["size"] for row in rows] == [None, size]
+        assert rows[0]["trouble"]
+        assert rows[1]["trouble"] is None
+        # A witness that knows more than this log has is told so, and nothing is kept of it.
+        await other.database.act(lambda tx: tx.execute("UPDATE auditor_witnessed_log SET size = size + 1000"))
+        await own.database.act(lambda tx: fill(tx, 1))
+        await cycle(own)
+        await auditor.ask_witnesses(asking)
+        trouble = "SELECT trouble FROM auditor_log_witness WHERE name = 'witness.example/witness'"
+        said = await own.database.look(lambda tx: tx.fetchval(trouble))
+        assert said == f"It has cosigned {size + 1000} leaves, this log has {size + 2}."
+        note = (await own.http.get("/log/checkpoint")).text
+        assert find_cosignature(note, log.text_of(note), key) is None
+
+
+async def test_who_cosigns_the_log_is_listed_from_the_settings_on(start_registry):
+    silent = VerifierKey("silent.example/w", OtherLog().key.public_key().public_bytes_raw(), WITNESS_KEY)
+    registry = await start_registry(log_witnesses=[f"{silent.text}@https://silent.example"])
+    answer = await registry.http.get("/log/witnesses")
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.json() == {
+        "witnesses": [
+            {"name": silent.name, "key": silent.text, "size": None, "cosigned_at": None, "asked_at": None, "trouble": None}
+        ]
+    }  # fmt: skip
+
+
+async def fill(tx, count: int) -> None:
+    for number in range(count):
+        await record_leaf(tx, "card", f"filler/{number}", bytes(32))
+
+
+async def cycle(registry) -> None:
+    aged = (
+        "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
+    )
+    await registry.database.act(lambda tx: tx.execute(aged))
+    await auditor.run_cycle(registry.runtime)

@@ -1,0 +1,70 @@
+"""The guides and the changelog as pages."""
+
+from pathlib import Path
+
+from hansa.doors.console import guide_text
+from tests.doors.pages_read import ReadPage
+from tests.registry import StartRegistry, TestRegistry
+
+DOCUMENTS = Path(guide_text.__file__).parents[4] / "docs"
+
+
+def test_every_guide_is_listed_once():
+    listed = [name for _, names in guide_text.GROUPS for name in names]
+    written = sorted(file.stem for file in (DOCUMENTS / "guides").glob("*.md"))
+    assert sorted(listed) == sorted([*written, "registry-card"])
+
+
+async def test_every_link_of_a_guide_leads_to_a_page_and_a_heading(registry: TestRegistry):
+    pages = {"/changelog": guide_text.changelog()}
+    pages |= {guide.address: guide for _, guides in guide_text.guides() for guide in guides}
+    for own, guide in pages.items():
+        read = ReadPage(str(guide.body))
+        for address in read.addresses:
+            path, _, fragment = address.partition("#")
+            if not path.startswith("https://"):
+                assert (own, address, (path or own) in pages) == (own, address, True)
+                target = str(pages[path or own].body)
+                assert (own, address, not fragment or f'id="{fragment}"' in target) == (own, address, True)
+        answer = await registry.http.get(own)
+        assert (own, answer.status_code) == (own, 200)
+        assert str(guide.body) in answer.text
+
+
+async def test_commands_of_a_guide_are_shown_as_they_stand_in_the_file(registry: TestRegistry):
+    page = ReadPage((await registry.http.get("/guides/webhooks")).text)
+    source = (DOCUMENTS / "guides" / "webhooks.md").read_text()
+    assert page.commands
+    assert [command for command in page.commands if command.strip() not in source] == []
+
+
+async def test_an_unknown_guide_is_404_with_the_navigation(registry: TestRegistry):
+    for name in ("nothing", "README", "CHANGELOG"):
+        answer = await registry.http.get(f"/guides/{name}", headers={"Accept": "text/html"})
+        assert (name, answer.status_code) == (name, 404)
+        assert "/catalogue" in answer.text
+
+
+async def test_the_list_of_guides_states_the_contacts_that_the_operator_published(
+    start_registry: StartRegistry,
+):
+    registry = await start_registry()
+    before = await registry.http.get("/guides")
+    assert "has not published a contact" in before.text
+    changed = await registry.http.put(
+        "/api/v1/admin/registry-card",
+        headers=(await registry.administrator("admin_platform")).headers,
+        json={"operator": {"display_name": "Ada", "support_contact": {"email": "help+1@example.org"}}},
+    )
+    assert changed.status_code == 200, changed.text
+    after = await registry.http.get("/guides")
+    assert "help+1@example.org" in after.text
+    assert 'href="mailto:help%2B1%40example.org"' in after.text
+
+
+async def test_every_page_has_a_description_of_its_own_or_of_the_registry(registry: TestRegistry):
+    front = (await registry.http.get("/")).text
+    guide = (await registry.http.get("/guides/webhooks")).text
+    assert f'<meta name="description" content="{registry.settings.registry_name}, a registry' in front
+    assert '<meta name="description" content="' in guide
+    assert "a registry and ledger" not in guide.split('name="description"')[1].split(">")[0]

@@ -1,0 +1,69 @@
+"""Hostile strings in every field of every form of the console: no mistake of ours, and none comes back as markup."""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from hansa.doors.console.access import new_form_key
+from tests.browsing import BrowserOf
+from tests.hostile.console_forms import CONSOLE_FORMS, form_key, headers_of_a_page
+from tests.hostile.corpus import HOSTILE
+from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
+from tests.properties.scale import by_tier, printed_seed
+from tests.registry import StartRegistry
+
+STRINGS_PER_FIELD = by_tier(5, 40, len(HOSTILE))
+MARKUP = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>")
+# Some of the strings are good passwords.
+WITHOUT_EFFECT = {"POST /account/change-password": {"current_password": "not the password"}}
+OF_A_PERSON = ("POST /account", "POST /confirm")
+
+
+@pytest.fixture
+async def stage(start_registry: StartRegistry) -> Stage:
+    return await set_stage(await start_registry(**EVERYTHING_ON))
+
+
+def spoilings(fields: Mapping[str, Any], draw: random.Random) -> Iterator[tuple[str, str]]:
+    """Which field gets which text."""
+    for name in fields:
+        for text in (*MARKUP, *draw.sample(HOSTILE, STRINGS_PER_FIELD)):
+            # A browser replaces what it cannot encode.
+            yield name, text.encode("utf-8", "replace").decode()
+
+
+async def fresh_key(stage: Stage, operation: str) -> str:
+    """The key of a form that was opened now."""
+    if operation.startswith(OF_A_PERSON):
+        return await form_key(stage.registry, stage.developer)
+    now = await stage.registry.database.now()
+    return new_form_key(stage.registry.runtime.seal, None, now)
+
+
+async def test_no_string_in_a_form_makes_us_fail_or_comes_back_as_markup(stage: Stage):
+    draw = random.Random(printed_seed())
+    browser = await BrowserOf(stage.registry).log_in(stage.developer.email)
+    sent, faults = 0, []
+    for operation in CONSOLE_FORMS:
+        filled = await well_formed(operation, stage)
+        form = {**(filled.form or {}), **WITHOUT_EFFECT.get(operation, {})}
+        for name, text in spoilings(form, draw):
+            fields = {**form, "form_key": await fresh_key(stage, operation), name: text}
+            client = browser.http if operation.startswith("POST /account") else stage.registry.http
+            answer = await client.post(
+                filled.path,
+                data=fields,
+                headers={
+                    "Accept": "text/html",
+                    **headers_of_a_page(stage.registry),
+                    **stage.registry.elsewhere(),
+                },
+            )
+            sent += 1
+            if answer.status_code >= 500 or (text in MARKUP and text in answer.text):
+                faults.append(f"{operation} {name}={text!r:.80}: {answer.status_code}")
+    print(f"{sent} requests")
+    assert not faults, "\n".join(faults)
+    assert (await browser.open("/account")).url.path == "/account", "the session did not last"

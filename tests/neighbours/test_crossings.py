@@ -1,0 +1,228 @@
+"""The specification on transfers across registries, between two registries over real mutual TLS."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from hansa.rooms import ledger
+from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
+from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
+from tests.registry import DatabaseFarm
+
+
+@pytest.fixture(scope="module")
+async def pair(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Neighbours]:
+    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
+
+
+async def test_the_amount_leaves_whole_and_the_receivers_registry_keeps_the_border_fee(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    answer = await across(alice, bob.did, "10", message="Invoice 17")
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    transfer_id = told.pop("transfer_id")
+    assert told.pop("timestamp")
+    assert told == {
+        "status": "completed",
+        "method": "2pc",
+        "sender_agent_id": alice.did,
+        "receiver_did": bob.did,
+        "receiver_registry": "b.example",
+        "amount": "10",
+        "currency_sent": "AVT",
+        "amount_received": "9.95",
+        "currency_received": "AVT",
+        "fee_amount": "0.05",
+        "fee_currency": "AVT",
+        "new_sender_balance": "90",
+        "message": "Invoice 17",
+        "credited_at": None,
+    }
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("90", "109.95")
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+    for party in (alice, bob):
+        read = await party.registry.get(f"/teg/transfers/{transfer_id}", headers=party.headers)
+        assert read.status_code == 200, read.text
+        assert read.json()["state"] == "committed"
+        assert read.json()["credited_at"] is not None
+        assert read.json()["amount_received"] == "9.95"
+    for one in (pair.a, pair.b):
+        supply = await one.registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0"), supply
+
+
+async def test_send_finds_the_way_to_another_registry_and_a_dry_run_moves_nothing(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    body = {"receiver_did": bob.did, "amount": "10"}
+    planned = await alice.registry.post("/teg/send", json={**body, "dry_run": True}, headers=alice.headers)
+    assert planned.status_code == 200, planned.text
+    assert planned.json() == {
+        "method": "2pc",
+        "status": "dry_run",
+        "transfer_id": None,
+        "currency_sent": "AVT",
+        "currency_received": "AVT",
+        "amount_received": "9.95",
+        "fee_amount": "0.05",
+        "new_sender_balance": "90",
+        "receiver_registry": "b.example",
+        "detail": "The receiver is on another registry; nothing was moved.",
+    }
+    assert await alice.balance() == "100"
+    sent = await alice.registry.post("/teg/send", json=body, headers=alice.headers)
+    assert sent.status_code == 200, sent.text
+    told = sent.json()
+    assert (told["method"], told["status"], told["new_sender_balance"]) == ("2pc", "completed", "90")
+    assert (told["amount_received"], told["receiver_registry"]) == ("9.95", "b.example")
+    await settle(pair.a, pair.b)
+    assert await bob.balance() == "109.95"
+
+
+async def test_the_async_rail_answers_locked_and_is_the_same_protocol(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    told = (await across(alice, bob.did, "10", backend="async")).json()
+    assert (told["status"], told["method"], told["new_sender_balance"]) == ("locked", "async", "90")
+    state = await alice.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=alice.headers)
+    assert state.json()["state"] == "reserved"
+    await settle(pair.a, pair.b)
+    state = await alice.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=alice.headers)
+    assert state.json()["state"] == "committed"
+    assert await bob.balance() == "109.95"
+
+
+async def test_what_is_refused_moves_nothing_and_keeps_its_status_and_code(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    unknown = f"did:hansa:b.example:{uuid4()}"
+    stranger = f"did:hansa:elsewhere.example:{uuid4()}"
+    assert await refusal(await across(alice, unknown, "1")) == (404, "RECEIVER_UNKNOWN")
+    assert await refusal(await across(alice, stranger, "1")) == (404, "RECEIVER_REGISTRY_UNKNOWN")
+    assert await refusal(await across(alice, alice.did, "1")) == (400, "RECEIVER_IS_LOCAL")
+    assert await refusal(await alice.transfer(bob, "1")) == (400, "RECEIVER_IS_FOREIGN")
+    too_much = await across(alice, bob.did, "101")
+    assert await refusal(too_much) == (402, "INSUFFICIENT_BALANCE")
+    assert too_much.json()["error"]["context"] == {"available": "100", "required": "101"}
+    assert (await across(alice, bob.did, "1", backend="carrier")).status_code == 422
+    dry = {"receiver_did": unknown, "amount": "1", "dry_run": True}
+    assert await refusal(await alice.registry.post("/teg/send", json=dry, headers=alice.headers)) == (
+        404,
+        "RECEIVER_UNKNOWN",
+    )
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("100", "100")
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+
+
+async def test_a_blocked_receiver_is_403_agent_blocked(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    await pair.b.registry.database.act(lambda tx: ledger.suspend_accounts(tx, [bob.did]))
+    assert await refusal(await across(alice, bob.did, "1")) == (403, "AGENT_BLOCKED")
+    assert await alice.balance() == "100"
+
+
+async def test_a_peer_that_reached_its_limit_is_403_peer_limit_until_units_go_back(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    await limited(pair.b, 0)
+    try:
+        assert await refusal(await across(alice, bob.did, "60")) == (403, "PEER_LIMIT")
+    finally:
+        await limited(pair.b, 10_000 * 10**8)
+    assert await alice.balance() == "100"
+
+
+async def limited(one: Neighbour, minor: int) -> None:
+    await one.registry.database.act(
+        lambda tx: tx.execute("UPDATE federation_peer SET net_in_limit = $1", minor)
+    )
+
+
+async def test_a_paused_peer_is_409(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    status = "UPDATE federation_peer SET status = $1"
+    await pair.a.registry.database.act(lambda tx: tx.execute(status, "inactive"))
+    try:
+        assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
+    finally:
+        await pair.a.registry.database.act(lambda tx: tx.execute(status, "active"))
+    await pair.b.registry.database.act(lambda tx: tx.execute(status, "inactive"))
+    try:
+        assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
+    finally:
+        await pair.b.registry.database.act(lambda tx: tx.execute(status, "active"))
+
+
+async def test_a_repeated_request_under_its_key_moves_units_once(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    first, second = await across(alice, bob.did, "10", key="k"), await across(alice, bob.did, "10", key="k")
+    assert first.json() == second.json()
+    assert (second.headers["Idempotent-Replayed"], await alice.balance()) == ("true", "90")
+    assert (await across(alice, bob.did, "11", key="k")).status_code == 422
+
+
+async def test_an_abort_frees_the_idempotency_key(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    await limited(pair.b, 0)
+    assert (await across(alice, bob.did, "10", key="again")).status_code == 403
+    await limited(pair.b, 10_000 * 10**8)
+    assert (await across(alice, bob.did, "10", key="again")).status_code == 200
+
+
+async def test_a_stranger_does_not_see_a_transfer(pair: Neighbours):
+    alice, bob, eve = (
+        await pair.a.registry.agent(),
+        await pair.b.registry.agent(),
+        await pair.a.registry.agent(),
+    )
+    transfer_id = (await across(alice, bob.did, "1")).json()["transfer_id"]
+    read = await eve.registry.get(f"/teg/transfers/{transfer_id}", headers=eve.headers)
+    assert await refusal(read) == (404, "TRANSFER_UNKNOWN")
+
+
+async def test_the_transfer_is_recorded_once_on_each_side(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    transfer_id = (await across(alice, bob.did, "10")).json()["transfer_id"]
+    await settle(pair.a, pair.b)
+    for one, direction, frame in ((pair.a, "out", "b.example"), (pair.b, "in", "a.example")):
+        recent = (await one.registry.get("/public/eventstore-recent?limit=500")).json()["events"]
+        recorded = [
+            event["data"]
+            for event in recent
+            if event["event_type"] == "CrossRegistryTransferCompleted"
+            and event["data"]["transfer_id"] == transfer_id
+        ]
+        assert recorded == [
+            {
+                "transfer_id": transfer_id,
+                "direction": direction,
+                "sender_did": alice.did,
+                "receiver_did": bob.did,
+                "amount": "10",
+                "amount_received": "9.95",
+                "fee": "0.05",
+                "currency": "AVT",
+                "counterparty_frame": frame,
+            }
+        ]
+
+
+async def test_twenty_transfers_at_once_in_both_directions_keep_every_unit(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    there = [across(alice, bob.did, "2") for _ in range(10)]
+    back = [across(bob, alice.did, "2") for _ in range(10)]
+    answers = await asyncio.gather(*there, *back)
+    assert {answer.status_code for answer in answers} == {200}, [answer.text for answer in answers]
+    await settle(pair.a, pair.b)
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+    assert (await alice.balance(), await bob.balance()) == ("99.9", "99.9")
+    for one in (pair.a, pair.b):
+        crossing = await one.registry.database.look(
+            lambda tx: tx.fetch("SELECT crossing FROM transfers_pair")
+        )
+        assert [row["crossing"] for row in crossing] == ["open"]
+        (corridor,) = await one.registry.database.look(ledger.corridor_totals)
+        assert (corridor.delta, corridor.reserved_in, corridor.reserved_out) == (0, 0, 0)

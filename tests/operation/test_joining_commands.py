@@ -1,0 +1,180 @@
+"""The guide "Join a federation", walked by two registries that serve: their operators type what it says."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.operation.conftest import end_postgres
+from tests.operation.registry_process import Ended, RegistryProcess, free_port, run
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "join-a-federation.md").read_text()
+
+
+@dataclass(frozen=True)
+class Operated:
+    """A registry with the settings that its operator chose."""
+
+    process: RegistryProcess
+    settings: dict[str, str]
+
+    async def hansa(self, command: str) -> Ended:
+        return await run(*command.split(), data_dir=self.process.data_dir, **self.settings)
+
+    async def printed(self, command: str) -> Any:
+        """What a command of the guide prints with --json."""
+        ended = await self.hansa(f"{command} --json")
+        assert ended.code == 0, ended
+        return json.loads(ended.output)
+
+    async def get(self, path: str) -> httpx2.Response:
+        async with httpx2.AsyncClient(base_url=self.process.url, trust_env=False, timeout=30) as http:
+            return await http.get(path)
+
+
+@pytest.fixture(scope="module")
+async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Operated, Operated]]:
+    ports = {name: (free_port(), free_port()) for name in ("a", "b")}
+    places = [f"127.0.0.1:{port}" for pair in ports.values() for port in pair]
+    registries = []
+    for name, (public, federation) in ports.items():
+        settings = {
+            "TRUST_DOMAIN": f"{name}.example",
+            "REGISTRY_NAME": f"registry-{name}",
+            "PUBLIC_BASE_URL": f"http://127.0.0.1:{public}",
+            "FEDERATION_PORT": str(federation),
+            "FEDERATION_BASE_URL": f"https://127.0.0.1:{federation}",
+            "OUTGOING_ALLOW_HOSTS": ",".join(places),
+            "FEDERATION_SYNC_INTERVAL_SECONDS": "1",
+        }
+        data_dir = tmp_path_factory.mktemp(name) / "data"
+        registries.append(Operated(RegistryProcess(data_dir, port=public, **settings), settings))
+    try:
+        await asyncio.gather(*(one.process.start() for one in registries))
+        yield registries[0], registries[1]
+        for one in registries:
+            ended = await one.process.stop()
+            assert ended.code == 0, ended
+    finally:
+        for one in registries:
+            await one.process.kill()
+            await end_postgres(one.process.data_dir)
+
+
+async def test_two_commands_make_both_registries_peers_while_they_serve(
+    operated: tuple[Operated, Operated],
+):
+    a, b = operated
+    invited = await a.printed(command_of_guide("hansa peer invite"))
+    accepted = await b.printed(
+        command_of_guide("hansa peer accept INVITATION").replace("INVITATION", invited["invitation"])
+    )
+    assert (accepted["name"], accepted["status"], accepted["approval"]) == (
+        "registry-a",
+        "active",
+        "approved",
+    )
+    await until(lambda: is_active(a, "registry-b"))
+    for one, other in ((a, "registry-b"), (b, "registry-a")):
+        (peer,) = await one.printed(command_of_guide("hansa peer list"))
+        assert (peer["name"], peer["status"]) == (other, "active")
+        roster = (await one.get("/api/v1/federation/peers")).json()
+        assert [listed["name"] for listed in roster["peers"]] == [other]
+
+
+async def test_a_peer_is_read_again_and_again_and_by_command(operated: tuple[Operated, Operated]):
+    a, _ = operated
+    before = (await shown(a, "registry-b"))["last_synced_at"]
+    report = await a.printed(command_of_guide("hansa peer sync NAME").replace("NAME", "registry-b"))
+    assert report == {"pulled": 0, "changed": 0, "hidden": 0, "refused": {}}
+
+    async def is_read_by_itself() -> bool:
+        return (await shown(a, "registry-b"))["last_synced_at"] > after
+
+    after = (await shown(a, "registry-b"))["last_synced_at"]
+    assert after > before
+    await until(is_read_by_itself)
+
+
+async def test_a_paused_peer_is_not_read_until_it_is_resumed(operated: tuple[Operated, Operated]):
+    a, _ = operated
+    paused = await a.printed(command_of_guide("hansa peer pause NAME").replace("NAME", "registry-b"))
+    assert (paused["status"], paused["approval"]) == ("inactive", "approved")
+    refused = await a.hansa("peer sync registry-b")
+    assert (refused.code, "paused" in refused.complaint) == (1, True)
+    resumed = await a.printed(command_of_guide("hansa peer resume NAME").replace("NAME", "registry-b"))
+    assert resumed["status"] == "active"
+
+
+async def test_both_sides_add_each_other_by_hand_after_a_removal(
+    operated: tuple[Operated, Operated], tmp_path: Path
+):
+    a, b = operated
+    for one, other in ((a, "registry-b"), (b, "registry-a")):
+        removed = await one.printed(command_of_guide("hansa peer remove NAME").replace("NAME", other))
+        assert removed == {"name": other, "status": "removed"}
+        bundle = await one.hansa("bundle --format spiffe")
+        assert bundle.code == 0, bundle
+        assert json.loads(bundle.output) == (await one.get("/.well-known/spiffe-bundle.json")).json()
+        (tmp_path / f"{one.settings['TRUST_DOMAIN']}.json").write_text(bundle.output)
+    added = await a.printed(by_hand(b, tmp_path))
+    assert (added["status"], added["approval"]) == ("inactive", "pending")
+    await b.printed(by_hand(a, tmp_path))
+    await until(lambda: is_active(a, "b.example"))
+    await until(lambda: is_active(b, "a.example"))
+
+
+async def test_a_bundle_that_cannot_be_read_and_an_address_that_is_not_allowed_are_refused_at_once(
+    operated: tuple[Operated, Operated], tmp_path: Path
+):
+    a, _ = operated
+    broken = tmp_path / "broken.json"
+    broken.write_text("{}")
+    ended = await a.hansa(f"peer add --registry-url https://c.example.com --bundle {broken}")
+    assert (ended.code, ended.complaints) == (
+        1,
+        [
+            "hansa: The trust bundle cannot be used: the SPIFFE form of a trust bundle is an object with a list `keys`."
+        ],
+    )
+    ended = await a.hansa(f"peer add --registry-url http://10.0.0.1 --bundle {broken}")
+    assert (ended.code, len(ended.complaints)) == (1, 1)
+    ended = await a.hansa("peer show nobody")
+    assert (ended.code, ended.complaints) == (
+        1,
+        ["hansa: No peer has the name, trust domain or ledger id 'nobody'."],
+    )
+
+
+def command_of_guide(command: str) -> str:
+    """The arguments of a command that stands in the guide as a line of its own."""
+    assert f"\n{command}\n" in GUIDE, command
+    return command.removeprefix("hansa ")
+
+
+def by_hand(other: Operated, directory: Path) -> str:
+    command = command_of_guide("hansa peer add --registry-url https://b.example --bundle b-bundle.json")
+    bundle = directory / f"{other.settings['TRUST_DOMAIN']}.json"
+    return command.replace("https://b.example", other.settings["PUBLIC_BASE_URL"]).replace(
+        "b-bundle.json", str(bundle)
+    )
+
+
+async def shown(one: Operated, name: str) -> dict[str, Any]:
+    return await one.printed(command_of_guide("hansa peer show NAME").replace("NAME", name))
+
+
+async def is_active(one: Operated, name: str) -> bool:
+    return (await shown(one, name))["status"] == "active"
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for what must come to pass."""
+    async with asyncio.timeout(60):
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
