@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import auditor, federation
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from tests.hostile.console_forms import headers_of_a_page
+from tests.hostile.peer_signing import KEY_SET, KID
 from tests.hostile.well_formed import Stage
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, text_of
 
@@ -139,10 +140,10 @@ async def peer_of(registry: TestRegistry, trust_domain: str) -> Svid:
         federation_base_url=f"https://{trust_domain}",
         text='{"signature": {"signed_canonical": []}}',
         etag="0" * 32,
-        kid=f"{spiffe_id}#1",
+        kid=KID,
         signed_at=now,
         expires_at=now + timedelta(days=30),
-        keys={"keys": []},
+        keys=KEY_SET,
         verdicts=[],
     )
     new = NewPeer(

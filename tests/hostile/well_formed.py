@@ -19,11 +19,12 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import auditor, journal, ledger
+from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.hostile import federation_requests
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
 from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
+from tests.hostile.peer_signing import statement_of_totals
 from tests.images import png
 from tests.licences import TestGenesis
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry, text_of
@@ -838,6 +839,12 @@ async def _own_tokens(stage: Stage) -> WellFormed:
     return _json(tokens=[{"token": (await _authorized(stage))["token"]}])
 
 
+async def _totals(stage: Stage) -> WellFormed:
+    settings = stage.registry.settings
+    reader = federation.registry_id_of(settings.trust_domain, settings.registry_name)
+    return _json(messages=[statement_of_totals(reader)])
+
+
 async def _crossing(stage: Stage) -> WellFormed:
     receiver = f"did:hansa:elsewhere.example:{uuid4()}"
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
@@ -1025,6 +1032,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
     "POST /api/v1/teg/cross-registry-transfer": _crossing,
     "POST /api/v1/teg/send": _sending,

@@ -217,6 +217,7 @@ _.direction
 _.display_name
 _.dispute
 _.dispute_id
+_.disputed
 _.disputes_lost
 _.disputes_lost_with
 _.disputes_won
@@ -300,6 +301,7 @@ _.former_secret_until
 _.formula
 _.frame
 _.freshness
+_.frame_trust_domain
 _.from_
 _.from_bond
 _.from_liquid
@@ -335,6 +337,8 @@ _.idempotency_key
 _.identifier
 _.identity
 _.identity_type
+_.in_
+_.in_flight
 _.include_card_data
 _.include_federated
 _.include_unbonded
@@ -367,6 +371,7 @@ _.is_verified
 _.issued
 _.issued_at
 _.issued_by
+_.issued_now
 _.issuer
 _.issuer_did
 _.issuer_header
@@ -486,11 +491,13 @@ _.origin
 _.origins
 _.other_count
 _.otpauth_uri
+_.out
 _.owned_only
 _.owner
 _.page_size
 _.page_token
 _.pagination
+_.pairs
 _.params
 _.parent_token_id
 _.part

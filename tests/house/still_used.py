@@ -36,6 +36,7 @@ _.paced
 _.typed
 _.counterparty_frame
 _.barred
+_.supply_max
 
 # The interface of the ledger to the owners of holds, shown by its tests until there are any.
 _.submit
@@ -45,6 +46,10 @@ _.fee_held
 _.captured
 _.fee_captured
 _.frozen_at
+
+# A crossing as the ledger shows it; its tests read these.
+_.return_tx_id
+_.reserved_in
 
 # Used inside a text that is an annotation or a template.
 PoolConnectionProxy
@@ -88,9 +93,6 @@ _.zkp_dispute_slash_reduction
 _.is_central_registry
 _.sovereign_mainframes
 _.federation_sync_interval_seconds
-_.licensing_mode
-_.operator_plan
-_.operator_term_days
 _.registry_tier
 _.jurisdiction_profile
 _.oauth_authorization_server_url

@@ -106,7 +106,7 @@ def test_a_route_for_services_is_described_with_each_of_its_three_credentials(tm
     app = empty_app(tmp_path)
     described = app.openapi()
     internal = [entrance for entrance in entrances(app) if entrance.callers == (CALLERS[internal_caller],)]
-    assert len(internal) == 3
+    assert len(internal) == 4
     for entrance in internal:
         operation = described["paths"][entrance.path][entrance.method.lower()]
         assert operation["security"] == [{"InternalKey": []}, {"FederationLicence": []}, {"MutualTLS": []}]

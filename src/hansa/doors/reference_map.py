@@ -30,6 +30,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenIssuer
+from hansa.rooms import federation
 
 ROOMS = Path(assembly.__file__).parents[1] / "rooms"
 CALLERS = {
@@ -45,6 +46,7 @@ CALLERS = {
     policy.acting: "a form of a person who is logged in in a browser",
     policy.proved_acting: "a form of such a person who gave the password in the last ten minutes",
     peer_caller.peer_caller: "a peer registry",
+    federation.operator_caller: "an operator of this frame",
 }
 
 _QUOTED = re.compile(r"'(\w+)'")

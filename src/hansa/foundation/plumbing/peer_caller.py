@@ -20,7 +20,7 @@ from hansa.foundation.values.errors import Forbidden, Unauthorized
 PEER_SCHEME = "PeerCertificate"
 """What the framework calls mutual TLS, of which it knows nothing; `api_description.py` writes the right scheme."""
 
-_CERTIFICATE_SCHEME = APIKeyHeader(name=RFC_9440_HEADER, scheme_name=PEER_SCHEME, auto_error=False)
+CERTIFICATE_SCHEME = APIKeyHeader(name=RFC_9440_HEADER, scheme_name=PEER_SCHEME, auto_error=False)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class PeerClosed(Forbidden):
 
 
 @evaluated_once
-async def peer_caller(request: Request, _: Annotated[Any, Depends(_CERTIFICATE_SCHEME)]) -> Peer:
+async def peer_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SCHEME)]) -> Peer:
     """The registry asking, by its certificate. Raises: CertificateMissing, NotAPeer."""
     certificate = shown_certificate(request)
     if certificate is None:

@@ -6,6 +6,9 @@ from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import federation
 
+from .across import compare_with_peers
+from .across import peer_router as totals_router
+from .across import router as across_router
 from .attestations import admin_router, forget_retired_keys, root_router
 from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
@@ -19,6 +22,8 @@ ROOM = Room(
     routes=(
         Routes(2300, router),
         Routes(2310, admin_router),
+        Routes(2330, across_router),
+        Routes(2340, totals_router),
         Routes(2320, balance_proof_router),
         Routes(3600, root_router, at_root=True),
         Routes(3610, log_router, at_root=True),
@@ -27,11 +32,14 @@ ROOM = Room(
     ),
     jobs=(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
+        scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
-    settings=frozenset({"log_witnesses", "settlement_currency", "trust_domain", "witnessed_logs"}),
+    settings=frozenset(
+        {"log_witnesses", "registry_name", "settlement_currency", "trust_domain", "witnessed_logs"}
+    ),
     offers=(FOREST,),
     fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
     metrics=(audit_status, supply_delta),

@@ -55,6 +55,7 @@ from hansa.rooms.federation.licences import (
     join_network,
     licensing_public_key,
     list_licence_certificates,
+    operator_caller,
     publish_card,
     replace_sealed_licensing_key,
 )
@@ -205,6 +206,7 @@ __all__ = [
     "new_peer",
     "note_synced",
     "open_peer_ids",
+    "operator_caller",
     "own_bundle",
     "pause_peer",
     "peer_by_id",

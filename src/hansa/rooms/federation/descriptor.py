@@ -24,6 +24,7 @@ from .charter import (
 from .crossing import refresh_licences
 from .invitations import invitations_admin_router, invitations_router
 from .licences import admin_router as licences_admin_router
+from .licences import peer_router as operator_router
 from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
@@ -69,6 +70,7 @@ ROOM = Room(
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
         Routes(1765, peer_trust_router),
+        Routes(1767, operator_router),
         Routes(1770, invitations_admin_router),
         Routes(1780, invitations_router),
         Routes(1790, peers_admin_router),
@@ -106,6 +108,8 @@ ROOM = Room(
             "issuer",
             "jws_require_signature",
             "licence_list_max_age",
+            "licensing_mode",
+            "operator_plan",
             "oauth_authorization_server_url",
             "operator_term_days",
             "outgoing_allow_hosts",

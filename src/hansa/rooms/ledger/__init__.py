@@ -23,6 +23,7 @@ from hansa.rooms.ledger.crossings import (
     Crossing,
     ReserveIn,
     ReserveOut,
+    confirm_out,
     corridor_totals,
     crossing,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
+    "confirm_out",
     "corridor_totals",
     "crossing",
     "destroy",

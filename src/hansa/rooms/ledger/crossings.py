@@ -21,6 +21,7 @@ from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
 
 from . import crossings_store as store
 from .book import Book
+from .errors import CrossingUnknown
 from .orders import CREDIT, DEBIT, LIQUID, NOBODY, TRANSIT, CrossingStep, Order, Terms
 
 Direction: TypeAlias = Literal["out", "in"]
@@ -159,17 +160,20 @@ class Crossing:
     state: CrossingState
     tx_id: int | None
     return_tx_id: int | None
-    reserved_at: datetime
     decided_at: datetime | None
 
 
 @dataclass(frozen=True)
 class CorridorTotals:
-    """What was committed with another registry in all, and what is reserved; minor units. `transit` is the account's balance."""
+    """What was committed with another registry in all, and what is reserved; minor units.
+
+    `confirmed_out` is what that registry confirmed to have credited, `transit` the balance of its account.
+    """
 
     frame: str
     committed_out: Minor
     committed_in: Minor
+    confirmed_out: Minor
     reserved_out: Minor
     reserved_in: Minor
     transit: Minor
@@ -186,6 +190,17 @@ async def crossing(
     """The crossing of this transfer id with that registry, or None."""
     row = await store.find(tx, book.transit(frame), direction, transfer_id)
     return None if row is None else Crossing(**row)
+
+
+async def confirm_out(tx: Tx, frame: str, transfer_id: UUID, book: Book) -> bool:
+    """The other registry confirmed that it credited a committed transfer; whether this was not known before.
+
+    Raises: CrossingUnknown, where nothing was committed under this id.
+    """
+    confirmed = await store.confirm(tx, book.transit(frame), transfer_id)
+    if confirmed is None:
+        raise CrossingUnknown
+    return confirmed
 
 
 async def corridor_totals(tx: Tx) -> list[CorridorTotals]:

@@ -11,14 +11,14 @@ from hansa.foundation.values.money import Minor
 
 _FIND = """
 SELECT c.direction, c.transfer_id, agent.did AS agent, c.counterparty, c.amount, c.fee, c.state, c.tx_id, c.return_tx_id,
-  c.reserved_at, c.decided_at
+  c.decided_at
 FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id JOIN ledger_account agent ON agent.id = c.agent_id
 WHERE transit.did = $1 AND transit.unit = '' AND c.direction = $2 AND c.transfer_id = $3
 """
 
 _TOTALS = """
 SELECT a.did, a.transit, coalesce(k.committed_out, 0) AS committed_out, coalesce(k.committed_in, 0) AS committed_in,
-  u.reserved_out, u.reserved_in
+  coalesce(k.confirmed_out, 0) AS confirmed_out, u.reserved_out, u.reserved_in
 FROM ledger_account a
 LEFT JOIN ledger_corridor k ON k.transit_id = a.id
 CROSS JOIN LATERAL (
@@ -37,6 +37,28 @@ SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.a
 _NET_IN_OF_ALL = "SELECT ledger_net_in_of_all()::bigint"
 
 
+_CONFIRM = """
+WITH named AS (
+  SELECT c.transit_id, c.transfer_id FROM ledger_crossing c JOIN ledger_account a ON a.id = c.transit_id
+  WHERE a.did = $1 AND a.unit = '' AND c.direction = 'out' AND c.transfer_id = $2 AND c.state = 'committed'
+), confirmed AS (
+  UPDATE ledger_crossing c SET confirmed_at = clock_timestamp() FROM named
+  WHERE c.transit_id = named.transit_id AND c.direction = 'out' AND c.transfer_id = named.transfer_id
+    AND c.confirmed_at IS NULL RETURNING c.transit_id, c.amount
+), counted AS (
+  UPDATE ledger_corridor k SET confirmed_out = k.confirmed_out + confirmed.amount FROM confirmed
+  WHERE k.transit_id = confirmed.transit_id
+)
+SELECT EXISTS (SELECT FROM confirmed) FROM named
+"""
+
+
+async def confirm(tx: Tx, transit: str, transfer_id: UUID) -> bool | None:
+    """Whether a committed transfer is confirmed now; False: it was before, None: there is none."""
+    confirmed: bool | None = await tx.fetchval(_CONFIRM, transit, transfer_id)
+    return confirmed
+
+
 async def find(tx: Tx, transit: str, direction: str, transfer_id: UUID) -> asyncpg.Record | None:
     """One crossing of a transit account."""
     return await tx.fetchrow(_FIND, transit, direction, transfer_id)
@@ -46,7 +68,7 @@ async def totals(tx: Tx) -> list[dict[str, Any]]:
     """What each transit account has committed and reserved, with the ledger id that its DID names."""
     named = [(ledger_id_of_transit(row["did"]), row) for row in await tx.fetch(_TOTALS)]
     return [
-        {"frame": frame, **{name: value for name, value in row.items() if name != "did"}}
+        {"frame": frame, **{name: Minor(int(value)) for name, value in row.items() if name != "did"}}
         for frame, row in named
         if frame is not None
     ]

@@ -3,6 +3,7 @@
 from .issuing import issue_certificate
 from .keys import initialize_licensing_key, licensing_public_key, replace_sealed_licensing_key
 from .on_card import found_network, join_network, publish_card, renew_card
+from .operator_caller import operator_caller
 from .reading import list_licence_certificates
 from .records import (
     CertificateAct,
@@ -13,7 +14,7 @@ from .records import (
     OwnLicence,
     Subject,
 )
-from .routes import admin_router, root_router, router
+from .routes import admin_router, peer_router, root_router, router
 from .schemas import certificate_request
 from .states import change_certificate
 from .verdicts import (
@@ -49,7 +50,9 @@ __all__ = [
     "licence_verdict",
     "licensing_public_key",
     "list_licence_certificates",
+    "operator_caller",
     "own_issued_list",
+    "peer_router",
     "publish_card",
     "renew_card",
     "replace_sealed_licensing_key",

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
 from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.peer_caller import CertificateMissing
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
@@ -27,6 +28,8 @@ from .issued_list import issued_list
 from .issuing import issue_certificate
 from .keys import licensing_public_key
 from .on_card import found_network, join_network
+from .operator_caller import CurrentOperator, NotAnOperator
+from .operator_licence import LicensingOff, operator_licence
 from .reading import certificate_by_hash, list_licence_certificates
 from .records import CertificateAct, Delivered
 from .schemas import (
@@ -41,6 +44,7 @@ from .schemas import (
     IssuedListOut,
     LicensingJwk,
     ListedLicenceOut,
+    OperatorLicenceOut,
     OwnLicenceOut,
 )
 from .states import change_certificate
@@ -50,6 +54,7 @@ UNCACHED = "no-cache"
 
 router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 root_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
+peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 admin_router = APIRouter(
     prefix="/admin/federation/licences", tags=["administrators"], route_class=GuardedRoute
 )
@@ -98,6 +103,18 @@ async def read_licence(
     found = await db.look(lambda tx: certificate_by_hash(tx, cert_hash))
     response.headers["Cache-Control"] = UNCACHED
     return ListedLicenceOut.of(found)
+
+
+@peer_router.get(
+    "/federation/licence/mine",
+    responses=problems(CertificateMissing, NotAnOperator, NotAMainframe, LicensingOff, LicensingKeySealed),
+)
+async def read_operator_licence(
+    caller: CurrentOperator, db: Db, settings: Config, seal: Sealing
+) -> OperatorLicenceOut:
+    """The licence of the operator that asks, with the frame's own chain; issued now where policy issues automatically."""
+    found = await db.act(lambda tx: operator_licence(tx, settings, seal, caller))
+    return OperatorLicenceOut.of(found, settings)
 
 
 @admin_router.post(

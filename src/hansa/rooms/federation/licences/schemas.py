@@ -1,14 +1,18 @@
 """Shapes of licence certificates."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.jwk import NotAKey, jwk_of, public_key_of
 from hansa.foundation.values.paging import Page, Pagination
+from hansa_verify import licence_hash
 
 from .errors import CertificateRefused
+from .operator_licence import OperatorLicence, plan_of
 from .records import (
     CertificateFilter,
     CertificateRequest,
@@ -180,6 +184,69 @@ class OwnLicenceOut(BaseModel):
         network = own.network
         return cls(
             certificate=network.certificate, chain=list(network.chain), hash=network.hash, state=own.state
+        )
+
+
+class OperatorCertificateOut(BaseModel):
+    """The certificate of the operator that asks."""
+
+    certificate: str
+    hash: str
+    state: Literal["active", "suspended", "revoked", "superseded", "expired"]
+    issued_now: bool = Field(description="Whether this request had it issued.")
+
+
+class FrameNetworkOut(OwnLicenceOut):
+    """The network certificate of the frame, and how it was judged last by the issuers' lists."""
+
+    reason: str | None = Field(description="Null before it was judged.")
+    checked_at: datetime | None
+
+
+class RootOut(BaseModel):
+    """The genesis certificate of the network; the operator verifies it by its own pin."""
+
+    certificate: str
+    hash: str
+
+
+class OperatorPolicyOut(BaseModel):
+    """The terms of certificates that are issued automatically."""
+
+    plan: str
+    days: int | None = Field(description="Null is perpetual.")
+
+
+class OperatorLicenceOut(BaseModel):
+    """What a frame knows of the licence of an operator. Blocks are null where there is nothing."""
+
+    operator: OperatorCertificateOut | None
+    network: FrameNetworkOut | None
+    root: RootOut | None
+    policy: OperatorPolicyOut
+    frame_trust_domain: str
+
+    @classmethod
+    def of(cls, found: OperatorLicence, settings: Settings) -> "OperatorLicenceOut":
+        """The answer to the operator."""
+        issued, network, root = found.operator, found.network, found.root
+        return cls(
+            operator=issued
+            and OperatorCertificateOut(
+                certificate=issued.certificate,
+                hash=issued.hash,
+                state=issued.state,
+                issued_now=found.issued_now,
+            ),
+            network=network
+            and FrameNetworkOut(
+                **OwnLicenceOut.of(network.own).model_dump(),
+                reason=network.reason,
+                checked_at=network.checked_at,
+            ),
+            root=root and RootOut(certificate=root, hash=licence_hash(root)),
+            policy=OperatorPolicyOut(plan=plan_of(settings), days=settings.operator_term_days),
+            frame_trust_domain=settings.trust_domain,
         )
 
 

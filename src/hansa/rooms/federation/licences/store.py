@@ -50,6 +50,11 @@ WHERE suspension = (SELECT suspension FROM federation_certificate WHERE lid = $1
 
 _FIND = f"SELECT {_SHOWN} FROM federation_certificate WHERE lid = $1 OR hash = $1"  # noqa: S608
 
+_NEWEST_OF_OPERATOR = f"""
+SELECT {_SHOWN} FROM federation_certificate WHERE type = 'operator' AND sub_trust_domain = $1 AND sub_name = $2
+ORDER BY number DESC LIMIT 1
+"""  # noqa: S608
+
 _GENESIS = f"SELECT {_SHOWN} FROM federation_certificate WHERE type = 'genesis'"  # noqa: S608
 
 _ALL = f"SELECT {_SHOWN} FROM federation_certificate ORDER BY number"  # noqa: S608
@@ -136,6 +141,12 @@ async def reinstate(tx: Tx, one: IssuedCertificate) -> list[str]:
 async def find(tx: Tx, lid_or_hash: str) -> IssuedCertificate | None:
     """The issued certificate with this id or hash."""
     row = await tx.fetchrow(_FIND, lid_or_hash)
+    return IssuedCertificate(**row) if row else None
+
+
+async def newest_of_operator(tx: Tx, trust_domain: str, name: str) -> IssuedCertificate | None:
+    """The certificate that was issued to this operator last."""
+    row = await tx.fetchrow(_NEWEST_OF_OPERATOR, trust_domain, name)
     return IssuedCertificate(**row) if row else None
 
 

@@ -9,7 +9,7 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 
 _FIND = """
-SELECT hash, certificate, chain, code, reason, valid_until > clock_timestamp() AS counts
+SELECT hash, certificate, chain, code, reason, checked_at, valid_until > clock_timestamp() AS counts
 FROM federation_licence_verdict WHERE ledger_id = $1
 """
 

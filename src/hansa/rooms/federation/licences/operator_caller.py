@@ -1,0 +1,64 @@
+"""An operator that asks its frame. `CurrentOperator` in a route's signature is the policy, as in `caller.py`.
+
+Known by a certificate of this registry's own authority whose SPIFFE id is `spiffe://<trust domain>/operator/<name>`: 401
+without a certificate, 403 with any other.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cryptography.x509 import Certificate
+from fastapi import Depends, Request
+
+from hansa.foundation.plumbing.authority import NotRecognised
+from hansa.foundation.plumbing.client_certificate import shown_certificate
+from hansa.foundation.plumbing.early_authentication import evaluated_once
+from hansa.foundation.plumbing.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
+from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.values.errors import Forbidden
+
+from . import store
+from .rules import is_operator_name
+
+
+class NotAnOperator(Forbidden):
+    """The client certificate is not that of an operator of this trust domain."""
+
+    code = "NOT_AN_OPERATOR"
+    sentence = "This client certificate is not that of an operator of this trust domain."
+    remedy = "Show the certificate whose SPIFFE id is spiffe://<trust domain of the frame>/operator/<name>."
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The operator that asks, by its name in this trust domain."""
+
+    name: str
+    spiffe_id: str
+
+
+@evaluated_once
+async def operator_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SCHEME)]) -> Operator:
+    """The operator asking, by its certificate. Raises: CertificateMissing, NotAnOperator."""
+    certificate = shown_certificate(request)
+    if certificate is None:
+        raise CertificateMissing
+    return await _recognised(runtime_of(request), certificate)
+
+
+async def _recognised(runtime: Runtime, certificate: Certificate) -> Operator:
+    now = await runtime.database.look(store.moment)
+    if runtime.authority is None:
+        raise NotAnOperator
+    try:
+        spiffe_id = runtime.authority.recognise(certificate, now=now)
+    except NotRecognised:
+        raise NotAnOperator from None
+    prefix = f"spiffe://{runtime.settings.trust_domain}/operator/"
+    name = spiffe_id.removeprefix(prefix)
+    if not spiffe_id.startswith(prefix) or not is_operator_name(name):
+        raise NotAnOperator
+    return Operator(name, spiffe_id)
+
+
+CurrentOperator = Annotated[Operator, Depends(operator_caller)]
