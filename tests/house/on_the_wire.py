@@ -300,8 +300,8 @@ _.format
 _.former_secret_until
 _.formula
 _.frame
-_.freshness
 _.frame_trust_domain
+_.freshness
 _.from_
 _.from_bond
 _.from_liquid
