@@ -28,7 +28,15 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 from hansa.foundation.values.jwk import jwk_of
-from hansa.rooms.federation import PEER_CALLS, SigningKey, registry_id_of
+from hansa.rooms.federation import (
+    PEER_CALLS,
+    SYNC_PEER,
+    PeerRecord,
+    SigningKey,
+    SyncOutcome,
+    note_synced,
+    registry_id_of,
+)
 from hansa.rooms.federation.charter.card_content import CardFacts, card_body
 from hansa.rooms.federation.charter.card_signature import card_etag, signature_block
 from hansa.rooms.federation.invitations.documents import Kind, Party, sign
@@ -127,6 +135,13 @@ def let_reach(runtime: Runtime, *others: OtherRegistry) -> None:
     # The two places at which a process leaves for the network.
     vars(runtime.outgoing)["send"] = _PublicNetwork(others).send
     PEER_CALLS.put(runtime, _MutualNetwork(others))  # type: ignore[arg-type]
+    SYNC_PEER.put(runtime, _no_cards)
+
+
+async def _no_cards(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
+    """These registries have no agents."""
+    await runtime.database.act(lambda tx: note_synced(tx, peer.id))
+    return SyncOutcome()
 
 
 class _PublicNetwork:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from hansa.rooms.federation.peers import (
     JOB,
     READ_A_PEER,
     SYNC_PEER,
-    SyncReport,
+    SyncOutcome,
     enqueue_missing,
     finish_removals,
 )
@@ -87,7 +88,9 @@ async def test_a_peer_added_by_hand_is_pending_until_the_other_side_answers(
 async def test_a_row_of_a_peer_has_every_member_of_the_specification(
     admin: PeerAdministrator, other: OtherRegistry
 ):
-    peer = await joined(admin, other)
+    await joined(admin, other)
+    await admin.act("other", "sync")
+    peer = await admin.peer("other")
     expected = {
         "name": "other",
         "trust_domain": other.trust_domain,
@@ -351,19 +354,19 @@ async def test_a_peer_out_of_reach_delays_no_other_one(admin: PeerAdministrator)
     for one in (dead, alive):
         await joined(admin, one)
     dead.is_reachable = False
-    synced = (await admin.peer("alive"))["last_synced_at"]
+    read = (await admin.peer("alive"))["card"]["fetched_at"]
     await time_passes(admin.registry.runtime, 1000)
     await run_due(admin.registry.runtime, READ_A_PEER)
-    assert (await admin.peer("alive"))["last_synced_at"] > synced
+    assert (await admin.peer("alive"))["card"]["fetched_at"] > read
     troubled = await admin.peer("dead")
     assert (troubled["status"], troubled["trouble"]) == ("active", "unreachable")
     assert (await admin.act("dead", "sync", 503))["error"]["code"] == "PEER_UNREACHABLE"
 
 
 async def test_a_sync_pulls_what_a_room_above_takes_in(admin: PeerAdministrator, other: OtherRegistry):
-    async def pull(_: Any, peer: federation.PeerRecord) -> SyncReport:
+    async def pull(_: Any, peer: federation.PeerRecord) -> SyncOutcome:
         assert peer.name == "other"
-        return SyncReport(5, 3, 1, {"unreadable": 2})
+        return SyncOutcome(5, 3, 1, Counter({"unreadable": 2}))
 
     await joined(admin, other)
     SYNC_PEER.put(admin.registry.runtime, pull)

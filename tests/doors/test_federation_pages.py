@@ -22,6 +22,9 @@ async def joined(admin: PeerAdministrator, *others: OtherRegistry) -> None:
     for one in others:
         await admin.post(PEERS, {"registry_url": one.public_url, "bundle": one.bundle.pem}, 201)
     await run_due(admin.registry.runtime, READ_A_PEER)
+    for one in others:
+        if one.is_reachable:
+            await admin.act(one.trust_domain, "sync")
 
 
 async def test_the_federation_is_drawn_and_listed_and_linked_from_the_front_page(admin: PeerAdministrator):

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.rooms.transfers.crossing import is_settled_with
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
 from tests.neighbours.crossing_scene import (
     LostCalls,
@@ -87,6 +88,19 @@ async def test_a_committed_transfer_is_credited_once_whatever_call_is_lost(
     await settle(pair.a, pair.b)
     assert await balances(alice, bob) == ("90", "109.95")
     await require_quiet(pair)
+
+
+async def test_nothing_is_under_way_with_a_peer_once_both_hold_the_receipts(pair: Neighbours):
+    alice, bob = await parties(pair)
+    await settle(pair.a, pair.b)
+    assert (await across(alice, bob.did, "10")).status_code == 200
+    for one, other in ((pair.a, pair.b), (pair.b, pair.a)):
+        peer = await one.peer(other)
+        assert not await one.registry.database.look(lambda tx, peer=peer: is_settled_with(tx, peer))
+    await settle(pair.a, pair.b)
+    for one, other in ((pair.a, pair.b), (pair.b, pair.a)):
+        peer = await one.peer(other)
+        assert await one.registry.database.look(lambda tx, peer=peer: is_settled_with(tx, peer))
 
 
 async def test_a_process_that_ends_while_its_caller_waits_leaves_nothing_reserved(

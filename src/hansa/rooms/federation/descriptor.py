@@ -45,7 +45,6 @@ from .peers import (
     connections_to_peers,
     enqueue_missing,
     finish_removals,
-    nothing_under_way,
     peers_admin_router,
     public_router,
 )
@@ -148,8 +147,6 @@ ROOM = Room(
         PEER_CHECK.filled_with(check_peer),
         OWN_CERTIFICATE.built_by(lambda runtime: OwnCertificate(runtime.authority, runtime.settings)),
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
-        # The room above fills it that moves units to peers.
-        PEER_SETTLED.filled_with(nothing_under_way),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
     ),
 )

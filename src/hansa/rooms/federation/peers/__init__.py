@@ -2,7 +2,6 @@
 
 from .acts import (
     finish_removals,
-    nothing_under_way,
     pause_peer,
     remove_peer,
     resume_peer,
@@ -112,7 +111,6 @@ __all__ = [
     "minor_limit",
     "new_peer",
     "note_synced",
-    "nothing_under_way",
     "open_peer_ids",
     "own_bundle",
     "pause_peer",

@@ -98,11 +98,6 @@ async def finish_removals(tx: Tx, runtime: Runtime) -> None:
             await _delete_settled(tx, runtime, peer)
 
 
-async def nothing_under_way(_: Tx, __: PeerRecord) -> bool:
-    """Nothing is ever under way with a peer."""
-    return True
-
-
 async def _delete_settled(tx: Tx, runtime: Runtime, peer: PeerRecord, *, abandon: bool = False) -> bool:
     if not abandon and not await PEER_SETTLED.of(runtime)(tx, peer):
         return False

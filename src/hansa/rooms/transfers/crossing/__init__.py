@@ -3,7 +3,7 @@
 from .destination import corridor_to, fee_of_peer, is_foreign, peer_of, require_receiver
 from .errors import CROSSING_REFUSALS, ReceiverIsForeign, ReceiverIsLocal, TransferUnknown
 from .exchange import SIGNATORY
-from .in_doubt import UndecidedTransfer, undecided_transfers
+from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .peer_routes import peer_router
 from .reading import find_crossing
@@ -31,6 +31,7 @@ __all__ = [
     "fee_of_peer",
     "find_crossing",
     "is_foreign",
+    "is_settled_with",
     "peer_of",
     "peer_router",
     "preview_crossing",

@@ -1,4 +1,4 @@
-"""Transfers whose outcome is not known here, for operators. Nobody decides them by hand: the protocol does."""
+"""Transfers whose outcome is not known here, for operators. Only the protocol decides them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,6 +6,7 @@ from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
+from hansa.rooms.federation import PeerRecord
 
 from . import store
 
@@ -36,6 +37,11 @@ class UndecidedTransfer:
     def cause(self) -> str:
         """Why it is not decided."""
         return CAUSES[self.state]
+
+
+async def is_settled_with(tx: Tx, peer: PeerRecord) -> bool:
+    """Whether no transfer with this peer is under way or in doubt."""
+    return peer.spiffe_id is None or await store.is_settled(tx, peer.spiffe_id)
 
 
 async def undecided_transfers(tx: Tx) -> list[UndecidedTransfer]:

@@ -260,6 +260,15 @@ async def has_doubt(tx: Tx, peer: str) -> bool:
     return bool(await tx.fetchval(statement, peer))
 
 
+async def is_settled(tx: Tx, peer: str) -> bool:
+    """Whether both sides hold the receipt of every transfer with this peer."""
+    statement = (
+        "SELECT NOT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND (next_at IS NOT NULL OR state = 'in_doubt'))"
+        " AND NOT EXISTS (SELECT FROM transfers_received WHERE peer = $1 AND next_at IS NOT NULL)"
+    )
+    return bool(await tx.fetchval(statement, peer))
+
+
 async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
     """Transfers of which the peer is sent something now; the next time is set."""
     return [sent_of(row) for row in await tx.fetch(_TAKE_SENT, peer, most)]
