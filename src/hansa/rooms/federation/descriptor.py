@@ -41,11 +41,11 @@ from .peers import (
     connections_to_peers,
     enqueue_missing,
     finish_removals,
-    note_synced,
     nothing_to_delete,
     nothing_under_way,
     peers_admin_router,
     public_router,
+    pull_nothing,
 )
 from .workloads import check_service
 
@@ -132,7 +132,7 @@ ROOM = Room(
         # Rooms above fill these once they take cards in from peers or move units to them.
         PEER_REMOVED.filled_with(nothing_to_delete),
         PEER_SETTLED.filled_with(nothing_under_way),
-        SYNC_PEER.filled_with(note_synced),
+        SYNC_PEER.filled_with(pull_nothing),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
     ),
 )

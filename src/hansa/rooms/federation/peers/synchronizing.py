@@ -57,7 +57,10 @@ async def sync_peer(runtime: Runtime, peer_id: int) -> SyncReport:
         refreshed = await refresh_peer(runtime, peer_id)
     except PeerDocumentRefused as refused:
         return SyncReport(refused={refused.reason: 1})
-    pulled = await SYNC_PEER.of(runtime)(runtime, refreshed.peer) if refreshed.peer.is_open else SyncReport()
+    if not refreshed.peer.is_open:
+        return SyncReport(refused=refreshed.refused)
+    pulled = await SYNC_PEER.of(runtime)(runtime, refreshed.peer)
+    await runtime.database.act(lambda tx: store.note_synced(tx, peer_id))
     return SyncReport(pulled.pulled, pulled.changed, pulled.hidden, _added(refreshed.refused, pulled.refused))
 
 
@@ -70,26 +73,24 @@ async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: 
     return report
 
 
-async def note_synced(runtime: Runtime, peer: PeerRecord) -> SyncReport:
-    """Pull nothing: the registry card alone is synchronised."""
-    await runtime.database.act(lambda tx: store.note_synced(tx, peer.id))
+async def pull_nothing(_: Runtime, __: PeerRecord) -> SyncReport:
+    """The documents of a peer alone are synchronised."""
     return SyncReport()
 
 
 async def _work(runtime: Runtime, job: Job) -> None:
+    """What is out of reach is retried soon; a refused document is read again after the interval."""
     peer_id = int(job.key)
     try:
-        report = await sync_peer(runtime, peer_id)
+        await sync_peer(runtime, peer_id)
+        peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
     except (PeerUnknown, PeerStateRefused):
-        await runtime.database.act(lambda tx: jobs.conclude(tx, job))
+        await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
         return
     except (Unavailable, FederationOff) as trouble:
         raise PutOff(trouble.detail) from None
-    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
     if peer.approval == "pending":
         raise PutOff("the other side has not added this registry yet")
-    if report.refused.keys() - _PASSING:
-        raise PutOff(f"refused: {', '.join(sorted(report.refused))}")
     await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
 
 
@@ -112,9 +113,6 @@ async def enqueue_missing(tx: Tx, runtime: Runtime) -> None:
 
 
 READ_A_PEER = LeasedKind(JOB, _work, at_once=AT_ONCE, retries=RETRIES, concludes=True)
-
-_PASSING = frozenset({"bundle_sequence_lower", "bundle_sequence_reused", "bundle_unreadable"})
-"""Refused while the card was taken over: the next read comes at its time."""
 
 
 def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
