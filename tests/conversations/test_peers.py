@@ -378,6 +378,23 @@ async def test_a_sync_pulls_what_a_room_above_takes_in(admin: PeerAdministrator,
     }
 
 
+async def test_a_peer_of_which_items_are_refused_is_read_at_the_interval_and_not_in_a_loop(
+    admin: PeerAdministrator, other: OtherRegistry
+):
+    async def pull(_: Any, __: federation.PeerRecord) -> SyncOutcome:
+        return SyncOutcome(refused=Counter({"unreadable": 1}))
+
+    SYNC_PEER.put(admin.registry.runtime, pull)
+    await joined(admin, other)
+    other.card_changes = {"registry_name": "another"}
+    await time_passes(admin.registry.runtime, 1000)
+    assert await run_due(admin.registry.runtime, READ_A_PEER) == 1
+    assert await run_due(admin.registry.runtime, READ_A_PEER) == 0
+    (job,) = await jobs_of(admin.registry.runtime, JOB)
+    now = await admin.registry.database.look(lambda tx: tx.fetchval("SELECT now()"))
+    assert job["due_at"] - now > timedelta(seconds=200)
+
+
 async def test_an_ambiguous_name_is_refused_and_the_ledger_id_addresses_the_peer(admin: PeerAdministrator):
     twins = [OtherRegistry(f"{name}.example.com", "twin") for name in ("one", "two")]
     let_reach(admin.registry.runtime, *twins)

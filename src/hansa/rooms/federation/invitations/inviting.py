@@ -19,7 +19,7 @@ LIFETIME_MAX_SECONDS = 604_800
 
 @dataclass(frozen=True)
 class SignedInvitation:
-    """An invitation to hand to the administrators of another registry."""
+    """An invitation for the administrators of another registry."""
 
     text: str
     expires_at: datetime

@@ -44,7 +44,7 @@ VERIFIED = (InvitationRefused, HostRefused, PeerNameRefused, PeerRemoving, PeerU
 async def invite_registry(
     body: InvitationIn, administrator: Administrator, request: Request
 ) -> InvitationOut:
-    """Sign an invitation for one registry. Hand it to its administrators by a channel that others do not read."""
+    """Sign an invitation for one registry. Send it to its administrators by a channel that others do not read."""
     return InvitationOut.of(await invite(runtime_of(request), administrator, body.lifetime))
 
 

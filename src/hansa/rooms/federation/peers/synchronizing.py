@@ -67,18 +67,18 @@ async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[PeerRecord | 
 
 
 async def _work(runtime: Runtime, job: Job) -> None:
+    """What is out of reach is retried soon; a refused document is read again after the interval."""
+    peer_id = int(job.key)
     try:
-        _, outcome = await _read_documents(runtime, int(job.key))
+        await _read_documents(runtime, peer_id)
+        peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
     except (PeerUnknown, PeerStateRefused):
-        await runtime.database.act(lambda tx: jobs.conclude(tx, job))
+        await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
         return
     except (Unavailable, FederationOff) as trouble:
         raise PutOff(trouble.detail) from None
-    peer = await runtime.database.look(lambda tx: peer_by_id(tx, int(job.key)))
     if peer.approval == "pending":
         raise PutOff("the other side has not added this registry yet")
-    if outcome.refused.keys() - _PASSING:
-        raise PutOff(f"refused: {', '.join(sorted(outcome.refused))}")
     await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
 
 
@@ -101,6 +101,3 @@ async def enqueue_missing(tx: Tx, runtime: Runtime) -> None:
 
 
 READ_A_PEER = LeasedKind(JOB, _work, at_once=AT_ONCE, retries=RETRIES, concludes=True)
-
-_PASSING = frozenset({"bundle_sequence_lower", "bundle_sequence_reused", "bundle_unreadable"})
-"""Refused while the card was taken over: the next read comes at its time."""
