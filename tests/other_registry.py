@@ -52,6 +52,7 @@ class OtherRegistry:
         self.signed_at = datetime.now(UTC)
         self.answers: dict[str, tuple[int, str]] = {}
         self.is_reachable = True
+        self.has_added_us = True
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
     @property
@@ -112,7 +113,8 @@ class OtherRegistry:
             key = {**jwk_of(public), "kid": self.key.kid, "use": "sig", "alg": "EdDSA"}
             return _json({"keys": [key]})
         if path == f"{WELL_KNOWN}/spiffe-bundle.json":
-            return _json(self.bundle.spiffe())
+            approval = {"peer-approval": "pending"} if self.has_added_us else {}
+            return Answer(200, approval, json.dumps(self.bundle.spiffe()).encode())
         if path == f"{WELL_KNOWN}/registry-card.json":
             card = self.card()
             etag = f'"{card["lifecycle"]["card_etag"]}"'

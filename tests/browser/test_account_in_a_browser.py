@@ -44,7 +44,7 @@ async def require_fit(page):
 async def log_in(page, email):
     await page.goto("/login")
     await page.get_by_label("E-mail address").fill(email)
-    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
 
@@ -62,7 +62,7 @@ async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit
     page = opened.page
     await page.get_by_label("Display name").fill("Ada Lovelace")
     await page.get_by_label("E-mail address").fill("ada@example.org")
-    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await page.get_by_label("I accept the terms").check()
     await page.get_by_label("I am old enough").check()
     await press(page, "Sign up", "Save your recovery keys")
@@ -140,4 +140,21 @@ async def test_a_changed_card_is_compared_and_an_error_stands_beside_its_field(r
     await page.get_by_role("button", name="Create the webhook").click()
     await expect(page.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
     await expect(page.get_by_role("alert")).to_be_focused()
+    await require_fit(page)
+
+
+async def test_a_password_is_shown_on_request_and_sent_as_a_password(registry, visit):
+    developer: TestDeveloper = await registry.developer()
+    page = (await visit("/login", viewport=SIZES[1])).page
+    field = page.get_by_label("Password", exact=True)
+    await field.fill(PASSWORD)
+    button = page.locator("[data-show-password]")
+    await button.click()
+    await expect(field).to_have_attribute("type", "text")
+    await expect(button).to_have_text("Hide")
+    await require_fit(page)
+    await page.get_by_label("E-mail address").fill(developer.email)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
+    await page.goto("/set-password#token=x")
     await require_fit(page)

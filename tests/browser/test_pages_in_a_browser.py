@@ -16,6 +16,7 @@ PAGES = [
     "/guides/settings",
     "/changelog",
     "/status",
+    "/federation",
     "/events",
     "/events/1",
     "/transactions/tx-1",

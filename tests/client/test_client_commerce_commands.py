@@ -10,11 +10,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app as server_app
+from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES
 from hansa_client import AgentCredentials, AsyncRegistry
 from hansa_client.receipts import DeliveryReceipt, sign_receipt
 from hansa_client.records.payments import AuthorizedToken
 from tests.client.terminal import Typed, logged_in
 from tests.registry import PASSWORD, TestRegistry
+from tests.rooms.commerce.agreements import CONTRACTS_EARLIER
+from tests.running_jobs import run_due, time_passes
 from tests.wallets import TestWallet
 
 PROPOSAL = ("contract", "create", "--title", "Manual", "--amount", "10", "--terms", "Translate.")
@@ -162,6 +165,27 @@ async def test_an_administrator_rules_as_the_facts_propose_or_says_why(at: Typed
     assert (ruled["status"], ruled["compensation_amount"]) == ("CLOSED", "2")
     assert await at.json("dispute", "rule", dispute, *ruling, *by) == ruled
     assert await at.run("balance", "--profile", "default") == "102\n"
+
+
+async def test_an_administrator_follows_what_the_facts_propose(at: Typed, registry: TestRegistry):
+    painter = await did_of(at, "Painter")
+    due = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    terms = ("--criteria", "French.", "--provider", painter, "--submit-by", due)
+    number = str((await at.json(*PROPOSAL, *terms))["id"])
+    await at.run("contract", "accept", number, "--agent", "Painter")
+    moved = CONTRACTS_EARLIER.replace("$2::interval", "interval '2 days'")
+    await registry.database.act(lambda tx: tx.execute(moved, [int(number)]))
+    await time_passes(registry.runtime, timedelta(days=2).total_seconds())
+    await run_due(registry.runtime, CONTRACT_DEADLINES)
+    reason = ("--reason", "SERVICE_NOT_DELIVERED", "--description", "Nothing came.")
+    dispute = str((await at.json("dispute", "file", painter, "--contract", number, *reason))["id"])
+    assert (await at.run("dispute", "bundle", dispute)).startswith("IN_FAVOR_OF_COMPLAINANT  ")
+    administrator = await registry.administrator("admin_enforcement")
+    url = (await at.json("profile", "list"))["profiles"]["default"]["url"]
+    await at.run("login", url, "--email", administrator.email, "--profile", "administrator")
+    await at.run("dispute", "open-voting", dispute)
+    ruled = await at.json("dispute", "rule", dispute, "--follow")
+    assert (ruled["status"], ruled["ruling"], ruled["note"]) == ("CLOSED", "IN_FAVOR_OF_COMPLAINANT", None)
 
 
 async def test_a_bond_from_the_deposit_to_its_release(at: Typed):

@@ -282,6 +282,7 @@ async def api_headers(registry: TestRegistry, browser: BrowserOf) -> dict[str, s
         ({"per_tx_max": "-1"}, "per_tx_max"),
         ({"per_day_max": "much"}, "per_day_max"),
         ({"roles": ["king"]}, "roles"),
+        ({"allowlist": "did:hansa:a"}, "limits_payees"),
     ],
     ids=str,
 )

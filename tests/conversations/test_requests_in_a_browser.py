@@ -6,6 +6,8 @@ import pytest
 
 from hansa.rooms import people
 from hansa.rooms.people.calls.batch import CALLS_AT_ONCE, CALLS_KEPT, Call, CallBatch
+from hansa.rooms.people.deletion.store import erase_person
+from hansa.rooms.people.expiry import forget_ended
 from tests.browsing import BrowserOf, browser_of
 from tests.registry import TestRegistry, at_once
 
@@ -116,6 +118,17 @@ async def test_the_calls_go_with_the_account(registry):
     before = await kept(registry)
     await note(registry, developer_id, range(5, 8))
     assert await kept(registry) == before
+    await registry.database.act(lambda tx: erase_person(tx, developer_id))
+    assert await kept(registry) == []
+
+
+async def test_calls_of_long_ago_are_forgotten(registry):
+    developer_id = await id_of(registry, (await registry.developer()).email)
+    await note(registry, developer_id, range(3))
+    age = "UPDATE people_call SET called_at = called_at - interval '31 days' WHERE request_id = 'call-1'"
+    await registry.database.act(lambda tx: tx.execute(age))
+    await registry.database.act(forget_ended)
+    assert [one for one in await kept(registry) if one.startswith("call-")] == ["call-0", "call-2"]
 
 
 @pytest.mark.parametrize("key", ["é", "a b", "x" * 256, "<script>alert(1)</script>"])

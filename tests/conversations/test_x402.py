@@ -80,6 +80,12 @@ async def test_both_networks_are_supported(purses: Purses, networks: Networks) -
     assert networks.chain_id.bit_length() == 48
 
 
+def test_the_names_of_the_networks_follow_from_the_ledger_id_for_ever() -> None:
+    networks = Networks("a.example", "AVT", "http://x")
+    assert networks.wallet == "eip155:212482868970737"
+    assert networks.native == "hansa:b8e7453371a024daae06f3164492c0af"
+
+
 def test_the_networks_of_two_registries_differ() -> None:
     one, other = (Networks(name, "AVT", "http://x") for name in ("a.example", "b.example"))
     assert one.native != other.native

@@ -87,7 +87,7 @@ class Registry:
         return copied
 
     def key(self) -> Hashable:
-        return (self.units, self.shortfalls, *(kept.key() for kept in self.toward.values()))
+        return (self.units, self.shortfalls, self.nonces, *(kept.key() for kept in self.toward.values()))
 
     def held(self) -> int:
         """Every unit of this registry."""
@@ -134,9 +134,10 @@ class Registry:
         if not pair_chain.is_plausible(kept.pair, message):
             return []
         recorded = kept.heads.get((message.seen.epoch, message.seen.seq))
-        self.nonces += 1
-        observed = pair_chain.observe(kept.pair, message, recorded, f"{self.name}{self.nonces}")
+        fresh = f"{self.name}{self.nonces + 1}"
+        observed = pair_chain.observe(kept.pair, message, recorded, fresh)
         kept.pair = observed.pair
+        self.nonces += kept.pair.nonce == fresh
         if observed.resend:
             _reopen(kept)
         out = list(observed.messages)

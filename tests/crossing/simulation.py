@@ -237,7 +237,7 @@ class History:
         }.get(message.type)
         if kind is None:
             return
-        fee = body.amount // 200
+        fee = body.amount // 200 if rng.random() < 0.8 else -body.amount
         code = "COMMITTED" if kind is MessageType.RECEIPT else None
         proof = replace(message, own=Position(), seen=Position())
         seen = Position(message.own.epoch, message.own.seq, message.own.head)

@@ -20,11 +20,15 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(concat(status, tx_id), ',' ORDER BY id)) FROM commerce_payment_token) AS tokens,
   (SELECT md5(string_agg(concat_ws(' ', liquid, escrow, transit), ',' ORDER BY id)) FROM ledger_account) AS balances,
   (SELECT md5(string_agg(c::text, ',' ORDER BY c::text)) FROM ledger_crossing c) AS crossings,
+  (SELECT md5(string_agg(r::text, ',' ORDER BY r::text)) FROM transfers_received r) AS received,
+  (SELECT md5(string_agg(s::text, ',' ORDER BY s::text)) FROM transfers_sent s) AS sent,
+  (SELECT md5(string_agg(e::text, ',' ORDER BY e::text)) FROM transfers_entry e) AS entries,
+  (SELECT md5(string_agg(p::text, ',' ORDER BY peer)) FROM transfers_pair p) AS pairs,
   (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
   (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
   (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
-    OR event_type LIKE 'Contract%') AS events
+    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%') AS events
 """
 
 Asking = Callable[[], Awaitable[int]]

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 
+import httpx2
 import psutil
 import pytest
 
@@ -12,7 +13,7 @@ from hansa.doors.http.deadlines import Deadlines
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from tests.hostile.bad_connections import GET, KINDS, play
 from tests.properties.scale import by_tier
-from tests.registry import StartRegistry, TestRegistry
+from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 AT_ONCE = by_tier(50, 200, 1000)
 # Ten seconds of patience with a head become one.
@@ -42,7 +43,12 @@ def test_there_are_twenty_kinds():
     assert len({kind.name for kind in KINDS}) >= 20
 
 
-async def test_many_bad_connections_of_every_kind_end_and_the_registry_serves_on(address: tuple[str, int]):
+async def test_many_bad_connections_of_every_kind_end_and_the_registry_serves_on(
+    registry_with_little_patience: TestRegistry, address: tuple[str, int]
+):
+    registry = registry_with_little_patience
+    payer, payee = await registry.agent(), await registry.agent()
+    transfers = 0
     before = psutil.Process().memory_info().rss
     playing = {
         kind.name: [asyncio.create_task(play(kind, address)) for _ in range(AT_ONCE)] for kind in KINDS
@@ -51,6 +57,8 @@ async def test_many_bad_connections_of_every_kind_end_and_the_registry_serves_on
     async with asyncio.timeout(END_SECONDS):
         while not ended.done():
             assert await serves(address)
+            assert await transfers_a_unit(address, payer, payee) == 200
+            transfers += 1
             assert psutil.Process().memory_info().rss - before < GROWTH_MAX_BYTES
         await ended
     faults = []
@@ -63,6 +71,18 @@ async def test_many_bad_connections_of_every_kind_end_and_the_registry_serves_on
             faults.append(f"{kind.name}: {sorted(statuses)} instead of {sorted(kind.allowed)}")
     assert not faults, "\n".join(faults)
     assert await serves(address)
+    assert transfers
+    assert float(await payee.balance()) == round(100 + transfers * 0.01, 2)
+    assert (await registry.supply())["delta"] == "0"
+
+
+async def transfers_a_unit(address: tuple[str, int], payer: TestAgent, payee: TestAgent) -> int:
+    """The status of a small transfer over a connection of its own, as another client sends it."""
+    host, port = address
+    body = {"receiver_agent_id": payee.did, "amount": "0.01"}
+    async with httpx2.AsyncClient(timeout=END_SECONDS, trust_env=False) as http:
+        url = f"http://{host}:{port}/api/v1/teg/transfer"
+        return (await http.post(url, json=body, headers=payer.headers)).status_code
 
 
 async def serves(address: tuple[str, int]) -> bool:

@@ -1,6 +1,7 @@
 """Hostile strings in every field of every form of the console: no mistake of ours, and none comes back as markup."""
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 
 from hansa.doors.console.access import new_form_key
 from tests.browsing import BrowserOf
+from tests.doors.pages_read import ReadPage
 from tests.hostile.console_forms import CONSOLE_FORMS, form_key, headers_of_a_page
 from tests.hostile.corpus import HOSTILE
 from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
+from tests.house.rights import read_rights
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry
 
@@ -40,6 +43,50 @@ async def fresh_key(stage: Stage, operation: str) -> str:
         return await form_key(stage.registry, stage.developer)
     now = await stage.registry.database.now()
     return new_form_key(stage.registry.runtime.seal, None, now)
+
+
+async def test_no_form_of_another_site_and_none_without_a_key_of_the_registry_is_carried_out(stage: Stage):
+    browser = await BrowserOf(stage.registry).log_in(stage.developer.email)
+    faults = []
+    for operation in CONSOLE_FORMS:
+        filled = await well_formed(operation, stage)
+        form = dict(filled.form or {})
+        elsewhere = {
+            **stage.registry.elsewhere(),
+            "Origin": "https://evil.example",
+            "Sec-Fetch-Site": "cross-site",
+        }
+        answer = await browser.http.post(filled.path, data=form, headers=elsewhere)
+        if (answer.status_code, "CROSS_SITE_FORM" in answer.text) != (403, True):
+            faults.append(f"{operation} from another site: {answer.status_code}")
+        if form.pop("form_key", None) is None:
+            continue
+        here = {**stage.registry.elsewhere(), **headers_of_a_page(stage.registry)}
+        answer = await browser.http.post(filled.path, data={**form, "x": "y"}, headers=here)
+        if (answer.status_code, "FORM_EXPIRED" in answer.text) != (409, True):
+            faults.append(f"{operation} without a key: {answer.status_code}")
+    assert not faults, "\n".join(faults)
+    assert (await browser.open("/account")).url.path == "/account", "the session did not last"
+
+
+async def test_every_page_of_a_person_is_private(stage: Stage):
+    browser = await BrowserOf(stage.registry).log_in(stage.developer.email)
+    pages = [row.operation for row in read_rights() if row.operation.startswith("GET /account")]
+    assert pages
+    for operation in pages:
+        request = await well_formed(operation, stage)
+        answer = await browser.open(request.path)
+        assert (operation, answer.status_code) == (operation, 200)
+        assert answer.headers["cache-control"] == "no-store", operation
+        assert "Cookie" in answer.headers["vary"], operation
+        policy = answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy, operation
+        assert "unsafe" not in policy, operation
+        page = ReadPage(answer.text)
+        assert page.inline == [], operation
+        assert [name for name in page.attributes if name == "style" or name.startswith("on")] == [], operation
+        foreign = [address for address in page.addresses if not re.match(r"/(?!/)|#", address)]
+        assert foreign == [], operation
 
 
 async def test_no_string_in_a_form_makes_us_fail_or_comes_back_as_markup(stage: Stage):

@@ -112,6 +112,8 @@ _.capture_by
 _.card
 _.card_data
 _.card_etag
+_.card_expires_at
+_.card_fetched_at
 _.card_hash
 _.card_id
 _.card_signatures
@@ -299,6 +301,7 @@ _.former_secret_until
 _.formula
 _.frame
 _.frame_trust_domain
+_.freshness
 _.from_
 _.from_bond
 _.from_liquid
@@ -361,6 +364,7 @@ _.is_deleted
 _.is_federated
 _.is_last
 _.is_malpractice
+_.is_quarantined
 _.is_seed
 _.is_valid
 _.is_verified

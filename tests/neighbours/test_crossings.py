@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from hansa.rooms import ledger
+from hansa.foundation.plumbing.outgoing import Answer
+from hansa.rooms import federation, ledger
 from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm
@@ -226,3 +229,56 @@ async def test_twenty_transfers_at_once_in_both_directions_keep_every_unit(pair:
         assert [row["crossing"] for row in crossing] == ["open"]
         (corridor,) = await one.registry.database.look(ledger.corridor_totals)
         assert (corridor.delta, corridor.reserved_in, corridor.reserved_out) == (0, 0, 0)
+
+
+async def test_a_payer_that_is_suspended_before_commit_pays_nothing(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    right = federation.call_peer
+
+    async def suspended_meanwhile(*given: Any, **more: Any) -> Answer:
+        answer = await right(*given, **more)
+        await pair.a.registry.database.act(lambda tx: federation.put_on_blocklist(tx, alice.did, since=now))
+        return answer
+
+    now = datetime.now(UTC)
+    monkeypatch.setattr(federation, "call_peer", suspended_meanwhile)
+    assert await refusal(await across(alice, bob.did, "10")) == (403, "AGENT_BLOCKED")
+    monkeypatch.undo()
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("100", "100")
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+
+
+async def test_a_policy_that_asks_for_approval_moves_nothing_and_an_abort_gives_its_budget_back(
+    pair: Neighbours,
+):
+    owner, bob = await pair.a.registry.developer(), await pair.b.registry.agent()
+    alice = await owner.agent()
+    policy = {"per_day_max": "10", "approval_over": "9"}
+    set_policy = await pair.a.registry.http.put(
+        f"/api/v1/agents/{alice.did}/authz", json={"spend_policy": policy}, headers=owner.headers
+    )
+    assert set_policy.status_code == 200, set_policy.text
+    waiting = await across(alice, bob.did, "10")
+    assert (waiting.status_code, waiting.json()["status"]) == (202, "pending")
+    await limited(pair.b, 0)
+    assert await refusal(await across(alice, bob.did, "8")) == (403, "PEER_LIMIT")
+    await limited(pair.b, 10_000 * 10**8)
+    assert (await across(alice, bob.did, "8")).status_code == 200
+    assert (await across(alice, bob.did, "8")).status_code == 403
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("92", "107.96")
+
+
+async def test_a_licence_is_demanded_where_this_registry_holds_one(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    settings = pair.a.registry.settings
+    kept = settings.federation_licences
+    object.__setattr__(settings, "federation_licences", "required")
+    try:
+        assert await refusal(await across(alice, bob.did, "1")) == (403, "LICENCE_REQUIRED")
+    finally:
+        object.__setattr__(settings, "federation_licences", kept)
+    assert await alice.balance() == "100"

@@ -31,6 +31,8 @@ WHO_MAY = (
 # What the state of the registry may answer to a request of the right form.
 REFUSED_BY_STATE = {401, 402, 403, 404, 409}
 
+SIGNED = {"certificate", "chain", "invitation", "acceptance", "bundle", "registry_url"}
+
 
 @pytest.fixture
 async def stage(start_registry: StartRegistry) -> Stage:
@@ -121,10 +123,10 @@ def differences(described: Mapping[str, Any], row: Rights, answer: httpx2.Respon
 
 
 def with_certificates_of(request: WellFormed, example: Any) -> Any:
-    """The example with certificates that are for this registry."""
-    if not isinstance(example, dict) or "chain" not in example:
+    """The example with certificates and signed documents that are for this registry, and who is named in them."""
+    if not isinstance(example, dict) or not example.keys() & SIGNED:
         return example
-    return example | {name: request.json[name] for name in ("certificate", "chain")}
+    return example | {name: request.json[name] for name in SIGNED & request.json.keys()}
 
 
 def staged(stage: Stage, example: Any) -> Any:

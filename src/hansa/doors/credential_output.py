@@ -1,9 +1,9 @@
-"""Hand a service's certificate and key to the operator, as files."""
+"""Write certificates and keys to files for the operator: of a service, and of the registry itself for a proxy."""
 
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 
-from hansa.rooms import federation
+from hansa.foundation.plumbing.authority import Svid
 
 
 def require_writable(directory: Path) -> None:
@@ -12,16 +12,16 @@ def require_writable(directory: Path) -> None:
     TemporaryFile(dir=directory).close()
 
 
-def write_credentials(enrolled: federation.EnrolledService, directory: Path) -> dict[str, Path]:
+def write_credentials(name: str, svid: Svid, directory: Path) -> dict[str, Path]:
     """Write the files, each whole or not at all; the key is for its owner alone. Raises: OSError."""
     files = {
-        "certificate": directory / f"{enrolled.name}.pem",
-        "key": directory / f"{enrolled.name}-key.pem",
+        "certificate": directory / f"{name}.pem",
+        "key": directory / f"{name}-key.pem",
         "bundle": directory / "bundle.pem",
     }
-    _write(files["key"], enrolled.svid.key_pem, mode=0o600)
-    _write(files["certificate"], enrolled.svid.certificate_pem, mode=0o644)
-    _write(files["bundle"], enrolled.svid.bundle_pem, mode=0o644)
+    _write(files["key"], svid.key_pem, mode=0o600)
+    _write(files["certificate"], svid.certificate_pem, mode=0o644)
+    _write(files["bundle"], svid.bundle_pem, mode=0o644)
     return files
 
 

@@ -1,4 +1,4 @@
-"""What the operator does by hand on the registry's own data, whether it serves or rests."""
+"""Commands on the registry's own data, whether it serves or not."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager

@@ -2,10 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
+from urllib.parse import urlsplit
 
 from hansa.doors.startup import joined_database, open_runtime, require_data_directory, require_own_database
+from hansa.foundation.plumbing.admin_acts import record_operator_act
+from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -84,6 +87,26 @@ async def own_bundle(settings: Settings) -> TrustBundle:
     """The trust bundle of this registry with its sequence. Raises: as `change_peer`."""
     async with _runtime(settings) as runtime:
         return await federation.own_bundle(runtime.database, settings.trust_domain, runtime.authority)
+
+
+async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
+    """A certificate of this registry's own identity, for a proxy that ends mutual TLS in its place.
+
+    Raises: Refused, BadKey, and what opening the database raises.
+    """
+    async with _runtime(settings) as runtime:
+        if settings.federation_base_url is None or runtime.authority is None:
+            raise federation.FederationOff(
+                "Set FEDERATION_BASE_URL to the address at which peers reach the proxy."
+            )
+        host = urlsplit(settings.federation_base_url).hostname
+        assert host is not None
+        spiffe_id = federation.registry_id_of(settings.trust_domain, settings.registry_name)
+        svid = runtime.authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=lifetime, hosts=[host])
+        await runtime.database.act(
+            lambda tx: record_operator_act(tx, act="peer.certificate", subject=spiffe_id)
+        )
+        return svid
 
 
 async def _shown(runtime: Runtime, peer: PeerRecord) -> PeerOut:

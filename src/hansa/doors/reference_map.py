@@ -1,6 +1,6 @@
 """The map of the house, drawn from the code: routes, commands, settings, tables, events, reactors, sweeps and rounds, as Markdown.
 
-The same code always yields the same map, so that a test can tell whether the one in docs/ is fresh.
+The same code always yields the same map, so that a test finds out whether the one in docs/ is current.
 """
 
 import ast
@@ -38,7 +38,7 @@ CALLERS = {
     caller.developer_caller: "developer",
     caller.developer_caller_if_any: "anyone; a developer sees more",
     caller.agent_caller: "agent",
-    caller.password_setter_caller: "whoever may set a new password, once",
+    caller.password_setter_caller: "a person who may set a new password, once",
     caller.internal_caller: "a service, or an admitted registry",
     caller.developer_or_agent_caller: "developer or agent",
     policy.signed_in: "a person who is logged in in a browser",

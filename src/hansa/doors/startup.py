@@ -270,7 +270,7 @@ def _warn_of_a_short_key(internal_key: str) -> None:
 
 
 def identity_authority(settings: Settings) -> IdentityAuthority | None:
-    """Who issues workload identities, or None where nobody does. Raises: BadKey."""
+    """Who issues workload identities, or None where no service does. Raises: BadKey."""
     if settings.agent_identity_issuer == "none":
         return None
     return IdentityAuthority(Keyring(settings.data_dir), settings.trust_domain)

@@ -162,5 +162,5 @@ def _developer(name: str, profile: Profile) -> ApiKey | DeveloperTokens:
     access, refresh = read_secret(name, ACCESS), read_secret(name, REFRESH)
     expires_at = read_secret(name, EXPIRY)
     if access is None or refresh is None or expires_at is None:
-        raise NothingStored(f"Nobody is logged in at {profile.url}. Log in with `login`.")
+        raise NothingStored(f"No developer is logged in at {profile.url}. Log in with `login`.")
     return DeveloperTokens(access, refresh, datetime.fromisoformat(expires_at))

@@ -80,7 +80,7 @@ class PaidApp:
                 sent_body = True
                 return {"type": "http.request", "body": payment.request.body, "more_body": False}
             if payment.working:
-                # Paid work is not told that its client went away.
+                # Paid work is not notified that its client went away.
                 await recorder.ended.wait()
                 return {"type": "http.disconnect"}
             return await receive()

@@ -53,7 +53,7 @@ class Presented:
 
 @dataclass(frozen=True)
 class Order:
-    """The call to be paid: what tells it from another one, and the names under which a token may be bound to it."""
+    """The call to be paid: what distinguishes it from another one, and the names under which a token may be bound to it."""
 
     fingerprint: str
     body_digest: str

@@ -23,7 +23,7 @@ from .session import Session
 from .transport import Transport
 
 PAGE = 100
-# The feed sends a keep-alive within a minute; a reader that hears nothing looks into the store all the same.
+# The feed sends a keep-alive within a minute; a reader that receives nothing looks into the store all the same.
 LOOK_WITH_FEED_SECONDS = 30.0
 LOOK_WITHOUT_FEED_SECONDS = 2.0
 RECONNECT_SECONDS = 2.0

@@ -166,6 +166,31 @@ def remove_peer(
     print_outcome(f"{removed}: {status}", {"name": removed, "status": status}, as_json=as_json)
 
 
+@app.command("certificate", epilog=examples("hansa peer certificate --out /etc/nginx/hansa --days 30"))
+def issue_proxy_certificate(
+    out: Annotated[Path, typer.Option(help="Directory for registry.pem, registry-key.pem and bundle.pem.")],
+    days: Annotated[int, typer.Option(help="Validity of the certificate in days.", min=1, max=365)] = 30,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the certificate of this registry for a proxy that ends mutual TLS; renew it before its end."""
+    from hansa.doors import peer_acts
+    from hansa.doors.credential_output import require_writable, write_credentials
+
+    settings = settings_from(data_dir=data_dir)
+    try:
+        require_writable(out)
+        svid = run_act(peer_acts.proxy_certificate(settings, timedelta(days=days)))
+        files = write_credentials("registry", svid, out)
+    except OSError as trouble:
+        fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
+    shown = {"spiffe_id": svid.spiffe_id, "expires_at": svid.expires_at.isoformat()} | {
+        member: str(file) for member, file in files.items()
+    }
+    sentence = "{spiffe_id} until {expires_at}: {certificate}, {key}, {bundle}".format(**shown)
+    print_outcome(sentence, shown, as_json=as_json)
+
+
 def _change(act: Literal["pause", "resume"], name: str, data_dir: Path | None, *, as_json: bool) -> None:
     from hansa.doors import peer_acts
 

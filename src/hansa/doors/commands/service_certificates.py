@@ -30,7 +30,7 @@ def enrol_service(
     try:
         require_writable(out)
         enrolled = run_act(offline_commands.enrol_service(settings, name, timedelta(days=days)))
-        files = write_credentials(enrolled, out)
+        files = write_credentials(enrolled.name, enrolled.svid, out)
     except OSError as trouble:
         fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
     shown = {

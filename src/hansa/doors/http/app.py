@@ -19,6 +19,7 @@ from hansa.doors.console import (
     catalogue_pages,
     contract_pages,
     event_pages,
+    federation_pages,
     guide_pages,
     log_in_pages,
     own_agents,
@@ -74,6 +75,7 @@ def service_routes() -> ServiceRoutes:
         event_pages.router,
         contract_pages.router,
         supply_page.router,
+        federation_pages.router,
         status_page.router,
     ]
     routes: list[BaseRoute] = [

@@ -157,12 +157,12 @@ def _note_call(scope: MutableMapping[str, Any], caller: Developer | Agent, line:
         route=line.route,
         status=line.status,
         seconds=line.seconds,
-        idempotency_key=None if key is None else shown_key(key),
+        idempotency_key=None if key is None else _shown_key(key),
     )
     people.CALLS.of(scope["app"].state.runtime).note(developer_id, call)
 
 
-def shown_key(key: bytes) -> str | None:
+def _shown_key(key: bytes) -> str | None:
     """The idempotency key of a request, where it has the form of one."""
     text = key.decode("latin-1")
     return text if re.fullmatch(KEY_PATTERN, text) else None

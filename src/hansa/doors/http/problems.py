@@ -70,7 +70,7 @@ def install(app: FastAPI) -> None:
 
 
 async def answered(handler: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
-    """What `handler` answers, its troubles told as the app tells them."""
+    """What `handler` answers, its errors in the form of the app."""
     try:
         return await handler(request)
     except Refused as trouble:

@@ -108,7 +108,7 @@ class TokensDestroyed(Event, frozen=True, rename={"from_": "from"}):
 
 
 class TokensTransferred(Event, frozen=True, rename={"from_": "from"}):
-    """Units went from one account to another; the fee is told apart."""
+    """Units went from one account to another; the fee is an event of its own."""
 
     source: ClassVar[str] = "ledger"
     withheld: ClassVar[tuple[str, ...]] = ("message",)

@@ -5,8 +5,8 @@
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
   missing right a 403.
 - A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
-  decides whether a missing one is refused, or only told.
-- `CurrentPasswordSetter`: whoever recovered an account, by the token that sets its password and does nothing else.
+  decides whether a missing one is refused, or only logged.
+- `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key or by its certificate, or an admitted registry,
   by its licence key.
 - The rooms that own developers, agents and federation fill the slots of the checks.

@@ -2,8 +2,8 @@
 
 - A connection to the federation listener carries it in the ASGI extension `tls`.
 - A proxy of TRUSTED_PROXIES that ends TLS itself forwards it in `Client-Cert` (RFC 9440) or, as nginx has it, in
-  `X-SSL-Client-Cert` (percent-encoded PEM). Nobody else's header is believed.
-- Nothing is trusted here: who issued the certificate, and whether it counts now, is judged by whoever asks.
+  `X-SSL-Client-Cert` (percent-encoded PEM). The header of any other sender is ignored.
+- Nothing is trusted here: who issued the certificate, and whether it counts now, is judged by the caller.
 """
 
 import re

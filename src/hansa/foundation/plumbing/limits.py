@@ -135,7 +135,7 @@ WriteLimit = Annotated[LeasedLimit, Depends(WRITE_LIMIT.given)]
 
 
 def client_address(request: HTTPConnection) -> str:
-    """The address that limits count: nobody's header is believed except a named proxy's."""
+    """The address that limits count: a header counts only from a named proxy."""
     proxies = runtime_of(request).settings.trusted_proxies
     address = request.client.host if request.client else "unknown"
     hops = [hop.strip() for value in request.headers.getlist("x-forwarded-for") for hop in value.split(",")]

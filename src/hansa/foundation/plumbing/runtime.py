@@ -95,7 +95,7 @@ class Runtime:
     """What callers of the internal routes show."""
     seal: Seal
     authority: IdentityAuthority | None
-    """Who issues workload identities, or None where nobody does."""
+    """Who issues workload identities, or None where no service does."""
     jobs: JobHealth = field(default_factory=JobHealth)
     """How the background jobs of this process are doing."""
     slots: Slots = field(default_factory=Slots)

@@ -85,7 +85,7 @@ class TokenIssuer:
         lifetime: timedelta,
         actor: str | None = None,
     ) -> str:
-        """A token for `subject`, or for whoever acts as it, that ends `lifetime` after `now`, the database's clock."""
+        """A token for `subject`, or for its owner acting as it, that ends `lifetime` after `now`, the database's clock."""
         issued_at = int(now.timestamp())
         claims: dict[str, Any] = {
             "iss": self._issuer,

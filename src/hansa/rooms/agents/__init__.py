@@ -36,7 +36,7 @@ from hansa.rooms.agents.payment import (
     preview_payment,
     return_budget,
 )
-from hansa.rooms.agents.routes import AGENT_TOKENS, BOOTSTRAP_TOKENS, CREATIONS
+from hansa.rooms.agents.routes import AGENT_TOKENS, CREATIONS
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.schemas import CreateAgentOut, RotateSecretOut
 from hansa.rooms.agents.secret import rotate_secret
@@ -74,7 +74,6 @@ from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, re
 __all__ = [
     "ACT_TOKENS",
     "AGENT_TOKENS",
-    "BOOTSTRAP_TOKENS",
     "CREATIONS",
     "KEY_ROTATIONS",
     "REQUIRE_UNBOUND",

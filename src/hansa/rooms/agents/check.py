@@ -32,7 +32,7 @@ class KnownAgent(Agent, frozen=True):
 
 
 async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
-    """The agent of a token, as it stands now: one keyed query, shared with whoever asks at the same moment.
+    """The agent of a token, as it stands now: one keyed query, shared with callers of the same moment.
 
     Raises: Unauthorized, AgentSuspended, AgentRevoked.
     """

@@ -127,7 +127,7 @@ def require_owner(found: OwnerAndRoles | None, developer_id: int) -> None:
 
 
 def require_own(found: OwnerAndRoles | None, developer_id: int) -> OwnerAndRoles:
-    """Who may read what is private to the owner: unknown and not yours are told alike. Raises: AgentUnknown."""
+    """Who may read what is private to the owner: unknown and not yours have the same answer. Raises: AgentUnknown."""
     if found is None or found.developer_id != developer_id:
         raise AgentUnknown
     return found

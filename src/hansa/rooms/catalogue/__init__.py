@@ -4,13 +4,13 @@ from .bonds import show_bond
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
-from .form import CheckedCard, check_card
+from .form import check_card
 from .listing import Filters, list_cards
 from .marks import grade_of
 from .mirrors import MirrorResult, mirror_cards
 from .owning import LOCK_AGENT
 from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_edit
-from .owning.ownership import Owners, Ownership
+from .owning.ownership import Owners
 from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld
@@ -65,7 +65,6 @@ __all__ = [
     "CardUnknown",
     "CardVersion",
     "CardWrites",
-    "CheckedCard",
     "Discovery",
     "Editor",
     "Explanation",
@@ -76,7 +75,6 @@ __all__ = [
     "HumanReadableIdTaken",
     "MirrorResult",
     "Owners",
-    "Ownership",
     "PageRequest",
     "Replaced",
     "Search",

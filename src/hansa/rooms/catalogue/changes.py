@@ -22,7 +22,7 @@ TOMBSTONES_MAX = 5000
 
 
 class Followed:
-    """The cards that a reader follows, and those that left the listing, if the reader is told of them."""
+    """The cards that a reader follows, and those that left the listing, if the reader asked for them."""
 
     def __init__(self, shown: Conditions, hidden: Conditions | None) -> None:
         self.shown = replace(shown, by_class=False, counted_max=min(shown.counted_max, READ_MAX))

@@ -2,8 +2,8 @@
 
 A listing goes from the newest card to the oldest. A reading of changes goes in rounds: each round walks the cards
 changed by a window of transactions, in order of change, and the next window begins where no older transaction was
-open when this one began. So a change that commits late is told in a later round, and none is ever lost; a card may
-be told twice.
+open when this one began. So a change that commits late is returned in a later round, and none is ever lost; a card may
+be returned twice.
 """
 
 import base64
@@ -30,7 +30,7 @@ class ListingCursor:
 class ChangesCursor:
     """The round of changes from transaction `start` up to, not including, `stop`; the next one begins at `resume`.
 
-    The first round has no `stop`. `at` (microseconds) and `above` say which card was told last; a round not yet
+    The first round has no `stop`. `at` (microseconds) and `above` say which card was returned last; a round not yet
     begun has neither, and its `stop` is still to be fixed.
     """
 

@@ -1,4 +1,4 @@
-"""What a card says of its agent's suspension: that, and since which day. The reason is nobody's business here."""
+"""What a card says of its agent's suspension: that, and since which day. The reason is not shown."""
 
 from dataclasses import replace
 from typing import Any

@@ -59,7 +59,7 @@ class CheckedCard:
 
 
 def check_card(card_data: Any) -> CheckedCard:
-    """Judge an owner's card; every trouble is told, up to a bound."""
+    """Judge an owner's card; every problem is named, up to a limit."""
     return _check(card_data, _owned_part, pricing_troubles)
 
 
@@ -96,7 +96,7 @@ def _check(
     if troubles:
         return CheckedCard(None, _one_of_each_member(troubles))
     complete = with_both_formats(card)
-    # What is handed out must be readable again, so the derived half is judged as well.
+    # What is returned must be readable again, so the derived half is judged as well.
     troubles = tuple(_protocol_troubles(complete))
     return CheckedCard(None, troubles) if troubles else CheckedCard(complete, (), completions)
 

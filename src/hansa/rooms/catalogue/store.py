@@ -107,7 +107,7 @@ FROM (SELECT *, false AS unlisted, 'active' AS status FROM catalogue_card_class)
 
 _COUNT_CARDS = "SELECT count(*) FROM (SELECT FROM catalogue_card c WHERE {conditions} LIMIT {most} + 1) c"
 
-# In the order in which they are told: else all that is older is looked at first.
+# In the order in which they are returned: else all that is older is looked at first.
 _COUNT_CHANGES = """
 SELECT count(*) FROM (SELECT FROM catalogue_card c WHERE {conditions} ORDER BY c.updated_at LIMIT {most} + 1) c
 """
@@ -275,7 +275,7 @@ async def count_cards(tx: Tx, conditions: Conditions) -> int:
 
 
 async def count_changes(tx: Tx, conditions: Conditions) -> int:
-    """As `count_cards`, of those that a reader of changes is about to be told."""
+    """As `count_cards`, of those that a reader of changes is about to receive."""
     await _bound_search(tx)
     total: int = await tx.fetchval(_bounded(_COUNT_CHANGES, conditions), *conditions.values)
     return total
@@ -299,7 +299,7 @@ async def has_texts_to_index(tx: Tx) -> bool:
 
 
 async def index_texts(tx: Tx, most: int) -> None:
-    """Let the index of listed texts take in cards that it does not have yet, where there is one; nobody is waited for."""
+    """Let the index of listed texts take in cards that it does not have yet, where there is one; locked cards are left out."""
     await tx.execute(_INDEX_TEXTS, most)
 
 
@@ -341,7 +341,7 @@ async def list_by_change(
 
 
 def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
-    """Cards changed by the round's transactions, after the card told last."""
+    """Cards changed by the round's transactions, after the card returned last."""
     narrowed = conditions.having("changed_xid >= {0}", round_.start) if round_.start else conditions
     if round_.stop is not None:
         narrowed = narrowed.having("changed_xid < {0}", round_.stop)

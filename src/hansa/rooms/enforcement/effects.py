@@ -1,4 +1,4 @@
-"""The levers of enforcement, each pulled by itself: what one does when it fails is undone, and no other is hindered."""
+"""The effects of enforcement, each carried out by itself: what one that fails did is undone, and the others go on."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ from .rules import (
 Outcome = TypeVar("Outcome")
 
 FAILED: Final = "failed"
-# A lock that does not come free, a statement that takes too long: these are the lever's own trouble.
+# A lock that does not come free, a statement that takes too long: these are failures of the effect.
 _ITS_OWN = (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError)
 
 _log = structlog.get_logger()

@@ -1,4 +1,4 @@
-"""What a suspension and its end do to an agent, lever by lever.
+"""What a suspension and its end do to an agent, effect by effect.
 
 - A suspension stands on a ground: the agent was named itself, or its developer. One on each may stand at a time.
 - An agent may act while none stands. A hard one withholds its workload identity and its ledger account.

@@ -29,7 +29,7 @@ async def suspend_agents(
 async def suspend_each(
     tx: Tx, dids: Sequence[str], administrator: Developer, *, ground: Basis, reason: str, soft: bool
 ) -> dict[str, Stopped]:
-    """Suspend these agents on one ground. Every lever is pulled again that was pulled before: one may have failed."""
+    """Suspend these agents for one reason. Every effect is carried out again: one may have failed before."""
     await store.lock(tx, dids)
     status = {did: await effects.suspend(tx, did) for did in sorted(dids)}
     stopped = [did for did, outcome in status.items() if outcome in STOPPED]

@@ -1,7 +1,7 @@
 """Write events in the transaction that caused them, as far as their emission policies let them in.
 
 A policy that says no keeps an event out and lets the act go on. Where no policy speaks, the ledger's side and a
-registry that fails closed refuse the act: better no transfer than one that nobody will ever read about.
+registry that fails closed refuse the act: better no transfer than one without an event.
 """
 
 from hansa.foundation.events import REGISTRY_ACCOUNT, Event, event_json

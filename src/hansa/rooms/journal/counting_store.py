@@ -1,4 +1,4 @@
-"""The SQL of the counters. The row of `journal_counted` is locked by whoever adds to them."""
+"""The SQL of the counters. Adding to them locks the row of `journal_counted`."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Opaque cursors: a few whole numbers, in a form that nobody is tempted to take apart."""
+"""Opaque cursors: a few whole numbers, encoded so that clients do not depend on their form."""
 
 import base64
 import binascii

@@ -1,7 +1,7 @@
-"""A connection that is told when something was committed to the journal.
+"""A connection that is notified when something was committed to the journal.
 
-Of transactions that end together one alone notifies, an older open one holds back what it tells of, and a notification
-may be lost with its connection: whoever follows the journal also looks without one.
+Of transactions that end together only one notifies, an older open one holds back its events, and a notification
+may be lost with its connection: a reader that follows the journal also looks without one.
 """
 
 import asyncio

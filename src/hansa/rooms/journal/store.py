@@ -123,7 +123,7 @@ async def add_months(tx: Tx, first_days: Sequence[str]) -> None:
 
 
 async def newest_position(tx: Tx) -> int:
-    """The highest position of an event, 0 without any. Until the transaction ends, nobody else appends."""
+    """The highest position of an event, 0 without any. Until the transaction ends, no other one appends."""
     await tx.execute("LOCK TABLE journal_event IN SHARE ROW EXCLUSIVE MODE")
     position: int = await tx.fetchval("SELECT coalesce(max(xid), 0) FROM journal_event")
     return position

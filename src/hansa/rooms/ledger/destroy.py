@@ -1,6 +1,6 @@
 """How units cease to be: the operator takes them out of the treasury.
 
-Whoever destroys holds the treasury's lock, so that what is destroyed is still there when it is taken.
+Destroying holds the treasury's lock, so that what is destroyed is still there when it is taken.
 """
 
 from hansa.foundation.events import TokensDestroyed

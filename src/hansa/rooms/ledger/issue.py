@@ -1,6 +1,6 @@
 """How units come into being, and how the treasury gives them out.
 
-Whoever issues holds the treasury's lock while the supply is summed, so that no two pass the limit together.
+Issuing holds the treasury's lock while the supply is summed, so that no two pass the limit together.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ async def require_issuable(
     Raises: MintTooLarge, SupplyExhausted.
     """
     rules.require_mintable(amount, amount_max)
-    # All in one order: whoever issues holds the treasury's lock after those of agents.
+    # All in one order: issuing locks the treasury after the accounts of agents.
     await store.lock_accounts(tx, [*parties, book.treasury])
     await _require_within_supply(tx, amount)
 

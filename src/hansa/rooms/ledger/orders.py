@@ -25,7 +25,7 @@ class NewHold(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Capture(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A part of a hold to be paid; `final` frees the rest. What is `destroyed` is paid to nobody."""
+    """A part of a hold to be paid; `final` frees the rest. What is `destroyed` is paid to no account."""
 
     id: int
     final: bool = False

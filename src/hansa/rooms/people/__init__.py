@@ -1,7 +1,7 @@
 """People: developers, their accounts and sessions."""
 
 from .administrators import admit_administrator, create_administrator, has_administrator
-from .api_keys import ApiKeyIn, ApiKeyInfo, MadeKeyOut, list_keys, make_key, revoke_key
+from .api_keys import ApiKeyIn, MadeKeyOut, list_keys, make_key, revoke_key
 from .attempts import prove_password
 from .audit_log import read_audit_log
 from .browser_sessions import (
@@ -68,7 +68,6 @@ __all__ = [
     "REGISTRATIONS",
     "ROOM",
     "ApiKeyIn",
-    "ApiKeyInfo",
     "BrowserSession",
     "Call",
     "ChangePasswordIn",

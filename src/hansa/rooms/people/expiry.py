@@ -11,7 +11,7 @@ CALL_DAYS = 30
 
 
 async def forget_ended(tx: Tx) -> None:
-    """Delete what nobody can use any more."""
+    """Delete what has expired and cannot be used."""
     await store.forget_ended(tx, SESSION_IDLE_DAYS, LINK_DAYS)
     await recovery.forget_ended(tx)
     await calls.forget_older(tx, CALL_DAYS)

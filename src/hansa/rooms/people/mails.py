@@ -45,7 +45,7 @@ The link works once. If it was not you, ignore this mail: your password stays as
 
 
 def password_changed(*, to: str, name: str) -> OutgoingMail:
-    """Told after every change."""
+    """Sent after every change."""
     text = f"""Hello {name},
 
 the password of your account here was changed, and everybody was logged out. API keys go on working.
@@ -56,7 +56,7 @@ If it was not you, set a new password at once: ask for a link by "forgotten pass
 
 
 def two_factor_ended(*, to: str, name: str) -> OutgoingMail:
-    """Told when one factor is enough again."""
+    """Sent when one factor is enough again."""
     text = f"""Hello {name},
 
 two-factor login of your account here was turned off: the password alone is enough again.
@@ -67,10 +67,10 @@ If it was not you, change your password at once and turn it on again.
 
 
 def recovery_key_used(*, to: str, name: str) -> OutgoingMail:
-    """Told when somebody is about to set a new password with a recovery key."""
+    """Sent when somebody is about to set a new password with a recovery key."""
     text = f"""Hello {name},
 
-a recovery key of your account here was used. Whoever used it can set a new password within five minutes.
+a recovery key of your account here was used. A new password can be set within five minutes.
 
 If it was not you, change your password at once.
 """
@@ -78,7 +78,7 @@ If it was not you, change your password at once.
 
 
 def deletion_requested(until: datetime) -> Callable[..., OutgoingMail]:
-    """Told when somebody wants the account deleted; `until` is when that happens."""
+    """Sent when the deletion of the account was requested; `until` is when it happens."""
 
     def notice(*, to: str, name: str) -> OutgoingMail:
         text = f"""Hello {name},
@@ -94,7 +94,7 @@ To keep them, cancel the deletion before that time. If you did not request it, a
 
 
 def recovery_keys_renewed(*, to: str, name: str) -> OutgoingMail:
-    """Told when new keys were shown."""
+    """Sent when new keys were shown."""
     text = f"""Hello {name},
 
 new recovery keys were made for your account here. The old ones are worth nothing any more.

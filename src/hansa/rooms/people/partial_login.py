@@ -13,7 +13,7 @@ TRIES_MAX = 5
 
 
 async def begin(tx: Tx, developer_id: int) -> str:
-    """A partial token for whoever gave the right password."""
+    """A partial token for a person who gave the right password."""
     partial_token = new_hex("hpt_")
     await store.add_partial_token(tx, developer_id, fingerprint(partial_token), LIFETIME_SECONDS)
     return partial_token

@@ -32,7 +32,7 @@ class Client:
 
     @classmethod
     def of(cls, request: Request) -> "Client":
-        """Whoever sent the request."""
+        """The person who sent the request."""
         shown = request.headers.get("user-agent", "").encode("ascii", "replace").decode()
         return cls(shown[:CLIENT_MAX_CHARACTERS], client_address(request)[:64])
 

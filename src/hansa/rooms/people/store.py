@@ -334,7 +334,7 @@ async def count_open_sessions(tx: Tx, developer_id: int, idle_days: int) -> int:
 
 
 async def forget_ended(tx: Tx, idle_days: int, link_days: int) -> None:
-    """Delete what nobody can use any more, and whose loss changes no answer."""
+    """Delete what has expired and whose loss changes no answer."""
     await tx.execute("DELETE FROM people_partial_token WHERE expires_at < now()")
     await tx.execute("DELETE FROM people_refresh_token WHERE expires_at < now()")
     await tx.execute(

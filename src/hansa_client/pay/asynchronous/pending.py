@@ -73,7 +73,7 @@ class AsyncPendingPayments:
         if success and entry.capture_by == "caller":
             await self._ending.settle(entry, token.token)
         elif not success:
-            await self._ending.free(entry, token.token, "released by hand")
+            await self._ending.free(entry, token.token, "released on request")
         else:
             await self._ending.look(entry)
 

@@ -74,7 +74,7 @@ class PendingPayments:
         if success and entry.capture_by == "caller":
             self._ending.settle(entry, token.token)
         elif not success:
-            self._ending.free(entry, token.token, "released by hand")
+            self._ending.free(entry, token.token, "released on request")
         else:
             self._ending.look(entry)
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import ProvedAct, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access import FormRefused, ProvedAct, SentForm, SignedIn, SignedInPerson, see_other
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Db, runtime_of
@@ -23,6 +23,7 @@ router = APIRouter(
 
 LIMITS = ("per_tx_max", "per_day_max", "approval_over")
 PAYEES = "allowlist"
+LIMITS_PAYEES = "limits_payees"
 
 
 @router.get("/rights")
@@ -50,7 +51,9 @@ def _asked(form: SentForm) -> agents.AuthzIn:
     limits: dict[str, object] = {
         name: form.value(name).strip() for name in LIMITS if form.value(name).strip()
     }
-    if form.value("limits_payees") == "true":
+    if form.value(LIMITS_PAYEES) != "true" and form.value(PAYEES).strip():
+        raise FormRefused({LIMITS_PAYEES: "Check this box to allow only these payees, or remove them."})
+    if form.value(LIMITS_PAYEES) == "true":
         limits[PAYEES] = form.value(PAYEES).split()
     members = {**dict.fromkeys((*LIMITS, PAYEES)), **limits}
     # The policy is judged by itself, so that each message stands beside its field.

@@ -74,7 +74,7 @@ class EmbeddedPostgres:
             await self._let_go()
 
     async def watch(self) -> None:
-        """Run until cancelled: start the server again whenever it died without being told to."""
+        """Run until cancelled: start the server again whenever it died without being stopped."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             if self._postmaster is not None and not self._postmaster.alive():

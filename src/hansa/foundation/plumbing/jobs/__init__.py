@@ -72,7 +72,7 @@ async def withdraw(tx: Tx, kind: str, keys: Sequence[str] | None = None) -> None
 
 
 async def is_held(tx: Tx, job: Job) -> bool:
-    """Whether a leased job is still this attempt's; if so, nobody else can take it before `tx` ends."""
+    """Whether a leased job is still this attempt's; if so, no other process can take it before `tx` ends."""
     return await store.is_held(tx, job) or refused(job)
 
 
@@ -86,7 +86,7 @@ async def conclude(
 ) -> bool:
     """End a leased job in the transaction that writes its result: it is deleted, or due again at `due_at`.
 
-    Whoever enqueues the job must hold a lock that this transaction holds too: what was enqueued meanwhile counts as seen.
+    A transaction that enqueues the job must hold a lock that this transaction holds too: what was enqueued meanwhile counts as seen.
     Returns whether the lease was still held; if not, the job is left to who holds it now.
     """
     is_accepted = await store.conclude(tx, job, due_at, concurrency_key, low_priority=low_priority)

@@ -36,7 +36,7 @@ LOOK_AGAIN_SECONDS = 5.0
 RECONNECT_SECONDS = 1.0
 # A job that is due but locked is another process's.
 LOCKED_ELSEWHERE_SECONDS = 0.5
-# Under load the journal notifies without a pause, mostly of what nobody waits for.
+# Under load the journal notifies without a pause, mostly of what no kind waits for.
 PACE_SECONDS = 0.1
 # Jobs that are enqueued together are started together.
 GATHERING_SECONDS = 0.002
@@ -50,7 +50,7 @@ _log = structlog.get_logger()
 
 
 class Poll:
-    """When a kind that says itself when there is work is asked next: less often while it has none and nobody notifies."""
+    """When a kind that says itself when there is work is asked next: less often while it has none and is not notified."""
 
     def __init__(self, pause_max: float, pause_min: float = PACE_SECONDS) -> None:
         self.at = 0.0

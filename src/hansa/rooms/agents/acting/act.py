@@ -26,7 +26,7 @@ class Acting:
 
 
 async def act_as(tx: Tx, developer: Developer, did: str) -> Acting:
-    """Tell the journal that the owner acts as the agent from now on.
+    """Append the event that the owner acts as the agent from now on.
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked.
     """

@@ -24,7 +24,7 @@ class IssuedCapability:
 
 @dataclass(frozen=True)
 class Recipient:
-    """Who is to hold a capability, and for how long; without a holder it is good for whoever shows it."""
+    """Who is to hold a capability, and for how long; without a holder it is good for everyone who presents it."""
 
     holder_did: str | None
     ttl_seconds: int
@@ -46,7 +46,7 @@ async def issue(
 async def attenuate(
     tx: Tx, capability_id: UUID, presenter: Presenter, asked: Narrowing, recipient: Recipient
 ) -> IssuedCapability:
-    """A capability within another, drawn by whoever may use that.
+    """A capability within another, drawn by an agent that may use that.
 
     Raises: CapabilityAbsent, CapabilityUnknown, CapabilityEnded, NotRedelegable, CapabilityWidened, HolderUnknown,
     TooManyCapabilities.

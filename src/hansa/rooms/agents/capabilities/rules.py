@@ -47,7 +47,7 @@ class Terms:
 class Capability:
     """A capability as it stands at this moment of the database's clock, with who issued it and who holds it.
 
-    Without a holder it is good for whoever shows its token.
+    Without a holder it is good for everyone who presents its token.
     """
 
     id: UUID
@@ -133,7 +133,7 @@ def require_usable_by(chain: Chain | None, did: str, *, shows_token: bool) -> Ch
 
 
 def may_use(capability: Capability, did: str, *, shows_token: bool) -> bool:
-    """A holder uses its own; what has none is for whoever shows the token, and for its issuer."""
+    """A holder uses its own; what has none is for every presenter of the token, and for its issuer."""
     if capability.holder_did is None:
         return shows_token or capability.issuer_did == did
     return capability.holder_did == did
@@ -166,7 +166,7 @@ def judge(chain: Chain, use: Use, *, roles_count: bool) -> None:
 def lent(chain: Chain, developer_id: int) -> frozenset[str]:
     """The permissions that an agent has from the capability beside those of its roles.
 
-    Only agents of one owner lend each other permissions: nobody else decides what an owner's agent may do.
+    Only agents of one owner lend each other permissions: only an owner decides what its agent may do.
     """
     if chain.root.issuer_developer != developer_id:
         return frozenset()

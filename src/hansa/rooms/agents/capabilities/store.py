@@ -1,6 +1,6 @@
 """The SQL of capabilities.
 
-Locks: whoever uses, narrows or revokes a capability locks the root of its tree first, so a tree is changed by one
+Locks: using, narrowing or revoking a capability locks the root of its tree first, so a tree is changed by one
 transaction at a time; an issuer's row is locked after it while its capabilities are counted.
 """
 

@@ -1,4 +1,4 @@
-"""Documents that tell other systems who an agent is: its DID document and its description."""
+"""Documents that identify an agent to other systems: its DID document and its description."""
 
 from hansa.rooms.agents.documents.routes import root_router, router
 

@@ -16,7 +16,7 @@ class ListedKey:
 
 @dataclass(frozen=True)
 class Identity:
-    """An agent, or an account of the registry's own, as its documents tell of it."""
+    """An agent, or an account of the registry's own, as its documents describe it."""
 
     did: str
     status: str

@@ -11,7 +11,7 @@ from .records import HeldKey
 
 
 async def rotate_key(tx: Tx, did: str, public_key: bytes) -> HeldKey:
-    """Make `public_key` the agent's present one and tell AgentKeyRotated. Raises: KeyHeldBefore."""
+    """Make `public_key` the agent's present one and append AgentKeyRotated. Raises: KeyHeldBefore."""
     agent_id = await store.lock_agent(tx, did)
     if await store.was_held(tx, agent_id, public_key):
         raise KeyHeldBefore

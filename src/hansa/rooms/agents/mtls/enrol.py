@@ -14,7 +14,7 @@ from .rules import EndedIdentity, Enrolment
 
 
 async def enable_mtls(tx: Tx, did: str, trust_domain: str) -> Enrolment:
-    """Enrol an agent, or renew its enrolment, and tell AgentMtlsEnrolled unless it was enrolled already.
+    """Enrol an agent, or renew its enrolment, and append AgentMtlsEnrolled unless it was enrolled already.
 
     Raises: AgentSuspended, AgentRevoked, IdentityRevoked.
     """
@@ -30,7 +30,7 @@ async def enable_mtls(tx: Tx, did: str, trust_domain: str) -> Enrolment:
 
 
 async def disable_mtls(tx: Tx, did: str) -> Literal["disabled", "not_enrolled"]:
-    """Give up an agent's identity, if it has one, and tell AgentMtlsRevoked."""
+    """Give up an agent's identity, if it has one, and append AgentMtlsRevoked."""
     spiffe_id = await store.end(tx, did, "disabled")
     if spiffe_id is None:
         return "not_enrolled"

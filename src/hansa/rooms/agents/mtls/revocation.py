@@ -11,7 +11,7 @@ from . import store
 
 
 async def revoke_mtls(tx: Tx, did: str) -> Literal["revoked", "not_enrolled"]:
-    """Trust no certificate of the agent any more and tell AgentMtlsRevoked, if it has an identity to lose."""
+    """Trust no certificate of the agent any more and append AgentMtlsRevoked, if it has an identity to lose."""
     spiffe_id = await store.end(tx, did, "revoked")
     if spiffe_id is None:
         return "not_enrolled"
@@ -20,7 +20,7 @@ async def revoke_mtls(tx: Tx, did: str) -> Literal["revoked", "not_enrolled"]:
 
 
 async def restore_mtls(tx: Tx, did: str) -> Literal["enrolled", "not_enrolled"]:
-    """Give back the identity that `revoke_mtls` took and tell AgentMtlsEnrolled; the agent asks for a certificate itself."""
+    """Give back the identity that `revoke_mtls` took and append AgentMtlsEnrolled; the agent asks for a certificate itself."""
     spiffe_id = await store.restore(tx, did)
     if spiffe_id is None:
         return "not_enrolled"

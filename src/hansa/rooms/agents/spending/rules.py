@@ -22,7 +22,7 @@ PENDING_MAX = 100
 
 @dataclass(frozen=True)
 class SpendPolicy:
-    """What an owner lets an agent pay; None bounds nothing, an empty allowlist lets it pay nobody."""
+    """What an owner lets an agent pay; None bounds nothing, with an empty allowlist it can pay no one."""
 
     per_tx_max: Minor | None
     per_day_max: Minor | None

@@ -1,6 +1,6 @@
 """The SQL of spend policies.
 
-Locks: whoever pays under a policy locks its row, then an approval, then the accounts of the ledger. Approvals are
+Locks: a payment under a policy locks its row, then an approval, then the accounts of the ledger. Approvals are
 decided by one conditional UPDATE.
 """
 

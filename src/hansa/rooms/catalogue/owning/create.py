@@ -20,7 +20,7 @@ LISTING_CARDS_MAX = 1000
 
 @dataclass(frozen=True)
 class NewCardRequest:
-    """The document, and whose card it is to be: an agent's, or nobody's."""
+    """The document, and whose card it is to be: an agent's, or that of no agent."""
 
     card_data: dict[str, Any]
     agent_did: str | None

@@ -1,4 +1,4 @@
-"""The call that tells whether an agent lives: asking after a task that does not exist.
+"""The health check of an agent: a request for a task that does not exist.
 
 Every A2A server with JSON-RPC must answer it, with an error that says so; it starts no work, costs no money and reads
 nobody's data. A web server that is no agent cannot answer it: a page, or an echo, is no answer to a question with an id.
@@ -38,7 +38,7 @@ def question_to(interfaces: tuple[Interface, ...], unique: str) -> Question | No
 
 
 def liveness_of(question: Question, status: int, body: bytes, *, needs_credentials: bool) -> Sign:
-    """What an answer tells. `needs_credentials`: the card says that its agent does not answer strangers."""
+    """What an answer shows. `needs_credentials`: the card says that its agent does not answer strangers."""
     if status in WANTS_CREDENTIALS and needs_credentials:
         return Sign("alive")
     if status == TOO_MANY_REQUESTS:

@@ -1,4 +1,4 @@
-"""Whether an agent is alive: a call to it tells, and so does the heartbeat that it sends.
+"""Whether an agent is alive: found out by a call to it, or by the heartbeat that it sends.
 
 The newer of the two observations stands: a call that fails after a heartbeat makes the agent unreachable again.
 """

@@ -60,7 +60,7 @@ def names(card: dict[str, Any], addresses: Addresses) -> bool:
 
 
 def hash_of(document: dict[str, Any]) -> bytes:
-    """What tells one served card from the next; an agent may sign the same card anew at each request."""
+    """What distinguishes one served card from the next; an agent may sign the same card anew at each request."""
     return digest({name: value for name, value in document.items() if name != "signatures"})
 
 

@@ -181,7 +181,7 @@ async def stamp_signed(tx: Tx, card_id: int, *, is_signed: bool) -> None:
 
 
 async def stamp_liveness(tx: Tx, card_id: int, state: str) -> None:
-    """Show on the card what a call told."""
+    """Show the result of a call on the card."""
     written = await (
         tx.execute(_ALIVE, card_id) if state == "alive" else tx.execute(_NOT_ALIVE, card_id, state)
     )

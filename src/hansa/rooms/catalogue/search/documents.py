@@ -36,7 +36,7 @@ WEIGHT_OF_VERIFIED = 0.04
 
 
 class CardRow(NamedTuple):
-    """What the index is told of a card; `is_shown` is false for one that may not be found.
+    """What the index has of a card; `is_shown` is false for one that may not be found.
 
     A million of these may be read at a start, each straight from its row.
     """

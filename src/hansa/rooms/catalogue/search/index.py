@@ -1,8 +1,8 @@
-"""The index of one process on its disk: documents, and up to which change of which database they are told.
+"""The index of one process on its disk: documents, and up to which change of which database they are current.
 
 - A directory belongs to one process at a time: another one takes the next.
-- The place in the changes is written after the documents. After a crash in between the same changes are told again, and
-  telling a card twice leaves one document.
+- The place in the changes is written after the documents. After a crash in between the same changes are indexed again, and
+  indexing a card twice leaves one document.
 - What is of another form, of another database, unreadable or too old is thrown away and built anew.
 """
 
@@ -33,7 +33,7 @@ OLDEST_SECONDS = 7 * 24 * 3600
 
 @dataclass(frozen=True)
 class Place:
-    """Every change by a transaction before `cursor` of the database `ground` has been told."""
+    """Every change by a transaction before `cursor` of the database `database_state` has been indexed."""
 
     database_state: str
     cursor: int
@@ -58,7 +58,7 @@ class SearchIndex:
 
     @property
     def place(self) -> Place | None:
-        """Up to where this index is told; None while it has never been filled."""
+        """Up to where this index is current; None while it has never been filled."""
         return self._place
 
     def searcher(self) -> tantivy.Searcher:
@@ -72,12 +72,12 @@ class SearchIndex:
         self._opened.delete_all_documents()
 
     def add(self, cards: Iterable[CardRow]) -> None:
-        """Tell cards that have no document."""
+        """Add cards that have no document."""
         for card in cards:
             self._opened.add_document(document_of(card, self._own_currency))
 
     def replace(self, cards: Iterable[CardRow], deleted: Iterable[int] = ()) -> None:
-        """Tell these cards as they are now; hidden and deleted ones lose their document."""
+        """Replace the documents of these cards; hidden and deleted ones lose theirs."""
         if self._is_being_built:
             self._write_with(WRITER_BYTES, WRITER_THREADS)
             self._is_being_built = False
@@ -89,7 +89,7 @@ class SearchIndex:
                 self._opened.add_document(document_of(card, self._own_currency))
 
     def commit(self, place: Place) -> None:
-        """Make what was told searchable and durable, then the place."""
+        """Make what was written searchable and durable, then the place."""
         self._opened.commit()
         self._index.reload()
         self.move(place)
@@ -144,7 +144,7 @@ class SearchIndex:
 
     @property
     def _form(self) -> str:
-        # Whether a card is foreign is told when it is indexed.
+        # Whether a card is foreign is decided when it is indexed.
         return f"{FORM}/{self._own_currency}"
 
     @property
@@ -164,7 +164,7 @@ class SearchIndex:
 
 
 def _claim(directory: Path) -> tuple[int, Path]:
-    """The first directory that no other process has, and its lock. Nobody else may read what unlisted cards say."""
+    """The first directory that no other process has, and its lock. No other account may read the text of unlisted cards."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     # One that an earlier version made is open to all.
     directory.chmod(0o700)

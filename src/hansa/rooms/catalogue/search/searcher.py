@@ -1,8 +1,8 @@
 """Search in one process: its index, kept in step with the database, and what was found in it lately.
 
-- A change is told once its transaction is seen, and again while an older transaction is open that might have changed
+- A change is indexed once its transaction is seen, and again while an older transaction is open that might have changed
   the same: the place in the changes moves only behind the oldest open one, so that none is ever missed.
-- Whoever asks before every card was told is refused: a part of the catalogue would look like all of it.
+- A search before every card was indexed is refused: a part of the catalogue would look like all of it.
 - Reading and writing the index happen in threads; the event loop waits for nothing.
 - What was found is remembered until the index changes. Cards themselves are read from the database each time.
 """
@@ -75,7 +75,7 @@ class Searcher:
         self._next_catch_up: asyncio.Future[None] | None = None
         self._writing = ThreadPoolExecutor(1, "search-index")
         self._reading = ThreadPoolExecutor(SEARCH_THREADS, "search")
-        # Changes that were told although an older transaction is open, each with the transaction that made it.
+        # Changes that were indexed although an older transaction is open, each with the transaction that made it.
         self._ahead: dict[int, int] = {}
         self._remembered: OrderedDict[tuple[SearchQuery, int], asyncio.Future[Hits]] = OrderedDict()
         self._clock = 0.0
@@ -98,7 +98,7 @@ class Searcher:
             await self.close()
 
     async def catch_up(self) -> None:
-        """Tell the index everything that is committed by now. Raises: Unavailable."""
+        """Index everything that is committed by now. Raises: Unavailable."""
         async with self._turn:
             try:
                 if await self._is_unchanged():

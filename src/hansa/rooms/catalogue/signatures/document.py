@@ -19,14 +19,14 @@ _NOT_EXPORTED = frozenset({"federation_metadata", "federationMetadata", "flare",
 
 
 def is_forgotten(state: ExportedState, now: datetime) -> bool:
-    """Whether the card's agent was revoked so long ago that not even its tombstone is told."""
+    """Whether the card's agent was revoked so long ago that not even its tombstone is returned."""
     return state.revoked_at is not None and now > state.revoked_at + TOMBSTONE_TIME
 
 
 def signing_moment(state: ExportedState, key_since: datetime, now: datetime) -> int:
     """The moment that a signature names, in epoch seconds: this hour, or since when this card and this key stand.
 
-    Whoever signs the same card with the same key in the same hour signs the same bytes.
+    The same card signed with the same key in the same hour gives the same bytes.
     """
     hour = int(now.timestamp()) // SIGNED_ANEW_SECONDS * SIGNED_ANEW_SECONDS
     return max(hour, int(state.updated_at.timestamp()), int(key_since.timestamp()))

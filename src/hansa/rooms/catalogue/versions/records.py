@@ -25,7 +25,7 @@ class StoredDocument:
 
 @dataclass(frozen=True)
 class Replaced:
-    """A document was replaced. The hashes are hex, as they are told; the keys are those of the top that differ."""
+    """A document was replaced. The hashes are hex, as they are returned; the keys are those of the top that differ."""
 
     id: UUID
     card_id: int

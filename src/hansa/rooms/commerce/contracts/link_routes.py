@@ -42,7 +42,7 @@ async def issue_contract_page_link(
     *,
     writes: WriteLimit,
 ) -> PageLinkOut:
-    """Issue a link for 24 hours to the page of a contract, for a party to it. Whoever has the link reads the contract."""
+    """Issue a link for 24 hours to the page of a contract, for a party to it. Everyone who has the link reads the contract."""
     await writes.admit(agent.did)
     link = await db.read(lambda tx: issue_page_link(tx, seal, agent.did, contract_id))
     url = f"{settings.base_url}/contracts/{contract_id}?ticket={link.ticket}"

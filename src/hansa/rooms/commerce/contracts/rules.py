@@ -67,7 +67,7 @@ def pays_without_approval(terms: Terms) -> bool:
 
 
 def expiry_of(terms: Terms, now: datetime) -> datetime:
-    """When the proposal ends that nobody accepts: at its first date."""
+    """When a proposal that no agent accepts ends: at its first date."""
     return terms.dates[0] if terms.dates else now + timedelta(days=PROPOSAL_DAYS)
 
 

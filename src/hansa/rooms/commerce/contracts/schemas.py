@@ -240,7 +240,7 @@ class ContractOut(BaseModel):
         description="After a failure that follows a submission: until then a dispute can claim what is held."
     )
     dispute_id: int | None
-    expires_at: datetime = Field(description="When the proposal ends if nobody accepts it.")
+    expires_at: datetime = Field(description="When the proposal ends if no agent accepts it.")
     created_at: datetime
     accepted_at: datetime | None
     submitted_at: datetime | None

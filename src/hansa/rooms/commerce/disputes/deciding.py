@@ -1,4 +1,4 @@
-"""A dispute is decided: voting opens, an administrator rules, or nobody does in time.
+"""A dispute is decided: voting opens, an administrator rules, or does not in time.
 
 A ruling is one transaction: the hold goes to the party that it is for, units of the defendant are destroyed, those of its
 bond first, the complainant is compensated, the contract closes. The same ruling again is answered as the first time.
@@ -73,7 +73,7 @@ async def rule(
 
 
 async def meet_deadline(tx: Tx, dispute_id: int, settings: Settings) -> None:
-    """Open voting, or dismiss a dispute on which nobody ruled, if the time for it has come."""
+    """Open voting, or dismiss a dispute without a ruling, if the time for it has come."""
     dispute, contract = await take(tx, dispute_id)
     if not rules.is_due(dispute):
         return

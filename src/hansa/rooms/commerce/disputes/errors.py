@@ -93,7 +93,7 @@ class TooMuchEvidence(Conflict):
 
 
 class RulingTooLate(Conflict):
-    """Nobody ruled in time: the dispute is being dismissed."""
+    """There was no ruling in time: the dispute is being dismissed."""
 
     code = "RULING_TOO_LATE"
     sentence = "The time for a ruling has passed; the dispute is dismissed."

@@ -1,4 +1,4 @@
-"""Disputes as their parties and administrators of enforcement read them; nobody else does."""
+"""Disputes as their parties and administrators of enforcement read them."""
 
 from dataclasses import replace
 

@@ -4,7 +4,7 @@
 - A dispute about a payment is bound by the least of what is claimed and what the payment is worth. A slash stays within
   that bound; a compensation also within what the hold and earlier rulings about the payment have left of it.
 - A dispute without a subject gives no compensation, and a slash of at most DISPUTE_SLASH_MAX.
-- Nobody ruled in time: it is dismissed.
+- No ruling in time: it is dismissed.
 """
 
 from dataclasses import replace
@@ -167,7 +167,7 @@ def decided(dispute: Dispute, decision: Decision, slashed: Minor, fee_paid: Mino
 
 
 def unruled(dispute: Dispute) -> Dispute:
-    """Nobody has ruled in time."""
+    """There was no ruling in time."""
     return replace(dispute, status=DisputeStatus.CLOSED, ruling=Ruling.DISMISSED, closed_at=dispute.now)
 
 

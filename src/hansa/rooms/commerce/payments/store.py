@@ -1,6 +1,6 @@
 """The SQL of payment tokens.
 
-Locks: whoever ends a token locks its row first, then what its caller's budget counts, then the ledger. A status changes by
+Locks: a transaction that ends a token locks its row first, then what its caller's budget counts, then the ledger. A status changes by
 a conditional UPDATE only, so that of several acts at once one succeeds.
 """
 
@@ -200,7 +200,7 @@ async def find_by_hash(tx: Tx, token_sha256: bytes) -> Token | None:
 async def lock(tx: Tx, token_id: UUID) -> Token | None:
     """As `find`, locked until the transaction ends."""
     await tx.fetchval("SELECT 1 FROM commerce_payment_token WHERE id = $1 FOR NO KEY UPDATE", token_id)
-    # A statement of its own after the lock: the clock is read when nobody else can change the token any more.
+    # A statement of its own after the lock: the clock is read when no other transaction can change the token.
     return await find(tx, token_id)
 
 

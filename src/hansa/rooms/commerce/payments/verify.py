@@ -1,4 +1,4 @@
-"""Verifying a token: whoever has it learns whether it is good, and the first to ask consumes it.
+"""Verifying a token: its holder learns whether it is valid, and the first verification consumes it.
 
 Verifications of one process that come at the same moment share one statement. Known and unknown tokens take the same
 statements.

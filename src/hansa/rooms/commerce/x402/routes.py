@@ -86,7 +86,7 @@ async def settle_x402_payment(
     config: Config,
     settlements: Settlements,
 ) -> PaymentSettlementOut:
-    """Pay what is required, once: whoever has a payment may settle it, for the payee that it names."""
+    """Pay what is required, once: everyone who has a payment may settle it, for the payee that it names."""
     try:
         required = _required(body, Networks.of(config))
         settlement = await _settled(body, required, db, config, settlements)

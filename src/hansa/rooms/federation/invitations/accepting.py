@@ -38,7 +38,7 @@ LIMITS = CallLimits(seconds=45.0, body_bytes=64 * 1024)
 FIRST_READ_TRIES = 8
 FIRST_READ_PAUSE_SECONDS = 0.5
 DETAIL_MAX_CHARACTERS = 500
-CREATED, UNAVAILABLE = 201, 503
+CREATED, TOO_MANY, FAILED = 201, 429, 500
 
 
 async def accept(
@@ -76,7 +76,7 @@ async def _redeem(runtime: Runtime, inviter: VerifiedParty, acceptance: str) -> 
         )
     except OutgoingTrouble as trouble:
         raise PeerUnreachable.at(inviter.party.public_url, trouble.reason) from None
-    if answer.status >= UNAVAILABLE:
+    if answer.status >= FAILED or answer.status == TOO_MANY:
         raise PeerUnreachable(f"The registry that invited cannot answer now: {_detail_in(answer)}")
     if answer.status != CREATED:
         raise AcceptanceRefused(f"The registry that invited refused the acceptance: {_detail_in(answer)}")

@@ -27,6 +27,7 @@ from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import bundle_in_document, read_publicly
 from .own_bundle import own_bundle
 from .public_routes import bundle_router, public_router
+from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
     count_refusal,
     database_time,
@@ -42,7 +43,7 @@ from .reading import (
 )
 from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, VerifiedCard
 from .refreshing import refresh_peer
-from .schemas import NetInLimit, PeerOut, SyncOut, minor_limit
+from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
 from .sync_store import note_synced, open_peer_ids
 from .synchronizing import (
@@ -52,6 +53,7 @@ from .synchronizing import (
     sync_by_name,
     sync_peer,
 )
+from .topology import Topology, read_topology
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
@@ -65,10 +67,12 @@ __all__ = [
     "RECOGNISED_LEAVES",
     "SYNC_PEER",
     "CardRefused",
+    "CardVerdictOut",
     "ExpectedRegistry",
     "FederationOff",
     "NetInLimit",
     "NewPeer",
+    "NodeOut",
     "OwnCertificate",
     "PeerAmbiguous",
     "PeerDocumentRefused",
@@ -83,8 +87,11 @@ __all__ = [
     "PeerView",
     "RecognisedLeaves",
     "RootCollision",
+    "RosterPeer",
     "SyncOut",
     "SyncOutcome",
+    "Topology",
+    "TopologyOut",
     "VerifiedCard",
     "add_by_hand",
     "add_peer",
@@ -117,6 +124,7 @@ __all__ = [
     "peers_admin_router",
     "public_router",
     "read_publicly",
+    "read_topology",
     "refresh_peer",
     "refusals_of",
     "remove_peer",

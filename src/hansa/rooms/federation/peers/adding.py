@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle, read_bundle
+from hansa.foundation.values.errors import HostRefused
 from hansa.foundation.values.web_address import require_callable
 
 from . import store
@@ -55,8 +56,10 @@ async def add_by_hand(tx: Tx, administrator: Developer | None, new: NewPeer) -> 
 
 
 def callable_address(url: str, allowed: Collection[str], *, field: str) -> str:
-    """An address that may be dialled, without a trailing slash. Raises: Invalid."""
+    """An address that may be dialled, without a trailing slash. Raises: HostRefused."""
     require_callable(url, allowed, field=field)
+    if "?" in url:
+        raise HostRefused("The address of a registry has no query.", field=field)
     return url.rstrip("/")
 
 

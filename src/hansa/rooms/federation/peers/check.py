@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.trust_bundle import LeafRefused, TrustBundle, dom
 
 from . import store
 from .reading import count_refusal
-from .records import PeerRecord
+from .records import Approval, PeerRecord
 
 WRONG_IDENTITY = "wrong_identity"
 REMEMBERED_MAX = 4096
@@ -63,6 +63,19 @@ async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:
             "This client certificate is not one that the peer's trust bundle certifies now."
         ) from None
     return _caller(found)
+
+
+async def approval_of(runtime: Runtime, leaf: x509.Certificate) -> Approval | None:
+    """How the registry that shows this certificate stands here; None: it was not added, or another identity is shown."""
+    uris = uris_of(leaf)
+    spiffe_id = uris[0] if len(uris) == 1 else ""
+    found = await runtime.database.look(lambda tx: store.named(tx, domain_of(spiffe_id) or ""))
+    now = await runtime.database.look(store.now)
+    for peer in found:
+        is_the_one = peer.spiffe_id in {None, spiffe_id} and not peer.removing
+        if is_the_one and _certifies(runtime, peer, leaf, now):
+            return peer.approval
+    return None
 
 
 async def _count_wrong_identity(

@@ -21,6 +21,7 @@ CARD_AT = "/.well-known/registry-card.json"
 KEYS_AT = "/.well-known/registry-jwks.json"
 BUNDLE_AT = "/.well-known/spiffe-bundle.json"
 DOCUMENT = CallLimits(seconds=10.0, body_bytes=BUNDLE_MAX_BYTES)
+APPROVAL_HEADER = "Peer-Approval"
 OK, NOT_MODIFIED = 200, 304
 
 
@@ -32,11 +33,15 @@ class DocumentMissing(OutgoingTrouble):
 
 @dataclass(frozen=True)
 class Documents:
-    """What a registry publishes of itself, as it was read. `card` is None where it is unchanged."""
+    """What a registry publishes of itself, as it was read. `card` is None where it is unchanged.
+
+    `has_added_us`: it knows the certificate that was shown as that of a peer, pending or approved.
+    """
 
     card: str | None = field(repr=False)
     keys: str = field(repr=False)
     bundle: str = field(repr=False)
+    has_added_us: bool = False
 
 
 async def read_publicly(runtime: Runtime, registry_url: str) -> Documents:
@@ -64,7 +69,8 @@ async def read_over_mutual_tls(runtime: Runtime, peer_id: int, end: MutualEnd, e
         card = await read(CARD_AT, {"If-None-Match": f'"{etag}"'} if etag else None)
         is_unchanged = etag is not None and card.status == NOT_MODIFIED
         keys, bundle = await read(KEYS_AT), await read(BUNDLE_AT)
-        return Documents(None if is_unchanged else _text(card), _text(keys), _text(bundle))
+        has_added_us = APPROVAL_HEADER.lower() in bundle.headers
+        return Documents(None if is_unchanged else _text(card), _text(keys), _text(bundle), has_added_us)
     except OutgoingTrouble as trouble:
         raise PeerUnreachable.at(end.base_url, trouble.reason) from None
 

@@ -8,19 +8,22 @@ from pydantic import BaseModel, Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
-from hansa.foundation.values.errors import Invalid, TooManyRequests
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.federation.charter import LAST_AUDIT, CardUnsigned, ReadLastAudit, read_card
 
+from .check import approval_of
 from .errors import FederationOff, PeerAmbiguous, PeerUnknown
+from .meeting import APPROVAL_HEADER
 from .own_bundle import own_bundle
 from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
 from .reading import peer_by_name
 from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut
-from .topology import topology
+from .topology import read_topology
 from .views import every_peer
 
 BUNDLE_AT = "/.well-known/spiffe-bundle.json"
@@ -48,12 +51,19 @@ class SpiffeBundle(BaseModel):
     spiffe_refresh_hint: int = Field(description="Seconds after which to read it again.")
 
 
-@bundle_router.get(BUNDLE_AT, responses=problems(FederationOff, TooManyRequests))
+@bundle_router.get(BUNDLE_AT, responses=problems(FederationOff, TooManyRequests, Unauthorized))
 async def read_trust_bundle(_: Public, request: Request, response: Response) -> SpiffeBundle:
-    """The trust bundle of this registry: the roots of the certificates that it and its agents show."""
+    """The trust bundle of this registry: the roots of the certificates that it and its agents show.
+
+    A registry that asks with its certificate finds in `Peer-Approval` whether it was added here: `pending` or `approved`.
+    """
     runtime = runtime_of(request)
     bundle = await own_bundle(runtime.database, runtime.settings.trust_domain, runtime.authority)
     response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
+    certificate = shown_certificate(request)
+    approval = None if certificate is None else await approval_of(runtime, certificate)
+    if approval is not None:
+        response.headers.update({APPROVAL_HEADER: approval, "Cache-Control": "no-store"})
     return SpiffeBundle.model_validate(bundle.spiffe())
 
 
@@ -66,14 +76,13 @@ async def list_federation_peers(_: Public, response: Response, db: Db) -> Roster
 
 
 @public_router.get("/public/topology", responses=problems(CardUnsigned, TooManyRequests))
-async def read_topology(
+async def read_federation_topology(
     _: Public, response: Response, db: Db, settings: Config, last_audit: LastAuditOf
 ) -> TopologyOut:
     """The federation as this registry sees it: registries, the connections to them, and how fresh each is."""
 
     async def read(tx: Tx) -> TopologyOut:
-        own = await read_card(tx, settings.settlement_currency, last_audit)
-        return TopologyOut.of(await topology(tx, settings, own.card["identity"]["tier"]))
+        return TopologyOut.of(await read_topology(tx, settings, last_audit))
 
     response.headers.update({"Cache-Control": SHORTLY_CACHED, **ANY_ORIGIN})
     return await db.read(read)

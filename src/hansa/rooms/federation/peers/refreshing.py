@@ -3,8 +3,8 @@
 - The card is fetched with If-None-Match; unconditionally once the copy is past half of its window, or its key is not the
   current one of the peer (Specification 6 W 22).
 - A bundle of a higher sequence replaces the last one. A lower one is refused; so are other roots under the same sequence.
-- A pending peer that answers has added this registry as well: only then does its listener take our certificate. It is
-  approved by that. What is refused is counted, and the last good documents stay.
+- A pending peer that has added this registry too, and says so of the certificate that it was shown, is approved by that.
+- What is refused is counted, and the last good documents stay.
 """
 
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
     except CardRefused as refused:
         await _refuse(runtime, peer_id, refused)
         raise PeerDocumentRefused.of(refused.reason, refused.said) from None
-    return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents.bundle))
+    return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents))
 
 
 async def _verified(
@@ -87,8 +87,9 @@ def expected_of(peer: PeerRecord, settings: Settings) -> ExpectedRegistry:
 
 
 def _is_due(peer: PeerRecord, now: datetime) -> bool:
-    """Whether the copy of the card is past half of its window."""
-    if peer.card_signed_at is None or peer.card_expires_at is None:
+    """Whether the copy of the card is past half of its window, or another card was refused since."""
+    was_refused = not all(verdict["ok"] for verdict in peer.card_verdicts)
+    if was_refused or peer.card_signed_at is None or peer.card_expires_at is None:
         return True
     return now >= peer.card_signed_at + (peer.card_expires_at - peer.card_signed_at) / 2
 
@@ -110,15 +111,15 @@ async def _refuse(runtime: Runtime, peer_id: int, refused: CardRefused) -> None:
     await runtime.database.act(count)
 
 
-async def _take(tx: Tx, peer_id: int, card: VerifiedCard | None, bundle_text: str) -> Refreshed:
+async def _take(tx: Tx, peer_id: int, card: VerifiedCard | None, documents: Documents) -> Refreshed:
     await store.lock_trust(tx)
     peer = await store.lock(tx, peer_id)
     if peer is None or peer.removing:
         raise PeerUnknown
     if card is not None:
         await store_card(tx, peer_id, card)
-    refused = await _take_bundle(tx, peer, bundle_text)
-    await store.note_read(tx, peer_id)
+    refused = await _take_bundle(tx, peer, documents.bundle)
+    await store.note_read(tx, peer_id, approved=documents.has_added_us)
     activated = await store.activate(tx, peer_id)
     if activated is not None:
         await note_federated(tx, activated)

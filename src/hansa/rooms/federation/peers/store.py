@@ -85,10 +85,11 @@ UPDATE federation_peer SET bundle = $2, bundle_sequence = $3, bundle_sha256 = $4
 WHERE id = $1 AND bundle_sequence <= $3
 """
 
-# A peer that answered over mutual TLS has added this registry too, so a pending one is approved by both sides.
 _NOTE_READ = """
-UPDATE federation_peer SET trouble = NULL, card_fetched_at = clock_timestamp(), approval = 'approved',
-  approved_at = coalesce(approved_at, clock_timestamp()) WHERE id = $1
+UPDATE federation_peer SET trouble = NULL, card_fetched_at = clock_timestamp(),
+  approval = CASE WHEN $2 THEN 'approved' ELSE approval END,
+  approved_at = CASE WHEN $2 THEN coalesce(approved_at, clock_timestamp()) ELSE approved_at END
+WHERE id = $1
 """
 
 _READ_AT_INTERVALS = "SELECT id FROM federation_peer WHERE paused_at IS NULL AND NOT removing ORDER BY id"
@@ -268,9 +269,9 @@ async def set_bundle(tx: Tx, peer_id: int, bundle: TrustBundle) -> None:
     await tx.execute(_SET_BUNDLE, peer_id, json.dumps(bundle.spiffe()), bundle.sequence, bundle.thumbprint)
 
 
-async def note_read(tx: Tx, peer_id: int) -> None:
-    """Write that the documents of a peer were read now and are in order."""
-    await tx.execute(_NOTE_READ, peer_id)
+async def note_read(tx: Tx, peer_id: int, *, approved: bool) -> None:
+    """Write that the documents of a peer were read now and are in order; with `approved` a pending one is approved."""
+    await tx.execute(_NOTE_READ, peer_id, approved)
 
 
 async def read_at_intervals(tx: Tx) -> list[int]:

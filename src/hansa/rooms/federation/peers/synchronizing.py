@@ -74,6 +74,9 @@ async def _work(runtime: Runtime, job: Job) -> None:
         return
     except (Unavailable, FederationOff) as trouble:
         raise PutOff(trouble.detail) from None
+    peer = await runtime.database.look(lambda tx: peer_by_id(tx, int(job.key)))
+    if peer.approval == "pending":
+        raise PutOff("the other side has not added this registry yet")
     if outcome.refused.keys() - _PASSING:
         raise PutOff(f"refused: {', '.join(sorted(outcome.refused))}")
     await runtime.database.act(lambda tx: _conclude(tx, runtime, job))

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.charter import ReadLastAudit, read_card
 
 from . import store
 from .records import PeerRecord, PeerType
@@ -48,15 +49,16 @@ class Topology:
     as_of: datetime
 
 
-async def topology(tx: Tx, settings: Settings, own_tier: str) -> Topology:
-    """The federation now. A name that several registries have is replaced by their ledger ids."""
+async def read_topology(tx: Tx, settings: Settings, last_audit: ReadLastAudit) -> Topology:
+    """The federation now. A name that several registries have is replaced by their ledger ids. Raises: CardUnsigned."""
+    own_card = await read_card(tx, settings.settlement_currency, last_audit)
     found = await every_peer(tx)
     counts = Counter([settings.registry_name, *(view.peer.registry_name for view in found)])
     own = Node(
         settings.registry_name,
         settings.trust_domain,
         settings.trust_domain,
-        own_tier,
+        own_card.card["identity"]["tier"],
         "active",
         settings.settlement_currency,
     )

@@ -1,4 +1,4 @@
-"""Reading and changing emission policies; a change is told in the journal in the same transaction."""
+"""Reading and changing emission policies; a change is an event of the same transaction."""
 
 from collections.abc import Mapping
 from typing import Any

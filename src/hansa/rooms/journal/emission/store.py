@@ -1,4 +1,4 @@
-"""The SQL of emission policies. A policy is locked by whoever changes it; appends read without locks."""
+"""The SQL of emission policies. A change locks its policy; appends read without locks."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The live feed: journal events told to sockets as they are committed."""
+"""The live feed: journal events sent to sockets as they are committed."""
 
 from .bearer import OWNED_AMONG
 from .live_feed import LIVE_FEED, LiveFeed

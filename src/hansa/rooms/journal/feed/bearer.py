@@ -61,7 +61,7 @@ def _claims_of(tokens: TokenIssuer, kind: TokenKind, caller: Developer | Agent, 
 
 
 class Bearer:
-    """The holder of a socket; without a token, nobody in particular."""
+    """The holder of a socket; without a token, an anonymous reader."""
 
     def __init__(self, runtime: Runtime, token: str | None) -> None:
         self._runtime = runtime

@@ -51,13 +51,13 @@ class Conversation:
         if not self._reader.lost.is_set() and watching in done:
             await self._close(POLICY_VIOLATION)
         elif self._reader.lost.is_set() and sending in done:
-            # Who did not hear the last words would not let a closing through either.
+            # A client that did not receive the last message would not receive a close frame either.
             await self._close(TRY_AGAIN_LATER)
 
     async def _listen(self) -> None:
         while (received := await self._websocket.receive())["type"] == "websocket.receive":
             await self._answer(received.get("text"), received.get("bytes"))
-            # The next message is heard once this one is answered.
+            # The next message is read once this one is answered.
             await self._reader.settled()
 
     async def _answer(self, text: str | None, octets: bytes | None) -> None:
@@ -87,7 +87,7 @@ class Conversation:
             raise ActionUnknown
 
     async def _watch(self) -> None:
-        """Keep alive what is silent. Returns when the credential has ended, or the last words were not heard."""
+        """Keep alive what is silent. Returns when the credential has ended, or the last message was not received."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SILENT_SECONDS):
@@ -102,7 +102,7 @@ class Conversation:
                 await self._reader.settled()
                 return
             except Unavailable:
-                # Nobody knows better at the moment, and nothing is told either.
+                # Whether it still has the right is not known at the moment, and nothing is sent either.
                 continue
             if self._reader.was_silent():
                 self._reader.send(message("keepalive"))

@@ -1,6 +1,6 @@
 """Follow the journal on a connection of its own: every committed event once, in the order of positions.
 
-The connection may break at any time: the next one goes on from the last place told. Notifications may be missing, so
+The connection may break at any time: the next one goes on from the last position delivered. Notifications may be missing, so
 the follower also looks without one, at first soon, then later.
 """
 
@@ -21,7 +21,7 @@ from .store import Place
 BATCH_MAX = 500
 POLL_MIN_SECONDS = 0.01
 POLL_MAX_SECONDS = 0.2
-# Telling many readers takes time; half as much again is left to the rest of the process, at the least.
+# Sending to many readers takes time; half as much again is left to the rest of the process, at the least.
 PACE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.5
 FOLLOWING = "live feed: follow the journal"
@@ -55,7 +55,7 @@ class Follower:
 
     @property
     def place(self) -> Place:
-        """The last place told: every event up to it is committed for good. Only while following."""
+        """The last position delivered: every event up to it is committed for good. Only while following."""
         assert self._place is not None
         return self._place
 

@@ -29,9 +29,9 @@ READY_SECONDS = 5.0
 
 
 class LiveFeed:
-    """Tells each event once to every reader that subscribed to one of its channels.
+    """Sends each event once to every reader that subscribed to one of its channels.
 
-    A replay is complete up to the last event told when its reader is entered under the channel, and nothing interrupts
+    A replay is complete up to the last event sent when its reader is entered under the channel, and nothing interrupts
     the two: what a replay ends with and what the live stream begins with meet without a gap and without a repetition.
     """
 
@@ -117,7 +117,7 @@ class LiveFeed:
             queue.end()
 
     async def subscribe(self, reader: Reader, channel: rules.Channel) -> None:
-        """Confirm, replay the latest events of the channel from the store, and tell from now on.
+        """Confirm, replay the latest events of the channel from the store, and send new ones from now on.
 
         Raises: TooManyChannels, Unavailable.
         """
@@ -131,7 +131,7 @@ class LiveFeed:
         reader.send(message("subscribed", channel=channel.name), *filter(None, replay))
 
     def unsubscribe(self, reader: Reader, channel: rules.Channel) -> None:
-        """Tell no more of this channel."""
+        """Send nothing more of this channel."""
         reader.leave(channel)
         readers = self._readers.get(channel.key, set())
         readers.discard(reader)

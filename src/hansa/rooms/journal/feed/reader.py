@@ -31,7 +31,7 @@ class Reader:
         self._agents = frozenset() if did is None else frozenset({did})
         self.lost = asyncio.Event()
         self.doubted = asyncio.Event()
-        """Set when whoever reads may have lost the right to, and with `lost`."""
+        """Set when the reader may have lost the right to read, and with `lost`."""
         self._line = line
         # The shared event itself: an object for each waiting message would keep the garbage collector busy.
         self._waiting: deque[LiveEvent | bytes] = deque()
@@ -99,7 +99,7 @@ class Reader:
         await self._settled.wait()
 
     async def keep_sending(self) -> None:
-        """Send what waits. Returns when the reader is gone, or is lost and was told so."""
+        """Send what waits. Returns when the reader is gone, or is lost and was notified of it."""
         while True:
             await self._work.wait()
             if not await self._line.drained():

@@ -1,4 +1,4 @@
-"""The latest events of a channel: read from the store up to the last event told, then kept up with what is told.
+"""The latest events of a channel: read from the store up to the last event sent, then kept up with what is sent.
 
 Of an `events:` channel they are the latest that the public sees, kept in memory from the first subscription on, since
 many ask for them at once. Of an agent's channel they are read for each subscription.
@@ -27,7 +27,7 @@ Latest = deque[LiveEvent]
 
 
 class Replays:
-    """The replays of one process; `place` is the last place told."""
+    """The replays of one process; `place` is the last position sent."""
 
     def __init__(
         self, database: Database, place: Callable[[], Place], *, frame: str, ledger: LedgerReadings
@@ -41,7 +41,7 @@ class Replays:
         self._sent_meanwhile: defaultdict[str, list[Latest]] = defaultdict(list)
 
     def add(self, event: LiveEvent) -> None:
-        """Note an event that is being told."""
+        """Note an event that is being sent."""
         for key in event.keys:
             if key in self._kept and event.is_public:
                 self._kept[key].append(event)
@@ -50,11 +50,11 @@ class Replays:
                     meanwhile.append(event)
 
     def forget(self) -> None:
-        """Keep nothing: what is told next does not follow on what was told last."""
+        """Keep nothing: what is sent next does not follow on what was sent last."""
         self._kept = {}
 
     async def latest(self, key: str) -> list[LiveEvent]:
-        """The latest events under `key` up to the last one told when this returns, the oldest first.
+        """The latest events under `key` up to the last one sent when this returns, the oldest first.
 
         Raises: Unavailable.
         """
@@ -84,7 +84,7 @@ class Replays:
 
     @contextmanager
     def _noting(self, key: str) -> Iterator[Latest]:
-        """What is told under `key` meanwhile, as far as a replay needs it."""
+        """What is sent under `key` meanwhile, as far as a replay needs it."""
         meanwhile: Latest = deque(maxlen=REPLAYED)
         self._sent_meanwhile[key].append(meanwhile)
         try:

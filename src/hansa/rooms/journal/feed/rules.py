@@ -1,4 +1,4 @@
-"""Which channels there are, who may follow them, and on which of them an event is told."""
+"""Which channels there are, who may follow them, and on which of them an event is sent."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def is_private(name: str) -> bool:
 
 
 def agents_named_by(names: Iterable[str]) -> list[str]:
-    """The DIDs of the agents whose channels are among these; nobody has judged whether there are such agents."""
+    """The DIDs of the agents whose channels are among these; whether there are such agents is not checked here."""
     return [name.removeprefix(OF_AGENT) for name in names if name.startswith(OF_AGENT)]
 
 

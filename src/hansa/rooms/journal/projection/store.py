@@ -1,7 +1,7 @@
 """The SQL of projections.
 
 A ledger event comes after a baseline when its transaction is not visible in the PostgreSQL snapshot in which the
-baseline was read: neither sequence numbers nor clocks tell that. Such a snapshot means nothing in another database
+baseline was read: neither sequence numbers nor clocks show that. Such a snapshot means nothing in another database
 cluster: after a restore, projections begin at the first event until a new baseline is written.
 """
 
@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.positions import first_position, present_snapshot
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms.journal.ledger_readings import Held
 
-# A fold may read much of the log; nobody waits for it but whoever asked.
+# A fold may read much of the log; only its caller waits for it.
 FOLD_SECONDS = 600.0
 FETCHED_AT_ONCE = 2000
 

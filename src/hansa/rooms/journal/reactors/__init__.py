@@ -1,4 +1,4 @@
-"""Reactors: what is done because something happened, after the commit that told of it."""
+"""Reactors: what is done because something happened, after the commit of its event."""
 
 from .readings import read_reactors
 from .routes import router

@@ -1,6 +1,6 @@
 """Every SQL statement of the reactors.
 
-The row of a reactor is its place in the journal. Whoever reacts holds the reactor's job, and the row locked.
+The row of a reactor is its place in the journal. A reaction holds the reactor's job, and the row locked.
 """
 
 from collections.abc import Sequence

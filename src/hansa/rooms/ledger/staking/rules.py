@@ -163,7 +163,7 @@ def yearly_percent(lock_period: int) -> int:
 
 
 def reward_of(position: Position) -> Minor:
-    """What the position earned and nobody counted yet, rounded down."""
+    """What the position earned and was not counted yet, rounded down."""
     interest = position.remaining * yearly_percent(position.lock_period) * position.unrewarded_seconds
     return Minor(interest // (100 * YEAR_SECONDS))
 

@@ -1,6 +1,6 @@
 """The SQL that suspends accounts. Many are locked in the order of their ids, as transfers lock theirs.
 
-Whoever decides a transfer holds both accounts locked: it comes before a suspension, or sees it.
+A transfer that is being decided holds both accounts locked: it comes before a suspension, or sees it.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Deliveries, queued in the transaction of what they tell."""
+"""Deliveries, queued in the transaction of the event that they report."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ from .subscribing import ID_CHARACTERS, lock
 async def enqueue_webhook(
     tx: Tx, developer_id: int, event_type: WebhookEvent, payload: Mapping[str, Any]
 ) -> int:
-    """Tell the developer's webhooks that something happened; returns how many will be told.
+    """Notify the developer's webhooks that something happened; returns how many will be notified.
 
     `payload` is the `data` of what is sent, JSON-ready, without secrets. The deliveries stand when `tx` commits.
     """

@@ -1,4 +1,4 @@
-"""What is told, who may be told, how often it is tried."""
+"""Which events are sent, who may receive them, how often a delivery is tried."""
 
 from dataclasses import dataclass
 from enum import StrEnum

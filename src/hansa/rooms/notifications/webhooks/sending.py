@@ -1,6 +1,6 @@
 """Sending deliveries: look which is next, call its receiver, write how that ended. No transaction is open during the call.
 
-Whoever sends, in whichever process, holds the lease of the webhook's job meanwhile. A process that dies leaves it to end.
+The process that sends holds the lease of the webhook's job meanwhile. A process that dies leaves it to end.
 """
 
 import random

@@ -21,7 +21,7 @@ ID_CHARACTERS = 24
 
 @dataclass(frozen=True)
 class Subscription:
-    """What an owner wants to be told, and where; `allowed` are the `host:port` pairs of the operator."""
+    """Which events an owner wants to receive, and where; `allowed` are the `host:port` pairs of the operator."""
 
     url: str
     event_types: Sequence[str]

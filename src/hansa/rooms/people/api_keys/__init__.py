@@ -3,12 +3,11 @@
 from .check import KEY_PREFIX, check_api_key, check_key_behind_ticket
 from .make import list_keys, make_key, revoke_key
 from .routes import router
-from .schemas import ApiKeyIn, ApiKeyInfo, MadeKeyOut
+from .schemas import ApiKeyIn, MadeKeyOut
 
 __all__ = [
     "KEY_PREFIX",
     "ApiKeyIn",
-    "ApiKeyInfo",
     "MadeKeyOut",
     "check_api_key",
     "check_key_behind_ticket",

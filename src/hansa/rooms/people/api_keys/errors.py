@@ -1,4 +1,4 @@
-"""What is refused to whoever makes or revokes API keys."""
+"""Refusals of making and revoking API keys."""
 
 from hansa.foundation.values.errors import Conflict, Forbidden, NotFound
 

@@ -64,7 +64,7 @@ class KeyBearer:
 
 
 async def lock_owner(tx: Tx, developer_id: int) -> None:
-    """Wait for whoever else makes a key of this account."""
+    """Wait for other transactions that make a key of this account."""
     await tx.execute("SELECT 1 FROM people_developer WHERE id = $1 FOR NO KEY UPDATE", developer_id)
 
 

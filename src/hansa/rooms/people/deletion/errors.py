@@ -1,4 +1,4 @@
-"""What is refused to whoever wants an account deleted, or kept after all."""
+"""Refusals of requesting and cancelling the deletion of an account."""
 
 from hansa.foundation.values.errors import Conflict
 

@@ -132,7 +132,7 @@ async def close_account(tx: Tx, developer_id: int) -> None:
 
 
 async def erase_person(tx: Tx, developer_id: int) -> None:
-    """Delete or blank whatever tells of the person; the number remains."""
+    """Delete or blank all personal data; the number remains."""
     for statement in _ERASE:
         await tx.execute(statement, developer_id)
     erased_names = [
@@ -142,7 +142,7 @@ async def erase_person(tx: Tx, developer_id: int) -> None:
 
 
 async def share_closed(tx: Tx, developer_id: int) -> bool:
-    """Whether the account is closed; while this says no, nobody closes it before the transaction ends."""
+    """Whether the account is closed; if it is not, no other transaction closes it before this one ends."""
     is_closed: bool = await tx.fetchval(
         "SELECT closed_at IS NOT NULL FROM people_developer WHERE id = $1 FOR SHARE", developer_id
     )

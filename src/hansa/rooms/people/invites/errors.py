@@ -1,4 +1,4 @@
-"""What is refused to whoever makes, revokes or shows an invitation."""
+"""Refusals of making, revoking and using an invitation."""
 
 from hansa.foundation.values.errors import BadRequest, Forbidden, NotFound
 

@@ -17,7 +17,7 @@ class NewInvite:
 
 @dataclass(frozen=True)
 class Invite:
-    """An invitation as administrators see it; the code itself is known to whoever it was given to."""
+    """An invitation as administrators see it; the code itself is known to its receiver."""
 
     id: int
     code_prefix: str

@@ -69,7 +69,7 @@ class InviteInfo(BaseModel):
 
     @classmethod
     def members_of(cls, invite: Invite) -> dict[str, object]:
-        """The members that tell of the invitation."""
+        """The members that describe the invitation."""
         return {
             **vars(invite),
             "id": invite_name(invite.id),

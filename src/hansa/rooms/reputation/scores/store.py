@@ -149,7 +149,7 @@ async def add_signals(tx: Tx, noted: Sequence[tuple[StoredEvent, Signal, Minor]]
 
 
 async def unrecorded(tx: Tx, most: int) -> list[StoredSignal]:
-    """The next signals that are in no record yet, in order; nobody else gets them meanwhile."""
+    """The next signals that are in no record yet, in order; no other transaction gets them meanwhile."""
     return [StoredSignal(**row) for row in await tx.fetch(_UNRECORDED, most)]
 
 

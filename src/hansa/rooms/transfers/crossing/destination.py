@@ -29,9 +29,9 @@ async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
     """The direct peer that speaks for the DID and was an active peer once; None where there is none."""
     namespace = namespace_of(did)
     found = None if namespace is None else await federation.peer_for_namespace(tx, namespace)
-    if found is None or found.hop_distance > 1 or found.spiffe_id is None or found.approval == "pending":
+    if found is None or found.hop_distance > 1 or found.approval == "pending":
         return None
-    return found
+    return found if FEE_PATH in found.signed else None
 
 
 async def corridor_to(tx: Tx, did: str, settings: Settings) -> Corridor:

@@ -1,0 +1,78 @@
+"""The drawing of the federation: registries in rows by their tier, connections by how fresh they are. SVG from the server."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+from markupsafe import Markup
+
+from hansa.foundation.values.visible_text import apart
+from hansa.rooms import federation
+
+WIDTH, ROW_HEIGHT, TOP, RADIUS = 720, 96, 48, 9
+DRAWN_AT_MOST = 60
+IN_A_ROW = 6
+LABEL_CHARACTERS = 18
+LATE_INTERVALS, STALE_SECONDS = 2, 3600
+TIERS = ("sovereign-mainframe", "regional-mainframe", "standalone", "cloud-operator", "sandbox")
+
+Freshness = Literal["fresh", "late", "stale", "closed"]
+
+
+def freshness(status: str, lag_seconds: int | None, interval: int) -> Freshness:
+    """How fresh a connection is: late after two intervals, stale after that and an hour; closed while nothing is exchanged."""
+    if status != "active":
+        return "closed"
+    late_after = LATE_INTERVALS * interval
+    if lag_seconds is None or lag_seconds > late_after + STALE_SECONDS:
+        return "stale"
+    return "late" if lag_seconds > late_after else "fresh"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a registry is drawn."""
+
+    name: str
+    x: float
+    y: float
+
+
+def drawing(topology: federation.TopologyOut, interval: int) -> Markup:
+    """The drawing, complete in itself; of a large federation its first registries. The table beside it has them all."""
+    places = _placed(topology.nodes[:DRAWN_AT_MOST])
+    height = max(place.y for place in places.values()) + ROW_HEIGHT / 2
+    own = places[topology.self]
+    edges = "".join(
+        f'<line class="edge {freshness(edge.status, edge.lag_seconds, interval)}" x1="{own.x:.0f}" y1="{own.y:.0f}"'
+        f' x2="{places[edge.to].x:.0f}" y2="{places[edge.to].y:.0f}"/>'
+        for edge in topology.edges
+        if edge.to in places
+    )
+    nodes = "".join(_node(place, is_own=place is own) for place in places.values())
+    label = f"{topology.self} and {len(topology.nodes) - 1} peers; the table lists each with its tier and freshness."
+    return Markup(  # noqa: S704
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(apart(label))}">{edges}{nodes}</svg>'
+    )
+
+
+def _placed(nodes: Sequence[federation.NodeOut]) -> dict[str, Place]:
+    rows: list[list[str]] = []
+    for tier in (*TIERS, None):
+        names = [node.name for node in nodes if (node.tier if node.tier in TIERS else None) == tier]
+        rows += [names[start : start + IN_A_ROW] for start in range(0, len(names), IN_A_ROW)]
+    return {
+        name: Place(name, WIDTH * (place + 1) / (len(row) + 1), TOP + number * ROW_HEIGHT)
+        for number, row in enumerate(rows)
+        for place, name in enumerate(row)
+    }
+
+
+def _node(place: Place, *, is_own: bool) -> str:
+    name = place.name
+    label = name if len(name) <= LABEL_CHARACTERS else f"{name[: LABEL_CHARACTERS - 1]}…"
+    return (
+        f'<circle class="node{" own" if is_own else ""}" cx="{place.x:.0f}" cy="{place.y:.0f}" r="{RADIUS}"/>'
+        f'<text x="{place.x:.0f}" y="{place.y + 26:.0f}" text-anchor="middle">{escape(apart(label))}</text>'
+    )

@@ -1,0 +1,139 @@
+"""The pages of the federation: what it consists of, and each peer with every verdict on its registry card."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
+
+from hansa.doors.console.federation_map import DRAWN_AT_MOST, Freshness, drawing, freshness
+from hansa.doors.console.rendering import both_forms, page_or_json
+from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.rooms import federation
+
+NAME_MAX_CHARACTERS = 253
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+LastAuditOf = Annotated[federation.ReadLastAudit, Depends(federation.LAST_AUDIT.given)]
+
+
+class PeerLine(BaseModel):
+    """A peer in the table of the federation."""
+
+    name: str
+    address: str
+    trust_domain: str
+    tier: str | None
+    status: str
+    settlement_currency: str | None
+    lag_seconds: int | None
+    freshness: Freshness
+
+
+class PeerShown(BaseModel):
+    """A peer as everyone sees it."""
+
+    peer: federation.RosterPeer
+    ledger_id: str | None
+    tier: str | None
+    trust_state: str
+    is_quarantined: bool
+    lag_seconds: int | None
+    freshness: Freshness
+    trouble: str | None = Field(description="Why the last attempt to read it failed.")
+    card_fetched_at: datetime | None
+    card_expires_at: datetime | None
+    refused: dict[str, int]
+    verdicts: list[federation.CardVerdictOut]
+
+    @classmethod
+    def of(cls, view: federation.PeerView, interval: int) -> "PeerShown":
+        peer = view.peer
+        is_quarantined = peer.quarantined_at is not None
+        status = "quarantined" if is_quarantined else peer.status
+        return cls(
+            peer=federation.RosterPeer.of(peer),
+            ledger_id=peer.ledger_id,
+            tier=peer.tier,
+            trust_state=peer.trust_state,
+            is_quarantined=is_quarantined,
+            lag_seconds=view.lag_seconds,
+            freshness=freshness(status, view.lag_seconds, interval),
+            trouble=peer.trouble,
+            card_fetched_at=peer.card_fetched_at,
+            card_expires_at=peer.card_expires_at,
+            refused=view.refused,
+            verdicts=[federation.CardVerdictOut.model_validate(verdict) for verdict in peer.card_verdicts],
+        )
+
+
+@both_forms(router, "/federation")
+async def show_federation(
+    _: Public, request: Request, db: Db, settings: Config, last_audit: LastAuditOf
+) -> Response:
+    """The registries of the federation, drawn and as a table; as JSON the same as `/api/v1/public/topology`."""
+
+    async def read(tx: Tx) -> federation.TopologyOut:
+        return federation.TopologyOut.of(await federation.read_topology(tx, settings, last_audit))
+
+    shown = await db.read(read)
+    interval = settings.federation_sync_interval_seconds
+    return page_or_json(
+        request,
+        "federation.html",
+        shown,
+        lines=_lines(shown, interval),
+        drawing=drawing(shown, interval),
+        left_out=max(0, len(shown.nodes) - DRAWN_AT_MOST),
+    )
+
+
+@router.get("/federation/peers/{name:path}")
+async def show_peer(
+    _: Public,
+    request: Request,
+    db: Db,
+    settings: Config,
+    name: Annotated[str, Path(min_length=1, max_length=NAME_MAX_CHARACTERS)],
+) -> Response:
+    """A peer with every verdict on its registry card, and what was refused of it; as JSON under `.json`."""
+    asked = name.removesuffix(".json")
+
+    async def read(tx: Tx) -> federation.PeerView:
+        view = await federation.view_by_name(tx, asked)
+        if not view.peer.is_member:
+            raise federation.PeerUnknown
+        return view
+
+    shown = PeerShown.of(await db.read(read), settings.federation_sync_interval_seconds)
+    return page_or_json(request, "peer.html", shown)
+
+
+def _lines(shown: federation.TopologyOut, interval: int) -> Sequence[PeerLine]:
+    """The peers; the first node is this registry, and edge and node of a peer stand at the same place."""
+    return [
+        PeerLine(
+            name=node.name,
+            address=f"/federation/peers/{quote(node.ledger_id or node.trust_domain, safe='')}",
+            trust_domain=node.trust_domain,
+            tier=node.tier,
+            status=node.status,
+            settlement_currency=node.settlement_currency,
+            lag_seconds=edge.lag_seconds,
+            freshness=freshness(edge.status, edge.lag_seconds, interval),
+        )
+        for node, edge in zip(shown.nodes[1:], shown.edges, strict=True)
+    ]
