@@ -12,6 +12,7 @@ from hansa.rooms.auditor.across import compare_with_peers
 from hansa.rooms.auditor.across.exchange import own_id
 from hansa.rooms.auditor.across.rules import Totals
 from hansa.rooms.auditor.across.statements import signed_statement
+from tests.neighbours.crossing_scene import across, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent
 
@@ -94,6 +95,19 @@ async def test_when_quiet_both_sides_agree_and_delta_is_exactly_0(border: Border
         "in_flight": "0",
         **AGREED,
     }
+
+
+async def test_a_receipt_confirms_a_transfer_and_counts_for_the_trust_of_both_peers(border: Border):
+    answer = await across(border.sender, border.receiver.did, "10")
+    assert answer.status_code == 200, answer.text
+    await settle(border.a, border.b)
+    (totals,) = await border.a.registry.database.read(ledger.corridor_totals)
+    assert (totals.committed_out, totals.confirmed_out) == (AMOUNT, AMOUNT)
+    await border.compare()
+    for one, other in ((border.a, border.b), (border.b, border.a)):
+        found = await border.pair(one)
+        assert (found["in_flight"], found["disputed"], found["delta"]) == ("0", "0", "0")
+        assert (await one.peer(other)).total_interactions == 1
 
 
 async def test_what_is_on_its_way_is_in_flight_and_no_disagreement(border: Border):

@@ -14,6 +14,7 @@ import pytest
 
 import hansa
 from hansa.rooms import ledger
+from tests.properties.engine_faults import FAULTS
 from tests.properties.engine_model import ESCROW, LIQUID, STAKED, TRANSIT, Account, Model
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm
@@ -352,57 +353,6 @@ async def test_the_engine_and_the_model_end_every_history_alike(
 async def live(database: "asyncpg.Connection[asyncpg.Record]", seed: str) -> None:
     for number in range(HISTORIES):
         await History(database, random.Random(f"{seed}-{number}")).live()
-
-
-FAULTS = {
-    "a release is lost": ("hold_left[h] := 0;", "hold_left[h] := hold_left[h];"),
-    "a capture is not counted": (
-        "hold_captured[h] := hold_captured[h] + amount;",
-        "hold_captured[h] := hold_captured[h];",
-    ),
-    "the fee is taken with each capture": (" - hold_fee_captured[h];", ";"),
-    "more than is held is captured": (
-        "amount > hold_amounts[h] - hold_captured[h]",
-        "amount > hold_amounts[h]",
-    ),
-    "an expiry comes before its time": (
-        "IF (named ->> 'due')::boolean AND NOT hold_is_due[h] THEN",
-        "IF (named ->> 'due')::boolean AND false THEN",
-    ),
-    "a capture comes after the expiry": ("ELSIF hold_is_due[h] THEN", "ELSIF false THEN"),
-    "a hold is not counted by the velocity": (
-        "IF paced = 'sent' THEN\n          now_sent",
-        "IF paced = 'sent' AND own IS NULL THEN\n          now_sent",
-    ),
-    "a lost group leaves its first orders": ("CONTINUE walk;", "outcomes[i] := refusal; CONTINUE;"),
-    "another body is answered as a replay": ("CASE WHEN kept_digests[i] = digests[i]", "CASE WHEN true"),
-    "a final capture keeps the rest": (
-        "left_over := hold_left[h] - amount - price;",
-        "left_over := 0;",
-    ),
-    "a reward takes what is not there": (
-        "amount := least(amount, funds[p][from_bucket]);",
-        "amount := amount;",
-    ),
-    "a transfer that is aborted twice is returned twice": (
-        "IF refusal = 'repeated' THEN",
-        "IF refusal = 'repeated' AND step <> 'abort' THEN",
-    ),
-    "what was prepared to come in does not count": (
-        "CASE step WHEN 'reserve' THEN amount ELSE -amount END;",
-        "0;",
-    ),
-    "a commit takes the amount of its order": (
-        "amount := crossing_amounts[x];",
-        "amount := amount;",
-    ),
-    "a credit forgets the fee": ("price := crossing_fees[x];", "price := 0;"),
-    "a decision is not kept": ("crossing_changed[x] := true;", "crossing_changed[x] := step = 'reserve';"),
-    "a suspended payee is paid": (
-        "active_mask & 2 = 2 AND NOT active[q]",
-        "active_mask & 2 = 2 AND NOT active[p]",
-    ),
-}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -26,6 +26,7 @@ from hansa.rooms.ledger.crossings import (
     confirm_out,
     corridor_totals,
     crossing,
+    totals_with,
 )
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
@@ -188,6 +189,7 @@ __all__ = [
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",
+    "totals_with",
     "transfer",
     "transfer_all",
     "uncovered",

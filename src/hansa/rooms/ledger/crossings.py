@@ -203,6 +203,12 @@ async def confirm_out(tx: Tx, frame: str, transfer_id: UUID, book: Book) -> bool
     return confirmed
 
 
+async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
+    """The totals with one registry; None where nothing was ever reserved."""
+    found = await store.totals(tx, book.transit(frame))
+    return CorridorTotals(**found[0]) if found else None
+
+
 async def corridor_totals(tx: Tx) -> list[CorridorTotals]:
     """The totals with every other registry with which anything was ever reserved, by ledger id."""
     return [CorridorTotals(**members) for members in await store.totals(tx)]

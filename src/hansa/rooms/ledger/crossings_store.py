@@ -26,8 +26,12 @@ CROSS JOIN LATERAL (
     coalesce(sum(c.amount) FILTER (WHERE c.direction = 'in'), 0)::bigint AS reserved_in
   FROM ledger_crossing c WHERE c.transit_id = a.id AND c.state = 'reserved'
 ) u
-WHERE a.kind = 'system' AND a.unit = '' ORDER BY a.did COLLATE "C"
+WHERE a.kind = 'system' AND a.unit = ''
 """
+
+_TOTALS_OF_ALL = f'{_TOTALS} ORDER BY a.did COLLATE "C"'
+
+_TOTALS_OF_ONE = f"{_TOTALS} AND a.did = $1"
 
 _IS_CREDIT_PENDING = """
 SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.agent_id
@@ -64,9 +68,10 @@ async def find(tx: Tx, transit: str, direction: str, transfer_id: UUID) -> async
     return await tx.fetchrow(_FIND, transit, direction, transfer_id)
 
 
-async def totals(tx: Tx) -> list[dict[str, Any]]:
-    """What each transit account has committed and reserved, with the ledger id that its DID names."""
-    named = [(ledger_id_of_transit(row["did"]), row) for row in await tx.fetch(_TOTALS)]
+async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:
+    """What each transit account, or this one, has committed and reserved, with the ledger id that its DID names."""
+    rows = await (tx.fetch(_TOTALS_OF_ALL) if transit is None else tx.fetch(_TOTALS_OF_ONE, transit))
+    named = [(ledger_id_of_transit(row["did"]), row) for row in rows]
     return [
         {"frame": frame, **{name: Minor(int(value)) for name, value in row.items() if name != "did"}}
         for frame, row in named

@@ -27,12 +27,10 @@ _NOTHING = Totals(0, 0, 0)
 _log = structlog.get_logger()
 
 
-async def own_totals(tx: Tx, ledger_id: str) -> Totals:
+async def own_totals(tx: Tx, ledger_id: str, book: ledger.Book) -> Totals:
     """What this registry states of its corridor with that one."""
-    for found in await ledger.corridor_totals(tx):
-        if found.frame == ledger_id:
-            return Totals(found.committed_out, found.committed_in, found.confirmed_out)
-    return _NOTHING
+    found = await ledger.totals_with(tx, ledger_id, book)
+    return _NOTHING if found is None else Totals(found.committed_out, found.committed_in, found.confirmed_out)
 
 
 async def compare_with_peers(runtime: Runtime) -> None:
@@ -50,8 +48,9 @@ async def compare_with_peers(runtime: Runtime) -> None:
 async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio.Semaphore) -> None:
     ledger_id = peer.ledger_id
     assert ledger_id is not None
+    book = ledger.Book.of(runtime.settings)
     async with turns:
-        before = await runtime.database.read(lambda tx: own_totals(tx, ledger_id))
+        before = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
         try:
             stated = await _asked(runtime, peer, before)
         except (OutgoingTrouble, PeerClosed, StatementRefused, federation.FederationOff) as trouble:
@@ -59,7 +58,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
                 "totals could not be compared", peer=ledger_id, error=str(trouble) or type(trouble).__name__
             )
             return
-        after = await runtime.database.read(lambda tx: own_totals(tx, ledger_id))
+        after = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
     found = compare(before, stated, after)
     await runtime.database.act(lambda tx: store.keep(tx, ledger_id, stated, found))
     if found.surplus or found.deficit:

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import federation
+from hansa.rooms import federation, ledger
 
 from .exchange import own_id, own_totals, state_totals
 from .pairs import CrossFrameAudit, cross_frame_audit
@@ -63,5 +63,6 @@ async def exchange_totals(body: TotalsIn, caller: CurrentPeer, request: Request)
         nonces = [read_statement(text, peer, reader=own_id(runtime))[1] for text in body.messages]
     except StatementRefused as refused:
         raise TotalsRefused(f"The message is refused: {refused}.") from None
-    own = await runtime.database.read(lambda tx: own_totals(tx, caller.ledger_id))
+    book = ledger.Book.of(runtime.settings)
+    own = await runtime.database.read(lambda tx: own_totals(tx, caller.ledger_id, book))
     return TotalsOut(messages=await state_totals(runtime, peer, own, nonces))

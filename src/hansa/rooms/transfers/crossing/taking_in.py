@@ -21,7 +21,7 @@ from .pair_chain import Pair
 from .protocol import Findings
 from .receiver import Terms
 from .sender import Judgement
-from .states import Money, MoneyKind, Step
+from .states import Money, MoneyKind, SentState, Step
 
 DELIVERY = "transfers: messages to a peer"
 TOMBSTONES_MAX = 100_000
@@ -135,6 +135,8 @@ async def write_step(tx: Tx, corridor: Corridor, pair: Pair, step: Step) -> Pair
         await jobs.enqueue(tx, DELIVERY, corridor.key)
     for money in step.money:
         await _carry_out(tx, corridor, money)
+    if step.sent is not None and step.sent.state is SentState.COMMITTED and step.sent.receipt is not None:
+        await ledger.confirm_out(tx, corridor.frame, transfer_id, corridor.book)
     return pair
 
 
@@ -142,6 +144,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, money: Money) -> None:
     if money.kind is MoneyKind.ABORT_OUT:
         await _give_back(tx, UUID(money.body.transfer_id))
     if money.kind in COMPLETING:
+        await federation.record_signal(tx, corridor.peer.id, "crossing")
         await journal.append(tx, _completed(corridor, money))
     await ledger.apply(tx, [step.order(corridor.book) for step in _orders(corridor, money)], corridor.book)
 
