@@ -1,15 +1,22 @@
-"""Close an account, so that no unit reaches it any more."""
+"""The end of an account: only an empty one is closed, so that no unit reaches it any more."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.money import format_amount
-from hansa.rooms.ledger.accounts import balance_of
 
 from . import store
-from .errors import AccountHoldsUnits
+from .accounts import balance_of
+
+
+class AccountHoldsUnits(Conflict):
+    """The account still holds liquid or staked units, which would be lost."""
+
+    code = "ACCOUNT_HOLDS_UNITS"
+    sentence = "The account still holds units; transfer them and release its stakes first."
 
 
 async def close_account(tx: Tx, did: str) -> None:
-    """Let nothing in or out of an empty account any more; one that is closed already is no trouble.
+    """Let nothing in or out of an empty account any more; one that is closed already stays so.
 
     Raises: AccountHoldsUnits, AccountUnknown.
     """
