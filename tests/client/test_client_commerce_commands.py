@@ -155,8 +155,8 @@ async def test_an_administrator_rules_as_the_facts_propose_or_says_why(at: Typed
     url = (await at.json("profile", "list"))["profiles"]["default"]["url"]
     by = ("--profile", "administrator")
     await at.run("login", url, "--email", administrator.email, *by)
-    assert await at.run("dispute", "docket", "--status", "OPEN", *by) == line
-    assert "ACCESS_DENIED" in await at.run("dispute", "docket", "--profile", "default", code=1)
+    assert await at.run("dispute", "list-all", "--status", "OPEN", *by) == line
+    assert "ACCESS_DENIED" in await at.run("dispute", "list-all", "--profile", "default", code=1)
     assert (await at.run("dispute", "open-voting", dispute, *by)).startswith(f"{dispute}  VOTING")
     assert "either a ruling or --follow" in await at.run("dispute", "rule", dispute, *by, code=1)
     assert "propose no ruling" in await at.run("dispute", "rule", dispute, "--follow", *by, code=1)

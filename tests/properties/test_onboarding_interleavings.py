@@ -16,7 +16,7 @@ from hansa.rooms import agents, ledger
 from hansa.rooms.agents.bootstrap import issue_bootstrap_token
 from hansa.rooms.agents.credentials import NewIdentity, new_identity, own_or_new_key
 from hansa.rooms.agents.errors import AgentSuspended, BootstrapTokenUsed
-from hansa.rooms.agents.keys.records import HeldKey
+from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.rotate import rotate_key
 from hansa.rooms.agents.mtls.enrol import enable_mtls
 from hansa.rooms.agents.mtls.rules import Enrolment

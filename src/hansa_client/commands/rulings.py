@@ -1,4 +1,4 @@
-"""`dispute docket`, `open-voting` and `rule`: what an administrator of disputes does."""
+"""`dispute list-all`, `open-voting` and `rule`: what an administrator of disputes does."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ __all__ = ["app"]
 Decision = Literal["IN_FAVOR_OF_COMPLAINANT", "IN_FAVOR_OF_DEFENDANT", "DISMISSED"]
 
 
-@app.command("docket", epilog=examples("hansa-client dispute docket --status VOTING"))
+@app.command("list-all", epilog=examples("hansa-client dispute list-all --status VOTING"))
 def list_all_disputes(
     *,
     status: Annotated[

@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind
+from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind, sweep_of
 from hansa.foundation.plumbing.jobs.worker import PACE_SECONDS, Poll
 from hansa.foundation.plumbing.metrics import jobs_due
 from hansa.foundation.plumbing.runtime import Runtime
@@ -132,3 +132,31 @@ def test_without_work_it_is_asked_less_and_less_and_after_a_failure_not_before_i
     assert pauses == [0.2, 0.4, 0.8, 1.0, 1.0, 1.0]
     poll.looked(0.0, is_found=False, pause=30.0)
     assert poll.at == 30.0
+
+
+async def test_a_sweep_of_nothing_writes_nothing_and_one_of_much_goes_on_at_once(registry: TestRegistry):
+    queue = Queue()
+
+    async def take(tx: Tx) -> None:
+        await tx.execute("INSERT INTO done (number) VALUES ($1)", await queue._take(tx))
+
+    await registry.database.act(_prepare)
+    kind = sweep_of("sweep of numbers", 0.2, queue.has_work, take)
+    async with working(registry.runtime, kind):
+        await until(lambda: queue.asked >= 3)
+        (row,) = await jobs_of(registry.runtime, kind.name)
+        assert row["fencing_token"] == 0, "an attempt would have raised it"
+        began = monotonic()
+        await add(registry, *range(10))
+        while len(await done(registry)) < 10:
+            assert monotonic() - began < 20
+    assert await done(registry) == list(range(10))
+
+
+def test_kinds_that_rest_are_asked_in_one_turn():
+    one, other = Poll(5.0, 5.0), Poll(5.0, 5.0)
+    one.looked(101.0, is_found=False, pause=0.0)
+    other.looked(103.5, is_found=False, pause=0.0)
+    assert one.at == other.at == 105.0
+    one.looked(105.0, is_found=False, pause=7.0)
+    assert one.at >= 112.0, "after a failure it is left alone"

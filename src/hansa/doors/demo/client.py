@@ -80,10 +80,6 @@ class DemoClient:
             "age_confirmed": True,
         }
         await self.ask("POST", "/api/v1/auth/register", expect=CREATED, json=person)
-        return await self.log_in(name, email, password)
-
-    async def log_in(self, name: str, email: str, password: str) -> DemoDeveloper:
-        """Log in a developer that exists."""
         form = {"username": email, "password": password}
         login = await self.ask("POST", "/api/v1/auth/login", data=form)
         return DemoDeveloper(name, email, login.json()["access_token"])

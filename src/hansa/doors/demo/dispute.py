@@ -3,22 +3,20 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from typing import Any
 
-from hansa.doors.demo.client import DemoClient, DemoDeveloper, DemoFailed
+from hansa.doors.demo.client import DemoFailed
 from hansa.doors.demo.contract import Parties
 from hansa.doors.demo.market import Tally
-from hansa.doors.demo.paid_call import registry_of
+from hansa.doors.demo.own_registry import Administrator
+from hansa.doors.demo.paid_call import PATIENT, registry_of
 from hansa_client import AsyncRegistry
 from hansa_client.records.contracts import Deliverable, Proposal
-from hansa_client.records.disputes import Complaint, Dispute, Evidence
+from hansa_client.records.disputes import Complaint, Dispute, Evidence, Ruling
 
 COMPLAINT = "Every second page is missing."
 
 
-async def decide_a_dispute(
-    client: DemoClient, administrator: DemoDeveloper, parties: Parties, tally: Tally
-) -> None:
+async def decide_a_dispute(administrator: Administrator, parties: Parties, tally: Tally) -> None:
     """The hold of the contract returns to the contractor, the bond is destroyed. Raises: DemoFailed, HansaError."""
     async with (
         registry_of(parties.url, parties.contractor) as ordering,
@@ -46,7 +44,8 @@ async def decide_a_dispute(
         parties.screen.line(
             f"dispute {disputed.id} about contract {disputed.contract_id}: both sides gave evidence"
         )
-        ruled = await _ruled(client, administrator, disputed.id, f"{bond:f}")
+        ruling = Ruling("IN_FAVOR_OF_COMPLAINANT", slash_amount=bond, note=COMPLAINT)
+        ruled = await _ruled(parties.url, administrator, disputed.id, ruling)
         tally.count_slash(parties.provider.did, bond)
         contract = await ordering.contracts.read(disputed.contract_id or 0)
         left = await working.bonds.status(parties.provider.did)
@@ -54,7 +53,7 @@ async def decide_a_dispute(
         if ended != ("CLOSED", Decimal(0), "slashed", Decimal(0)):
             raise DemoFailed(f"after the ruling contract and bond are {ended}")
         parties.screen.line(
-            f"ruling {ruled['ruling']}: the contractor's units returned, {ruled['slash_applied']} of the bond destroyed"
+            f"ruling {ruled.ruling}: the contractor's units returned, {ruled.slash_applied:f} of the bond destroyed"
         )
 
 
@@ -76,12 +75,9 @@ async def _disputed(ordering: AsyncRegistry, working: AsyncRegistry, proposal: P
     return await working.disputes.add_evidence(filed.id, Evidence.of_note("The letter has one page."))
 
 
-async def _ruled(
-    client: DemoClient, administrator: DemoDeveloper, dispute_id: int, slash: str
-) -> dict[str, Any]:
-    path = f"/api/v1/admin/disputes/{dispute_id}"
-    await client.ask("PUT", f"{path}/open-voting", headers=administrator.headers)
-    ruling = {"ruling": "IN_FAVOR_OF_COMPLAINANT", "slash_amount": slash, "note": COMPLAINT}
-    answer = await client.ask("PUT", f"{path}/ruling", json=ruling, headers=administrator.headers)
-    ruled: dict[str, Any] = answer.json()
-    return ruled
+async def _ruled(url: str, administrator: Administrator, dispute_id: int, ruling: Ruling) -> Dispute:
+    async with AsyncRegistry(url, retries=PATIENT) as registry:
+        tokens = await registry.accounts.login(administrator.email, administrator.password)
+    async with AsyncRegistry(url, developer=tokens, retries=PATIENT) as registry:
+        await registry.rulings.open_voting(dispute_id)
+        return await registry.rulings.rule(dispute_id, ruling)

@@ -207,8 +207,7 @@ class _Demo:
         if administrator is None:
             self._screen.line("left out: an administrator of this registry would have to rule")
             return
-        ruling = await self._client.log_in("Enforcement", administrator.email, administrator.password)
-        await decide_a_dispute(self._client, ruling, parties, tally)
+        await decide_a_dispute(administrator, parties, tally)
 
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
         balances = {agent.did: Decimal(await self._client.balance(agent)) for agent in agents}

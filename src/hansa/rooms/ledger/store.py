@@ -60,6 +60,11 @@ _OPEN_SYSTEM = (
     "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did, unit) DO NOTHING"
 )
 
+_CLOSE = """
+UPDATE ledger_account SET status = 'suspended', closed_at = coalesce(closed_at, now())
+WHERE did = $1 AND kind = 'agent' AND liquid = 0 AND staked = 0 AND escrow = 0 RETURNING 1
+"""
+
 
 async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
     """Lock the accounts in id order until the transaction ends; unknown DIDs are absent from the answer."""
@@ -130,3 +135,8 @@ async def newest_transaction(tx: Tx) -> int:
     """The highest id of a transaction, 0 without any."""
     newest: int = await tx.fetchval("SELECT coalesce(max(id), 0) FROM ledger_transaction")
     return newest
+
+
+async def close_if_empty(tx: Tx, did: str) -> bool:
+    """Whether the account was empty and takes no part in transfers any more; a transfer that comes first is waited for."""
+    return await tx.fetchval(_CLOSE, did) is not None

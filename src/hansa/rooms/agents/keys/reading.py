@@ -5,7 +5,7 @@ from hansa.rooms import catalogue
 from hansa.rooms.agents.errors import AgentUnknown
 
 from . import store
-from .records import HeldKey
+from .held_key import HeldKey
 
 
 async def public_key_of(tx: Tx, did: str) -> bytes:

@@ -6,8 +6,7 @@ from hansa.foundation.values.jwk import thumbprint
 from hansa.rooms import journal
 
 from . import store
-from .errors import KeyHeldBefore
-from .records import HeldKey
+from .held_key import HeldKey, KeyHeldBefore
 
 
 async def rotate_key(tx: Tx, did: str, public_key: bytes) -> HeldKey:

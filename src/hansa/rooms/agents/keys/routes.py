@@ -14,7 +14,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.credentials import own_or_new_key
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown
 
-from .errors import KeyHeldBefore
+from .held_key import KeyHeldBefore
 from .reading import keys_of, public_key_of
 from .rotate import rotate_key
 from .schemas import HeldKeyOut, PublicKey, RotateKeyIn, RotateKeyOut

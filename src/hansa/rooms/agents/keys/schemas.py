@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from hansa.foundation.values.jwk import jwk_of, public_key_of, thumbprint
 
-from .records import HeldKey
+from .held_key import HeldKey
 
 
 def _sound(jwk: dict[str, Any] | None) -> dict[str, Any] | None:

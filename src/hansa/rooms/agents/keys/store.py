@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.database import Tx
 
-from .records import HeldKey
+from .held_key import HeldKey
 
 _PRESENT = """
 SELECT k.public_key FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id AND k.valid_until IS NULL

@@ -1,16 +1,30 @@
-"""Close an account, so that no unit reaches it any more."""
+"""The end of an account: only an empty one is closed, so that no unit reaches it any more."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.money import format_amount
-from hansa.rooms.ledger import crossings_store
-from hansa.rooms.ledger.accounts import balance_of
 
-from . import store
-from .errors import AccountHoldsUnits, CrossingPending
+from . import crossings_store, store
+from .accounts import balance_of
+
+
+class AccountHoldsUnits(Conflict):
+    """The account still holds liquid or staked units, which would be lost."""
+
+    code = "ACCOUNT_HOLDS_UNITS"
+    sentence = "The account still holds units; transfer them and release its stakes first."
+
+
+class CrossingPending(Conflict):
+    """A transfer from or to another registry is undecided, which may still credit the account."""
+
+    code = "CROSSING_PENDING"
+    sentence = "A transfer from or to another registry is undecided, which may still credit this account."
+    remedy = "Retry once the transfer is completed or aborted."
 
 
 async def close_account(tx: Tx, did: str, *, waits_for_crossings: bool = True) -> None:
-    """Let nothing in or out of an empty account any more; one that is closed already is no trouble.
+    """Let nothing in or out of an empty account any more; one that is closed already stays so.
 
     With `waits_for_crossings` an account is not closed while a transfer from or to another registry is undecided. Without,
     what such a transfer brings later goes to the registry's account for unclaimed units.
