@@ -97,6 +97,7 @@ _.caller_status
 _.capabilities
 _.capture_amount
 _.capture_by
+_.card
 _.card_data
 _.card_etag
 _.card_hash
@@ -291,6 +292,7 @@ _.hold_id
 _.hold_release_at
 _.holder_agent_did
 _.holder_did
+_.holds
 _.host
 _.human_readable_id
 _.iat
@@ -361,6 +363,7 @@ _.last_used_at
 _.lease_until
 _.leaves
 _.left
+_.licence
 _.licence_id
 _.licence_key
 _.lid
@@ -378,6 +381,7 @@ _.lock_days_min
 _.lock_period
 _.lock_period_max
 _.locked_balance
+_.log
 _.logo_url
 _.logs
 _.lsn
@@ -553,6 +557,7 @@ _.rule_by
 _.ruled_by
 _.rules
 _.ruling
+_.said
 _.salt
 _.same_work
 _.schemaVersion
@@ -719,6 +724,7 @@ _.velocity_scaling_factor
 _.verdict_id
 _.verification_method
 _.verified
+_.verified_at
 _.verified_jobs
 _.verified_only
 _.verify_enabled

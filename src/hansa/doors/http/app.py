@@ -19,6 +19,7 @@ from hansa.doors.console import (
     event_pages,
     log_in_pages,
     pages,
+    proofs_page,
     receipt_pages,
     session_pages,
     status_page,
@@ -64,6 +65,7 @@ def service_routes() -> ServiceRoutes:
         event_pages.router,
         contract_pages.router,
         supply_page.router,
+        proofs_page.router,
         status_page.router,
     ]
     routes: list[BaseRoute] = [

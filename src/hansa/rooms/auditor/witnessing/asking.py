@@ -8,6 +8,7 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -37,6 +38,12 @@ def witnesses_of(settings: Settings) -> list[Witness]:
     """The witnesses that the operator names."""
     parts = [text.partition("@") for text in settings.log_witnesses]
     return [Witness(read_verifier_key(key, WITNESS_KEY), address.rstrip("/")) for key, _, address in parts]
+
+
+async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, store.LogWitness | None]]:
+    """The witnesses that the operator names, each with what it cosigned last."""
+    found = await store.log_witnesses(tx)
+    return [(one, found.get(one.key.name)) for one in witnesses_of(settings)]
 
 
 async def ask_witnesses(runtime: Runtime) -> None:

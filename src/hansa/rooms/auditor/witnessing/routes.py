@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import PayloadTooLarge, TooManyRequests
 
 from . import store
-from .asking import SIZE_TYPE, witnesses_of
+from .asking import SIZE_TYPE, list_log_witnesses
 from .cosigning import Stale, add_checkpoint, own_verifier_key
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
 from .schemas import LogWitnessesOut, WitnessOut
@@ -74,8 +74,7 @@ async def read_witness(_: Public, response: Response, db: Db, settings: Config) 
 
 
 @witness_router.get("/log/witnesses", responses=problems(TooManyRequests))
-async def list_log_witnesses(_: Public, response: Response, db: Db, settings: Config) -> LogWitnessesOut:
+async def read_log_witnesses(_: Public, response: Response, db: Db, settings: Config) -> LogWitnessesOut:
     """The witnesses that cosign the log of this registry, and what each cosigned last."""
     response.headers.update(FRESH)
-    found = await db.look(store.log_witnesses)
-    return LogWitnessesOut.of(witnesses_of(settings), found)
+    return LogWitnessesOut.of(await db.look(lambda tx: list_log_witnesses(tx, settings)))

@@ -4,7 +4,7 @@ from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
 from .card_publication import publish_card_with_licence
-from .card_reading import LAST_AUDIT, LastAudit
+from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, ServedCard, read_card
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
 from .card_store import CardVersion
@@ -28,7 +28,9 @@ __all__ = [
     "KeyDoesNotOpen",
     "KeyUnusable",
     "LastAudit",
+    "ReadLastAudit",
     "RegistryKey",
+    "ServedCard",
     "Signatory",
     "SigningKey",
     "admin_router",
@@ -43,6 +45,7 @@ __all__ = [
     "initialize_keys",
     "publish_card_with_licence",
     "published_keys",
+    "read_card",
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",
