@@ -7,8 +7,7 @@ from pydantic import BaseModel, Field
 from hansa.rooms.auditor.attestations.rules import moment_text
 from hansa_verify import VerifierKey
 
-from .asking import Witness
-from .store import LogWitness, WitnessedLog
+from .records import LogWitness, Witness, WitnessedLog
 
 
 class WitnessedLogOut(BaseModel):
