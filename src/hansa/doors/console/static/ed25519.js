@@ -1,5 +1,5 @@
 // Keys and signatures (RFC 8032): one spelling of base64url, and no point that WebCrypto would take although it proves nothing.
-// A key of small order accepts signatures that nobody made, and a point has one encoding.
+// A key of small order accepts signatures that its holder never made, and a point has one encoding.
 
 const PRIME = 2n ** 255n - 19n;
 const KEY_BYTES = 32;
