@@ -328,6 +328,7 @@ _.hold_id
 _.hold_release_at
 _.holder_agent_did
 _.holder_did
+_.holds
 _.hop_distance
 _.host
 _.human_readable_id
@@ -410,6 +411,7 @@ _.lease_until
 _.leaves
 _.ledger_id
 _.left
+_.licence
 _.licence_id
 _.licence_key
 _.lid
@@ -427,6 +429,7 @@ _.lock_days_min
 _.lock_period
 _.lock_period_max
 _.locked_balance
+_.log
 _.log_position
 _.logo_url
 _.logs
@@ -626,6 +629,7 @@ _.rule_by
 _.ruled_by
 _.rules
 _.ruling
+_.said
 _.salt
 _.same_work
 _.schemaVersion
@@ -810,6 +814,7 @@ _.verdict_id
 _.verdicts
 _.verification_method
 _.verified
+_.verified_at
 _.verified_jobs
 _.verified_only
 _.verify_enabled

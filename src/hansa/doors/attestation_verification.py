@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from hansa.doors.card_verification import CannotRead, is_address, read_source
+from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
     ChainVerdict,
     NotAKey,
@@ -66,7 +66,7 @@ def chain_verdict_json(verdict: ChainVerdict) -> dict[str, Any]:
         "code": verdict.code,
         "records": verdict.records,
         "head": {"id": verdict.head_id, "digest": verdict.head_digest},
-        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+        "steps": steps_json(verdict.steps),
         "warnings": [{"code": warning.code, "said": warning.said} for warning in verdict.warnings],
     }
 

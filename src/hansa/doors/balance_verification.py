@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hansa.doors.attestation_verification import KEY_SET
-from hansa.doors.card_verification import CannotRead, is_address, read_source
+from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
     BalanceVerdict,
     NotAKey,
@@ -43,5 +43,5 @@ def balance_verdict_json(verdict: BalanceVerdict) -> dict[str, Any]:
     return {
         "valid": verdict.is_valid,
         "code": verdict.code,
-        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+        "steps": steps_json(verdict.steps),
     }

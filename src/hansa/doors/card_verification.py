@@ -6,6 +6,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from hansa_verify import (
     NotCanonical,
     Proposal,
     RegistryKey,
+    Step,
     Verdict,
     propose,
     read_json,
@@ -72,6 +74,11 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
     return verdict, propose(verdict.card)
 
 
+def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """The steps of a verdict for a program."""
+    return [{"name": step.name, "holds": step.holds, "said": step.said} for step in steps]
+
+
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """The verdict for a program."""
     return {
@@ -79,7 +86,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "code": verdict.code,
         "kid": verdict.kid,
         "signed_at": verdict.signed_at.isoformat() if verdict.signed_at else None,
-        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+        "steps": steps_json(verdict.steps),
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from hansa.doors.card_verification import CannotRead, is_address, read_source
+from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
     BadLicence,
     LicenceVerdict,
@@ -61,7 +61,7 @@ def licence_verdict_json(verdict: LicenceVerdict) -> dict[str, Any]:
         "hash": verdict.hash,
         "as_of": verdict.as_of and verdict.as_of.isoformat(),
         "expires_at": verdict.expires_at and verdict.expires_at.isoformat(),
-        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+        "steps": steps_json(verdict.steps),
     }
 
 

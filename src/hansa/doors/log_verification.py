@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hansa.doors.attestation_verification import KEY_SET
-from hansa.doors.card_verification import CannotRead, is_address, read_source
+from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import AuditorKey, NotAKey, NotCanonical, Step, log, read_auditor_keys, read_json
 from hansa_verify.log import BadCheckpoint, Checkpoint
 
@@ -58,7 +58,7 @@ def log_verdict_json(verdict: LogVerdict) -> dict[str, Any]:
         "origin": checkpoint and checkpoint.origin,
         "size": checkpoint and checkpoint.size,
         "root": checkpoint and checkpoint.root.hex(),
-        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+        "steps": steps_json(verdict.steps),
     }
 
 

@@ -5,7 +5,14 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from hansa.doors.card_verification import KEY_HISTORY, KEY_SET, CannotRead, is_address, read_source
+from hansa.doors.card_verification import (
+    KEY_HISTORY,
+    KEY_SET,
+    CannotRead,
+    is_address,
+    read_source,
+    steps_json,
+)
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 from hansa_verify.registry_card import CardReader, CardVerdict, verify_registry_card
 
@@ -50,7 +57,7 @@ def registry_card_verdict_json(verdict: CardVerdict) -> dict[str, Any]:
         "kid": verdict.kid,
         "signed_at": verdict.signed_at.isoformat() if verdict.signed_at else None,
         "expires_at": verdict.expires_at.isoformat() if verdict.expires_at else None,
-        "steps": [{"name": step.name, "holds": step.holds, "said": step.said} for step in verdict.steps],
+        "steps": steps_json(verdict.steps),
         "signed": _plain(verdict.signed),
     }
 

@@ -1,14 +1,18 @@
 """`hansa verify`: whether a registry signed what it is said to have signed."""
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
 
 import typer
 
 from hansa.doors.commands.options import AsJson, examples
 from hansa.doors.commands.outcome import FAILED, USAGE_ERROR, fail, print_outcome
+
+if TYPE_CHECKING:
+    from hansa_verify import Step
 
 app = typer.Typer(help="Verify signatures of a registry; needs no server.", no_args_is_help=True)
 
@@ -42,9 +46,7 @@ def verify_card(
         verdict = card_verification.verify_source(asked)
     except card_verification.CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    print_outcome("\n".join([*lines, verdict.code]), card_verification.verdict_json(verdict), as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+    _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -79,10 +81,7 @@ def verify_registry_card(
         verdict = cards.verify_source(cards.RegistryCardToVerify(source, keys, _moment(at), trust_domain))
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    document = cards.registry_card_verdict_json(verdict)
-    print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+    _answer(verdict, cards.registry_card_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -111,7 +110,7 @@ def verify_verdict(
     except card_verification.CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
     document = card_verification.verdict_json(verdict)
-    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
+    lines = _lines(verdict.steps)
     is_stated = False
     if proposal is not None and verdict.card is not None:
         computed = {"ruling": proposal.ruling, "rule": proposal.rule, "why": proposal.why}
@@ -159,13 +158,11 @@ def verify_attestations(
         verdict = chains.verify_chain(chains.ChainToVerify(source, keys, exact, age, export))
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    lines = [
-        *(f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps),
+    last = [
         *(f"warning {warning.code}: {warning.said}" for warning in verdict.warnings),
         f"{verdict.code}: {verdict.records} records, head {verdict.head_id}",
     ]
-    print_outcome("\n".join(lines), chains.chain_verdict_json(verdict), as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+    _answer(verdict, chains.chain_verdict_json(verdict), last, as_json=as_json)
 
 
 @app.command(
@@ -198,11 +195,7 @@ def verify_log(
         verdict = log_verification.verify_log(source, keys, old)
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    print_outcome(
-        "\n".join([*lines, verdict.code]), log_verification.log_verdict_json(verdict), as_json=as_json
-    )
-    sys.exit(0 if verdict.is_valid else FAILED)
+    _answer(verdict, log_verification.log_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -240,10 +233,7 @@ def verify_balance_proof(
         verdict = balance_verification.verify_source(source, keys, balance)
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    document = balance_verification.balance_verdict_json(verdict)
-    print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+    _answer(verdict, balance_verification.balance_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -275,10 +265,8 @@ def verify_licence(
         verdict = licence_verification.verify_licence_source(request)
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    lines = [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in verdict.steps]
-    lines.append(f"{verdict.code}: {verdict.reason}")
-    print_outcome("\n".join(lines), licence_verification.licence_verdict_json(verdict), as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+    document = licence_verification.licence_verdict_json(verdict)
+    _answer(verdict, document, [f"{verdict.code}: {verdict.reason}"], as_json=as_json)
 
 
 @app.command(
@@ -299,6 +287,26 @@ def verify_reputation(
         fail(str(trouble), USAGE_ERROR)
     print_outcome(verdict.text, verdict.members, as_json=as_json)
     sys.exit(0 if verdict.is_valid else FAILED)
+
+
+class _Judged(Protocol):
+    """What every verdict has."""
+
+    @property
+    def steps(self) -> tuple["Step", ...]: ...
+
+    @property
+    def is_valid(self) -> bool: ...
+
+
+def _answer(verdict: _Judged, document: Any, last: Sequence[str], *, as_json: bool) -> NoReturn:
+    """Print each step and what follows, or the document, and exit with the outcome."""
+    print_outcome("\n".join([*_lines(verdict.steps), *last]), document, as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+def _lines(steps: Sequence["Step"]) -> list[str]:
+    return [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in steps]
 
 
 def _moment(text: str | None) -> datetime | None:

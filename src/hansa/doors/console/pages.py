@@ -55,6 +55,12 @@ async def show_first_steps(_: Public, request: Request, settings: Config) -> HTM
     return page(request, "first-steps.html", steps=list(first_steps(settings)))
 
 
+@router.get("/verify")
+async def show_verify(_: Public, request: Request) -> HTMLResponse:
+    """A page on which the browser verifies what a registry signed."""
+    return page(request, "verify.html")
+
+
 @router.get("/set-password")
 async def show_set_password(_: Public, request: Request) -> HTMLResponse:
     """Where the link of a mail leads that sets a new password. The token stands behind the # and is not sent here."""

@@ -24,6 +24,7 @@ from hansa.doors.console import (
     log_in_pages,
     own_agents,
     pages,
+    proofs_page,
     receipt_pages,
     reference_pages,
     session_pages,
@@ -76,6 +77,7 @@ def service_routes() -> ServiceRoutes:
         contract_pages.router,
         supply_page.router,
         federation_pages.router,
+        proofs_page.router,
         status_page.router,
     ]
     routes: list[BaseRoute] = [

@@ -24,8 +24,14 @@ from hansa.rooms.auditor.descriptor import ROOM
 from hansa.rooms.auditor.liabilities import FOREST
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
 from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
+from hansa.rooms.auditor.transparency import LogEmpty, read_checkpoint
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
-from hansa.rooms.auditor.witnessing import ask_witnesses, replace_sealed_witness_key
+from hansa.rooms.auditor.witnessing import (
+    LogWitnessesOut,
+    ask_witnesses,
+    list_log_witnesses,
+    replace_sealed_witness_key,
+)
 
 __all__ = [
     "FOREST",
@@ -34,6 +40,8 @@ __all__ = [
     "Attestor",
     "AuditVerdict",
     "AuditorKey",
+    "LogEmpty",
+    "LogWitnessesOut",
     "SupplyPoint",
     "SupplyVerdict",
     "SupplyWatch",
@@ -45,6 +53,8 @@ __all__ = [
     "audit_when_due",
     "initialize_auditor",
     "list_attestations",
+    "list_log_witnesses",
+    "read_checkpoint",
     "read_watch",
     "rebaseline_transit",
     "replace_sealed_auditor_key",

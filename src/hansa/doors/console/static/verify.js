@@ -2,9 +2,9 @@
 // signatures, in the house canonical form. The algorithm is fixed here; the card has no say in it.
 
 import { canonical, Numeral, read, Unreadable } from "./canonical.js";
+import { base64url, bytesOf, isSigned, NoCryptography, NotAKey, NotBase64url, publicKeyOf } from "./ed25519.js";
 
 export const PROFILE = "sorted-ascii-json/1";
-const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const SIGNATURES_MAX = 16;
 const SKEW_MILLISECONDS = 60_000;
@@ -67,23 +67,21 @@ function publicKey(keys, keyId) {
   if (typeof keyId !== "string" || !key) {
     throw new NotVerified("The registry does not publish the key that the signature refers to.");
   }
-  const isEd25519 = key.get("kty") === "OKP" && key.get("crv") === "Ed25519" && typeof key.get("x") === "string";
-  const point = isEd25519 ? bytes(key.get("x")) : new Uint8Array();
-  if (point.length !== KEY_BYTES) throw new NotVerified("The published key is not an Ed25519 key.");
-  return point;
+  try {
+    return publicKeyOf(key);
+  } catch (trouble) {
+    if (trouble instanceof NotAKey) throw new NotVerified(`The published key is not usable: ${trouble.message}.`);
+    throw trouble;
+  }
 }
 
 async function isBy(point, signature, message) {
-  if (!globalThis.crypto?.subtle) {
-    throw new NotVerified("Browsers verify signatures only on pages loaded over HTTPS or from localhost.");
-  }
-  let key;
   try {
-    key = await crypto.subtle.importKey("raw", point, { name: "Ed25519" }, false, ["verify"]);
-  } catch {
-    throw new NotVerified("This browser does not support Ed25519 signatures.");
+    return await isSigned(point, signature, message);
+  } catch (trouble) {
+    if (trouble instanceof NoCryptography) throw new NotVerified(trouble.message);
+    throw trouble;
   }
-  return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
 }
 
 function readObject(text, what) {
@@ -109,21 +107,11 @@ function utf8(octets) {
   }
 }
 
-function base64url(octets) {
-  let binary = "";
-  for (const octet of octets) binary += String.fromCharCode(octet);
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
-// Strict: one spelling only, so that no part of a signature can be changed without breaking it.
 function bytes(text) {
-  let octets;
   try {
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    octets = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
-  } catch {
-    throw new NotVerified("A part of the signature is not base64url.");
+    return bytesOf(text);
+  } catch (trouble) {
+    if (trouble instanceof NotBase64url) throw new NotVerified(`A part of the signature is ${trouble.message}.`);
+    throw trouble;
   }
-  if (base64url(octets) !== text) throw new NotVerified("A part of the signature is not strict base64url.");
-  return octets;
 }

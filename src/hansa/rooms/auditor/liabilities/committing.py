@@ -25,7 +25,7 @@ async def commit_liabilities(
         return None
     stored = None if from_zero else await store.read_tree(tx)
     found = None
-    if stored is not None and not stored.is_due and stored.origin.cluster == origin.cluster:
+    if stored is not None and not stored.is_due and _is_before(stored, horizon):
         found = await _continued(tx, kept, stored, horizon, origin)
     if found is None or sum_of(found.root) != circulating:
         found = await _placed_anew(tx, kept, origin, circulating)
@@ -39,6 +39,12 @@ async def keep_liabilities(tx: Tx, kept: KeptForest, commitment: Commitment | No
         return
     await store.keep_tree(tx, commitment, verdict_id)
     kept.verdict_id = verdict_id
+
+
+def _is_before(stored: StoredTree, horizon: journal.Horizon) -> bool:
+    """Whether the events since the stored tree can be found by their transactions: not in another database cluster."""
+    origin = stored.origin
+    return origin.cluster == horizon.cluster and origin.folded_from.position <= horizon.oldest_open
 
 
 async def _continued(

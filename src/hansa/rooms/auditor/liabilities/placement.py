@@ -2,7 +2,7 @@
 
 - Each account has two leaves at random places, one even and one odd, so that a unique key on each keeps places apart.
 - The split of a balance and the salts follow from the secret of the placement; they change with it, once a day.
-- A leaf beside another shows a part of a balance, of an account that nobody can name.
+- A leaf beside another shows a part of a balance, of an account that the reader does not know.
 """
 
 import os

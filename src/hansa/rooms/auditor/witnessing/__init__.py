@@ -1,14 +1,18 @@
 """Witnesses (C2SP tlog-witness): this registry cosigns the logs of others, and asks witnesses to cosign its own."""
 
-from .asking import ASK, ASK_SECONDS, ask_witnesses
+from .asking import ASK, ASK_SECONDS, ask_witnesses, list_log_witnesses
 from .cosigning import initialize_witness, replace_sealed_witness_key
 from .routes import witness_router
+from .schemas import LogWitnessesOut, LogWitnessOut
 
 __all__ = [
     "ASK",
     "ASK_SECONDS",
+    "LogWitnessOut",
+    "LogWitnessesOut",
     "ask_witnesses",
     "initialize_witness",
+    "list_log_witnesses",
     "replace_sealed_witness_key",
     "witness_router",
 ]

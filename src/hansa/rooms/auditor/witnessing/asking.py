@@ -8,13 +8,15 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.auditor.transparency import LogEmpty, prove_growth
-from hansa_verify import WITNESS_KEY, VerifierKey, find_cosignature, log, read_verifier_key
+from hansa_verify import WITNESS_KEY, find_cosignature, log, read_verifier_key
 
 from . import store
+from .records import LogWitness, Witness
 from .submission import written
 
 ASK = "auditor: ask witnesses"
@@ -25,18 +27,16 @@ OK, CONFLICT = 200, 409
 SIZE_TYPE = "text/x.tlog.size"
 
 
-@dataclass(frozen=True)
-class Witness:
-    """A witness of the own log: its key, and the address below which it is asked."""
-
-    key: VerifierKey
-    address: str
-
-
 def witnesses_of(settings: Settings) -> list[Witness]:
     """The witnesses that the operator names."""
     parts = [text.partition("@") for text in settings.log_witnesses]
     return [Witness(read_verifier_key(key, WITNESS_KEY), address.rstrip("/")) for key, _, address in parts]
+
+
+async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, LogWitness | None]]:
+    """The witnesses that the operator names, each with what it cosigned last."""
+    found = await store.log_witnesses(tx)
+    return [(one, found.get(one.key.name)) for one in witnesses_of(settings)]
 
 
 async def ask_witnesses(runtime: Runtime) -> None:

@@ -18,6 +18,7 @@ from hansa_verify.cosignatures import cosignature_line, cosigned_message
 
 from . import store
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
+from .records import NewCheckpoint, WitnessedLog
 from .submission import Submission
 
 SEALED_FOR = "witness key"
@@ -60,10 +61,12 @@ async def replace_sealed_witness_key(tx: Tx, seal: Seal) -> None:
         await _begin_key(tx, seal)
 
 
-async def own_verifier_key(tx: Tx, frame: str) -> VerifierKey | None:
-    """The public key of this witness."""
+async def read_witness(tx: Tx, frame: str) -> tuple[VerifierKey, list[WitnessedLog]]:
+    """The public key of this witness, and what it cosigned last of each log. Raises: WitnessKeySealed."""
     found = await store.read_key(tx)
-    return VerifierKey(witness_name(frame), found[0], WITNESS_KEY) if found else None
+    if found is None:
+        raise WitnessKeySealed
+    return VerifierKey(witness_name(frame), found[0], WITNESS_KEY), await store.witnessed_logs(tx)
 
 
 async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Submission) -> str | Stale:
@@ -81,7 +84,7 @@ async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Sub
         return Stale(known.size)
     _require_consistent(known, checkpoint, submission)
     timestamp = await store.epoch_seconds(tx)
-    new = store.NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
+    new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
     if known is not None:
         await store.move_log(tx, known.size, new)
     elif not await store.begin_log(tx, new):
@@ -112,7 +115,7 @@ def _signed_checkpoint(settings: Settings, submission: Submission) -> log.Checkp
 
 
 def _require_consistent(
-    known: store.WitnessedLog | None, checkpoint: log.Checkpoint, submission: Submission
+    known: WitnessedLog | None, checkpoint: log.Checkpoint, submission: Submission
 ) -> None:
     """The proof is verified against the root that is stored."""
     old_root = known.root if known else log.root_of([])

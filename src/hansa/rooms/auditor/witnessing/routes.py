@@ -6,15 +6,13 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, read_within
 from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import PayloadTooLarge, TooManyRequests
 
-from . import store
-from .asking import SIZE_TYPE, witnesses_of
-from .cosigning import Stale, add_checkpoint, own_verifier_key
+from . import cosigning
+from .asking import SIZE_TYPE, list_log_witnesses
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
 from .schemas import LogWitnessesOut, WitnessOut
 from .submission import BODY_MAX_BYTES, read_submission
@@ -53,8 +51,8 @@ witness_router = APIRouter(
 async def cosign_checkpoint(_: Public, request: Request, db: Db, settings: Config, seal: Sealing) -> Response:
     """Cosign a checkpoint of another log (C2SP tlog-witness): old size, consistency proof, an empty line, checkpoint."""
     submission = read_submission(await read_within(request, BODY_MAX_BYTES))
-    found = await db.act(lambda tx: add_checkpoint(tx, settings, seal, submission))
-    if isinstance(found, Stale):
+    found = await db.act(lambda tx: cosigning.add_checkpoint(tx, settings, seal, submission))
+    if isinstance(found, cosigning.Stale):
         return Response(f"{found.size}\n", 409, media_type=SIZE_TYPE)
     return Response(f"{found}\n", media_type="text/plain; charset=utf-8")
 
@@ -64,18 +62,12 @@ async def read_witness(_: Public, response: Response, db: Db, settings: Config) 
     """The registry as a witness: its key, and the logs that it cosigns."""
     response.headers.update(FRESH)
 
-    async def read(tx: Tx) -> WitnessOut:
-        key = await own_verifier_key(tx, settings.trust_domain)
-        if key is None:
-            raise WitnessKeySealed
-        return WitnessOut.of(key, await store.witnessed_logs(tx))
-
-    return await db.read(read)
+    key, logs = await db.read(lambda tx: cosigning.read_witness(tx, settings.trust_domain))
+    return WitnessOut.of(key, logs)
 
 
 @witness_router.get("/log/witnesses", responses=problems(TooManyRequests))
-async def list_log_witnesses(_: Public, response: Response, db: Db, settings: Config) -> LogWitnessesOut:
+async def read_log_witnesses(_: Public, response: Response, db: Db, settings: Config) -> LogWitnessesOut:
     """The witnesses that cosign the log of this registry, and what each cosigned last."""
     response.headers.update(FRESH)
-    found = await db.look(store.log_witnesses)
-    return LogWitnessesOut.of(witnesses_of(settings), found)
+    return LogWitnessesOut.of(await db.look(lambda tx: list_log_witnesses(tx, settings)))

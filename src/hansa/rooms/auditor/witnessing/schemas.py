@@ -1,14 +1,13 @@
 """Witnesses as they are published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
 from hansa.rooms.auditor.attestations.rules import moment_text
 from hansa_verify import VerifierKey
 
-from .asking import Witness
-from .store import LogWitness, WitnessedLog
+from .records import LogWitness, Witness, WitnessedLog
 
 
 class WitnessedLogOut(BaseModel):
@@ -72,6 +71,6 @@ class LogWitnessesOut(BaseModel):
     witnesses: list[LogWitnessOut]
 
     @classmethod
-    def of(cls, witnesses: Sequence[Witness], found: Mapping[str, LogWitness]) -> "LogWitnessesOut":
+    def of(cls, found: Sequence[tuple[Witness, LogWitness | None]]) -> "LogWitnessesOut":
         """The list as it is published."""
-        return cls(witnesses=[LogWitnessOut.of(one, found.get(one.key.name)) for one in witnesses])
+        return cls(witnesses=[LogWitnessOut.of(witness, last) for witness, last in found])

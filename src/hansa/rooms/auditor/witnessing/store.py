@@ -1,10 +1,8 @@
 """Every SQL statement about witnesses."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
-
 from hansa.foundation.plumbing.database import Tx
+
+from .records import LogWitness, NewCheckpoint, WitnessedLog
 
 _BEGIN = """
 INSERT INTO auditor_witnessed_log (origin, size, root, note, cosigned_at) VALUES ($1, $2, $3, $4, to_timestamp($5))
@@ -27,37 +25,6 @@ _KEEP_TROUBLE = """
 INSERT INTO auditor_log_witness (name, asked_at, trouble) VALUES ($1, clock_timestamp(), $2)
 ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = excluded.trouble
 """
-
-
-@dataclass(frozen=True)
-class WitnessedLog:
-    """The newest checkpoint of a log that was cosigned."""
-
-    origin: str
-    size: int
-    root: bytes
-    cosigned_at: datetime
-
-
-class NewCheckpoint(NamedTuple):
-    """A checkpoint that is cosigned at `timestamp`, in seconds since 1970."""
-
-    origin: str
-    size: int
-    root: bytes
-    note: str
-    timestamp: int
-
-
-@dataclass(frozen=True)
-class LogWitness:
-    """What a witness of the own log cosigned last; `trouble` is how the last request failed."""
-
-    name: str
-    size: int | None
-    cosigned_at: datetime | None
-    asked_at: datetime
-    trouble: str | None
 
 
 async def read_key(tx: Tx) -> tuple[bytes, bytes] | None:

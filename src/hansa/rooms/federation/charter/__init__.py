@@ -6,7 +6,7 @@ from .card_icon import icon_admin_router, icon_router
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
 from .card_publication import publish_card_with_licence
-from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
+from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, ServedCard, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
 from .card_schemas import RegistryCard, RegistryCardEdited
@@ -38,6 +38,7 @@ __all__ = [
     "RegistryCard",
     "RegistryCardEdited",
     "RegistryKey",
+    "ServedCard",
     "Signatory",
     "SigningKey",
     "admin_router",

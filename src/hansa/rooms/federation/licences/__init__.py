@@ -1,5 +1,6 @@
 """Licence certificates: by which registries of different trust domains recognise each other as one network."""
 
+from .installing import held_licence
 from .issuing import issue_certificate
 from .keys import initialize_licensing_key, licensing_public_key, replace_sealed_licensing_key
 from .on_card import found_network, join_network, publish_card, renew_card
@@ -41,6 +42,7 @@ __all__ = [
     "change_certificate",
     "found_network",
     "held_delivered",
+    "held_licence",
     "initialize_licensing_key",
     "issue_certificate",
     "join_network",

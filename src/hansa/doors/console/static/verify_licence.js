@@ -1,0 +1,291 @@
+// Whether a licence certificate counts: its form, its chain, its root, and what the issuers' lists state. The steps and verdicts are
+// those of `hansa_verify.verify_licence`.
+
+import { Numeral, Unreadable } from "./canonical.js";
+import { base64url, bytesOf, isSigned, NotAKey, NotBase64url, publicKeyOf } from "./ed25519.js";
+import { Fails, hex, isWhole, now, octetsOf, readStrictly, sha256, shownMoment, step, textOf } from "./verdict.js";
+
+const CERTIFICATE = { kind: "fed.licence.v1", typ: "licence+jws", most: 16_384 };
+const LIST = { kind: "fed.licence-list.v1", typ: "licence-list+jws", most: 8_388_608 };
+const PROTECTED_MAX_CHARACTERS = 8192;
+const KID_MAX_CHARACTERS = 1024;
+const SIGNATURE_BYTES = 64;
+const PARENT_OF = { operator: "frame", frame: "genesis", genesis: "genesis" };
+const STATES = ["active", "suspended", "revoked", "superseded", "expired"];
+const ENDED = ["revoked", "suspended", "superseded"];
+const MEMBERS = ["kind", "lid", "type", "sub", "iss", "network", "plan", "terms", "iat", "exp"];
+const LISTED = ["hash", "lid", "type", "sub_trust_domain", "sub_name", "plan", "iat", "exp", "state", "updated_at"];
+const SUB_MAX = { name: 255, url: 500, spiffe: 255 };
+const DOMAIN = /^(?=.{3,255}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+const PLAN = /^[a-z0-9][a-z0-9-]{0,39}$/;
+const HASH = /^[0-9a-f]{64}$/;
+const SKEW = 60_000_000n;
+const LIST_MAX_AGE = 7n * 24n * 3_600_000_000n;
+
+class BadLicence extends Error {}
+
+export async function verifyLicence(certificate, chain, { root = null, lists = [], at = now() } = {}) {
+  const judge = new Judge(at, root);
+  try {
+    await judge.read(certificate, chain, lists);
+    await judge.walk();
+    judge.judgeRoot();
+    await judge.judgeLists();
+  } catch (trouble) {
+    if (!(trouble instanceof Fails)) throw trouble;
+    return { code: trouble.code, reason: trouble.message, steps: [...judge.steps, step(trouble.step, false, trouble.message)] };
+  }
+  return { code: "verified", reason: "every step holds", steps: judge.steps };
+}
+
+class Judge {
+  constructor(at, root) {
+    Object.assign(this, { at, root, steps: [], path: [], parents: [], lists: [], asOf: null });
+  }
+
+  holds(name, said) {
+    this.steps.push(step(name, true, said));
+  }
+
+  async read(certificate, chain, lists) {
+    try {
+      this.path = [await readCertificate(certificate)];
+      for (const text of chain) this.parents.push(await readCertificate(text));
+      this.lists = lists.map(readList);
+    } catch (trouble) {
+      if (trouble instanceof BadLicence) throw new Fails("malformed", "format", trouble.message);
+      throw trouble;
+    }
+    this.holds("format", `a certificate of type ${this.path[0].type}, hash ${this.path[0].hash}`);
+  }
+
+  async walk() {
+    for (;;) {
+      const child = this.path.at(-1);
+      const parent = child.type === "genesis" ? child : this.parentOf(child);
+      if (!(await isSigned(parent.point, child.signature, child.message))) {
+        throw new Fails("malformed", "signature", `${child.hash} is not signed by the key of its issuer`);
+      }
+      requireTypeRules(child, parent);
+      if (epoch(child.payload.get("iat")) > this.at + SKEW) {
+        throw new Fails("malformed", "issue time", `${child.hash} was issued in the future`);
+      }
+      if (child === parent) break;
+      this.path.push(parent);
+    }
+    this.holds("chain", this.path.map(({ type }) => type).join(" issued by "));
+  }
+
+  judgeRoot() {
+    const { hash } = this.path.at(-1);
+    if (this.root === null) throw new Fails("unverified", "root", "no_trusted_root: no genesis certificate is trusted here");
+    if (hash !== this.root.replace(/^sha256:/, "")) {
+      throw new Fails("untrusted_root", "root", `the genesis certificate ${hash} is not the trusted one`);
+    }
+    this.holds("root", `the genesis certificate ${hash} is the trusted one`);
+  }
+
+  async judgeLists() {
+    const troubles = [];
+    for (const [place, one] of this.path.entries()) {
+      troubles.push(...(await this.troublesOf(one, this.path[Math.min(place + 1, this.path.length - 1)].point)));
+    }
+    const ended = troubles.filter(({ code }) => ENDED.includes(code)).sort((one, other) => ENDED.indexOf(one.code) - ENDED.indexOf(other.code));
+    if (ended.length) throw ended[0];
+    const ends = this.path.map(({ payload }) => payload.get("exp")).filter((exp) => exp !== null).map(epoch);
+    const first = ends.length ? ends.reduce((one, other) => (one < other ? one : other)) : null;
+    if (first !== null && first <= this.at) throw new Fails("expired", "expiry", `expired at ${shownMoment(first)}`);
+    this.holds("expiry", first === null ? "perpetual" : `until ${shownMoment(first)}`);
+    if (troubles.length) throw troubles[0];
+    this.holds("lists", `not revoked as of ${shownMoment(this.asOf)}`);
+  }
+
+  parentOf(child) {
+    const found = this.parents.find(
+      ({ point, payload, thumbprint }) => point && child.issuer[0] === payload.get("sub").get("trust_domain") && child.issuer[1] === thumbprint,
+    );
+    if (found) return found;
+    if (child.type === "operator" && child.payload.get("network") === null) {
+      throw new Fails("unverified", "chain", "no_network: its frame belongs to no network");
+    }
+    throw new Fails("unverified", "chain", `no_issuer: the chain lacks the issuer of ${child.hash}`);
+  }
+
+  async troublesOf(one, issuerPoint) {
+    const signed = [];
+    for (const list of this.lists) {
+      const isIssuers = list.issuer[0] === one.issuer[0] && list.issuer[1] === one.issuer[1];
+      if (isIssuers && list.generatedAt <= this.at + SKEW && (await isSigned(issuerPoint, list.signature, list.message))) signed.push(list);
+    }
+    if (!signed.length) return [new Fails("unverified", "lists", `no_list: no list of ${one.issuer[0]} is at hand`)];
+    const newest = signed.reduce((best, list) => (list.generatedAt > best.generatedAt ? list : best));
+    if (this.asOf === null || newest.generatedAt < this.asOf) this.asOf = newest.generatedAt;
+    const troubles = this.stated(one, newest);
+    if (this.at - newest.generatedAt > LIST_MAX_AGE) {
+      troubles.push(new Fails("unverified", "lists", `old_list: the list of ${one.issuer[0]} is of ${shownMoment(newest.generatedAt)}`));
+    }
+    return troubles;
+  }
+
+  stated(one, newest) {
+    const entries = newest.licences.filter((entry) => entry.get("hash") === one.hash || entry.get("lid") === one.payload.get("lid"));
+    const troubles = [];
+    if (!entries.some((entry) => entry.get("hash") === one.hash)) {
+      troubles.push(new Fails("unverified", "lists", `not_listed: ${one.issuer[0]} does not list ${one.hash}`));
+    }
+    for (const state of entries.map((entry) => entry.get("state"))) {
+      if (ENDED.includes(state) && !(state === "superseded" && this.isCovered(one, newest))) {
+        troubles.push(new Fails(state, "lists", `${one.issuer[0]} lists ${one.hash} as ${state}`));
+      }
+    }
+    return troubles;
+  }
+
+  isCovered(one, newest) {
+    const sub = one.payload.get("sub");
+    const active = newest.licences
+      .filter(
+        (entry) =>
+          entry.get("state") === "active" &&
+          entry.get("type") === one.type &&
+          entry.get("sub_trust_domain") === sub.get("trust_domain") &&
+          (one.type !== "operator" || entry.get("sub_name") === sub.get("name")),
+      )
+      .map((entry) => entry.get("hash"));
+    if (one.type === "operator") return active.length > 0;
+    return this.parents.some(({ hash, thumbprint }) => active.includes(hash) && thumbprint === one.thumbprint);
+  }
+}
+
+async function readCertificate(text) {
+  const compact = readCompact(text, CERTIFICATE);
+  const { payload } = compact;
+  const type = payload.get("type");
+  require(payload.get("kind") === CERTIFICATE.kind, `kind is ${CERTIFICATE.kind}`);
+  require(typeof type === "string" && Object.hasOwn(PARENT_OF, type), "type is genesis, frame or operator");
+  require(hasExactly(payload, type === "operator" ? MEMBERS : [...MEMBERS, "key"]), "its members are others");
+  requireSubject(payload.get("sub"));
+  requireIssuer(payload.get("iss"), compact.header);
+  const network = payload.get("network");
+  require(isDomain(network) || (network === null && type === "operator"), "network is a trust domain");
+  require(isMatching(payload.get("plan"), PLAN), "the plan's form");
+  require(isText(payload.get("terms"), 32), "terms has 1 to 32 characters");
+  require(isText(payload.get("lid"), 128), "lid has 1 to 128 characters");
+  require(isEpoch(payload.get("iat")), "iat is in seconds since the epoch");
+  require(payload.get("exp") === null || isEpoch(payload.get("exp")), "exp is in seconds since the epoch, or null");
+  const point = type === "operator" ? null : keyOf(payload.get("key"));
+  const hash = hex(await sha256(octetsOf(trimmed(text))));
+  const iss = payload.get("iss");
+  return { ...compact, type, point, hash, thumbprint: point && (await thumbprintOf(point)), issuer: [iss.get("trust_domain"), iss.get("kid")] };
+}
+
+function readList(text) {
+  const compact = readCompact(text, LIST);
+  const { payload } = compact;
+  require(payload.get("kind") === LIST.kind, `kind is ${LIST.kind}`);
+  require(hasExactly(payload, ["kind", "issuer", "generated_at", "licences"]), "its members are others");
+  const [issuer, licences] = [payload.get("issuer"), payload.get("licences")];
+  require(issuer instanceof Map && hasExactly(issuer, ["trust_domain", "name", "kid"]), "the issuer's members");
+  require(isDomain(issuer.get("trust_domain")) && isSame(issuer.get("kid"), compact.header.get("kid")), "the issuer's key");
+  require(isEpoch(payload.get("generated_at")), "generated_at is in seconds since the epoch");
+  require(Array.isArray(licences) && licences.every(isListed), "an entry has another form");
+  return { ...compact, licences, issuer: [issuer.get("trust_domain"), issuer.get("kid")], generatedAt: epoch(payload.get("generated_at")) };
+}
+
+function readCompact(text, { typ, most }) {
+  const refuse = () => new BadLicence(`not a compact JWS of type ${typ} of at most ${most} characters`);
+  const parts = typeof text === "string" && [...trimmed(text)].length <= most ? trimmed(text).split(".") : [];
+  if (parts.length !== 3 || parts[0].length > PROTECTED_MAX_CHARACTERS) throw refuse();
+  let header;
+  let payload;
+  let signature;
+  try {
+    header = readStrictly(textOf(bytesOf(parts[0])));
+    signature = bytesOf(parts[2]);
+    payload = readStrictly(textOf(bytesOf(parts[1])));
+  } catch (trouble) {
+    if (trouble instanceof NotBase64url || trouble instanceof Unreadable) throw refuse();
+    throw trouble;
+  }
+  if (!(header instanceof Map) || header.get("alg") !== "EdDSA" || header.get("typ") !== typ || !(payload instanceof Map)) throw refuse();
+  if (header.has("crit") || header.has("b64") || signature.length !== SIGNATURE_BYTES) throw refuse();
+  if (header.has("kid") && (typeof header.get("kid") !== "string" || [...header.get("kid")].length > KID_MAX_CHARACTERS)) throw refuse();
+  require(hasExactly(header, ["alg", "kid", "typ"]), "its header has exactly alg, kid and typ");
+  return { header, payload, signature, message: octetsOf(`${parts[0]}.${parts[1]}`) };
+}
+
+function requireSubject(sub) {
+  require(sub instanceof Map && sub.has("trust_domain") && sub.has("name"), "sub has trust_domain and name");
+  require([...sub.keys()].every((name) => name === "trust_domain" || Object.hasOwn(SUB_MAX, name)), "sub has other members");
+  require(isDomain(sub.get("trust_domain")), "sub.trust_domain is a domain of two labels or more");
+  for (const [name, most] of Object.entries(SUB_MAX)) {
+    require(!sub.has(name) || isText(sub.get(name), most), `sub.${name} has 1 to ${most} characters`);
+  }
+}
+
+function requireIssuer(iss, header) {
+  require(iss instanceof Map && hasExactly(iss, ["trust_domain", "name", "kid", "licence"]), "iss's members");
+  require(isDomain(iss.get("trust_domain")), "iss.trust_domain is a domain of two labels or more");
+  require(isText(iss.get("name"), SUB_MAX.name), "iss.name has 1 to 255 characters");
+  require(isSame(iss.get("kid"), header.get("kid")), "iss.kid is the kid of the header");
+  require(iss.get("licence") === null || isMatching(iss.get("licence"), HASH), "iss.licence");
+}
+
+function requireTypeRules(child, parent) {
+  const [sub, iss, network] = ["sub", "iss", "network"].map((name) => child.payload.get(name));
+  const domain = sub.get("trust_domain");
+  const rules = [
+    ["its issuer has another type", parent.type === PARENT_OF[child.type]],
+    ["it names another network than its issuer", network === parent.payload.get("network")],
+  ];
+  if (child.type === "genesis") {
+    const isOwn = child.issuer[0] === domain && child.issuer[1] === child.thumbprint && iss.get("licence") === null;
+    rules.push(["a genesis certificate is issued to its issuer", isOwn && network === domain && child.payload.get("plan") === "genesis"]);
+  } else if (child.type === "frame") {
+    rules.push(["a frame has another trust domain than the genesis", domain !== child.issuer[0]]);
+  } else {
+    rules.push(["an operator has the trust domain of its frame", domain === child.issuer[0]]);
+  }
+  for (const [reason, holds] of rules) if (!holds) throw new Fails("malformed", "type rules", `${child.hash}: ${reason}`);
+}
+
+function keyOf(jwk) {
+  require(jwk instanceof Map && hasExactly(jwk, ["kty", "crv", "x"]), "key has kty, crv and x");
+  try {
+    return publicKeyOf(jwk);
+  } catch (trouble) {
+    if (trouble instanceof NotAKey) throw new BadLicence(`key: ${trouble.message}`);
+    throw trouble;
+  }
+}
+
+async function thumbprintOf(point) {
+  return base64url(await sha256(octetsOf(`{"crv":"Ed25519","kty":"OKP","x":"${base64url(point)}"}`)));
+}
+
+function isListed(entry) {
+  if (!(entry instanceof Map) || !hasExactly(entry, LISTED)) return false;
+  const isExpiry = entry.get("exp") === null || isEpoch(entry.get("exp"));
+  return (
+    ["lid", "type", "sub_trust_domain", "sub_name", "plan"].every((name) => isText(entry.get(name), 255)) &&
+    isEpoch(entry.get("iat")) && isEpoch(entry.get("updated_at")) && isExpiry &&
+    isMatching(entry.get("hash"), HASH) && STATES.includes(entry.get("state"))
+  );
+}
+
+function require(holds, said) {
+  if (!holds) throw new BadLicence(said);
+}
+
+const hasExactly = (map, names) => map.size === names.length && names.every((name) => map.has(name));
+const isMatching = (value, pattern) => typeof value === "string" && pattern.test(value);
+const isDomain = (value) => isMatching(value, DOMAIN);
+const isText = (value, most) => typeof value === "string" && value !== "" && [...value].length <= most;
+const isEpoch = (value) => isWhole(value) && !value.text.startsWith("-") && BigInt(value.text) < 10n ** 11n;
+const epoch = (value) => BigInt(value.text) * 1_000_000n;
+const trimmed = (text) => text.trim();
+
+// Two members of JSON that are the same text, or the same number token.
+function isSame(one, other) {
+  return one instanceof Numeral ? other instanceof Numeral && one.text === other.text : one === other;
+}

@@ -1,0 +1,182 @@
+// The page /verify: reads a document and the keys, lets the judge of its kind decide, and shows each check.
+
+import { Unreadable } from "./canonical.js";
+import { NoCryptography, NotAKey } from "./ed25519.js";
+import { legible } from "./seen.js";
+import { auditorKeys, readExport, STANDARD, verifyAttestations } from "./verify_attestations.js";
+import { readKeys, verifyCard } from "./verify_card.js";
+import { verifyLiabilities } from "./verify_liabilities.js";
+import { verifyLicence } from "./verify_licence.js";
+import { verifyLogProof } from "./verify_log.js";
+import { Fails, readStrictly, textOf } from "./verdict.js";
+
+const REGISTRY_KEYS = "/.well-known/registry-jwks.json";
+const AUDITOR_KEYS = "/.well-known/auditor-jwks.json";
+const ISSUED_LIST = "/.well-known/federation-licences.json";
+const RECORDS = "/api/auditor/attestations";
+const PAGE = 200;
+const KINDS = { JOSE: "Agent card", "payment-receipt+jws": "Payment receipt", "dispute-bundle+jws": "Bundle of a dispute" };
+
+class CannotRead extends Error {}
+
+const form = document.querySelector("[data-verify]");
+const result = document.querySelector("[data-result]");
+
+async function fetched(address) {
+  // Only this registry: the policy of the page lets nothing else be read.
+  const url = new URL(address, location.origin);
+  if (url.origin !== location.origin) throw new CannotRead("The address must be on this registry; save the document and choose the file.");
+  let answer;
+  try {
+    answer = await fetch(url, { headers: { Accept: "application/json" }, redirect: "error" });
+  } catch {
+    throw new CannotRead("The registry cannot be reached.");
+  }
+  if (!answer.ok) throw new CannotRead(`The registry did not return ${url.pathname} (status ${answer.status}).`);
+  return answer.text();
+}
+
+const keyText = async (address) => form.elements.keys.value.trim() || fetched(address);
+
+async function judged(text) {
+  const found = readStrictly(text);
+  if (!(found instanceof Map)) throw new CannotRead("The document is not a JSON object.");
+  if (Array.isArray(found.get("signatures"))) return judgedCard(text, found);
+  if (found.get("standard") === STANDARD) return judgedChain(text, found);
+  if (found.has("certificate")) return judgedLicence(found);
+  const keys = auditorKeys(readStrictly(await keyText(AUDITOR_KEYS)));
+  if (found.has("leaves") || found.has("blocks")) {
+    return { kind: found.has("blocks") ? "Sum of all balances" : "Balance proof", ...(await verifyLiabilities(found, keys)) };
+  }
+  if (found.has("entry")) return { kind: "Leaf of the log", ...(await verifyLogProof(found, keys)) };
+  throw new CannotRead("The document is of no kind that this page verifies.");
+}
+
+async function judgedCard(text, found) {
+  const typ = typeOf(found.get("signatures"));
+  return { kind: KINDS[typ], ...(await verifyCard(text, readKeys(await keyText(REGISTRY_KEYS)), { typ })) };
+}
+
+// The type that a signature names, when it is a known one; the signature must then bear it.
+function typeOf(entries) {
+  for (const entry of entries) {
+    try {
+      const header = JSON.parse(atob(entry.get("protected").replaceAll("-", "+").replaceAll("_", "/")));
+      if (Object.hasOwn(KINDS, header.typ) && header.canon) return header.typ;
+    } catch {
+      // The judge says what is wrong with it.
+    }
+  }
+  return "JOSE";
+}
+
+// The lists of this registry are read; those of issuers elsewhere are not, and the verdict says so.
+async function judgedLicence(found) {
+  const root = form.elements.root.value.trim() || null;
+  const chain = found.get("chain") ?? [];
+  if (!Array.isArray(chain)) throw new CannotRead("The chain is not a list of certificates.");
+  let lists = [];
+  try {
+    lists = [readStrictly(await fetched(ISSUED_LIST)).get("list")];
+  } catch (trouble) {
+    if (!(trouble instanceof CannotRead)) throw trouble;
+  }
+  return { kind: "Licence certificate", ...(await verifyLicence(found.get("certificate"), chain, { root, lists })) };
+}
+
+async function judgedChain(text, found) {
+  const { records, keySet } = readExport(text);
+  const own = form.elements.keys.value.trim();
+  const keys = auditorKeys(own ? readStrictly(own) : found.has("keys") ? keySet : readStrictly(await fetched(AUDITOR_KEYS)));
+  const verdict = await verifyAttestations(records, keys);
+  if (!own && found.has("keys")) verdict.warnings.push({ code: "keys_unproved", said: "the keys are those of the export itself" });
+  return { kind: `Supply attestations, ${verdict.records} records`, ...verdict };
+}
+
+// The whole chain of this registry, its first record first, with the keys of this registry.
+async function ownChain() {
+  const records = [];
+  let before = "";
+  for (;;) {
+    const page = readExport(await fetched(`${RECORDS}?limit=${PAGE}${before}`)).records;
+    records.push(...page);
+    if (page.length < PAGE) break;
+    const last = page.at(-1)?.get("id")?.text;
+    if (!/^[1-9][0-9]*$/.test(last ?? "") || `&before_id=${last}` === before) throw new CannotRead("The records have no falling ids.");
+    before = `&before_id=${last}`;
+  }
+  const keys = auditorKeys(readStrictly(await keyText(AUDITOR_KEYS)));
+  const verdict = await verifyAttestations(records.reverse(), keys);
+  return { kind: `Supply attestations, ${verdict.records} records`, ...verdict };
+}
+
+function show({ kind, code, steps, warnings = [] }) {
+  const rows = [
+    ...steps.map(({ name, holds, said }) => [name, holds ? "Pass" : "Fail", said, holds ? "good" : "bad"]),
+    ...warnings.map(({ code: name, said }) => [name, "Warning", said, "pending"]),
+  ];
+  tell(code === "verified" ? "good" : "bad", code === "verified" ? "Verified" : `Not verified: ${code}`, kind);
+  result.querySelector("[data-steps]").replaceChildren(...rows.map(rowOf));
+}
+
+function rowOf([name, word, said, verdict]) {
+  const row = document.createElement("tr");
+  for (const text of [name, word, said]) {
+    const cell = document.createElement("td");
+    cell.textContent = legible(text);
+    row.append(cell);
+  }
+  const mark = document.createElement("span");
+  mark.className = `verdict ${verdict}`;
+  mark.textContent = word;
+  row.children[1].replaceChildren(mark);
+  return row;
+}
+
+function tell(verdict, word, said) {
+  result.hidden = false;
+  const mark = result.querySelector("[data-verdict]");
+  mark.className = `verdict ${verdict}`;
+  mark.textContent = legible(word);
+  result.querySelector("[data-kind]").textContent = legible(said);
+  result.querySelector("[data-steps]").replaceChildren();
+}
+
+async function run(judge) {
+  tell("pending", "Verifying", "");
+  try {
+    show(await judge());
+  } catch (trouble) {
+    if (![CannotRead, Fails, NoCryptography, NotAKey, Unreadable].some((kind) => trouble instanceof kind)) throw trouble;
+    tell("bad", "Cannot be verified", trouble.message);
+  }
+}
+
+const fromAddress = (address) => run(async () => (address === RECORDS ? ownChain() : judged(await fetched(address))));
+
+const fromFile = (file) => run(async () => judged(textOf(new Uint8Array(await file.arrayBuffer()))));
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const { address, file, text } = form.elements;
+  if (text.value.trim()) run(() => judged(text.value));
+  else if (file.files.length) fromFile(file.files[0]);
+  else if (address.value.trim()) fromAddress(address.value.trim());
+  else tell("pending", "Nothing to verify", "Enter an address, choose a file or paste the text of a document.");
+});
+
+for (const button of form.querySelectorAll("[data-address]")) {
+  button.addEventListener("click", () => fromAddress(button.dataset.address));
+}
+
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer?.files.length) fromFile(event.dataTransfer.files[0]);
+});
+
+const named = new URLSearchParams(location.search).get("document");
+if (named) {
+  form.elements.address.value = named;
+  fromAddress(named);
+}

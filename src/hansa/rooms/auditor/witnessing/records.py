@@ -1,0 +1,46 @@
+"""Logs that are cosigned, and witnesses that cosign."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from hansa_verify import VerifierKey
+
+
+@dataclass(frozen=True)
+class WitnessedLog:
+    """The newest checkpoint of a log that was cosigned."""
+
+    origin: str
+    size: int
+    root: bytes
+    cosigned_at: datetime
+
+
+@dataclass(frozen=True)
+class LogWitness:
+    """What a witness of the own log cosigned last; `trouble` is how the last request failed."""
+
+    name: str
+    size: int | None
+    cosigned_at: datetime | None
+    asked_at: datetime
+    trouble: str | None
+
+
+class NewCheckpoint(NamedTuple):
+    """A checkpoint that is cosigned at `timestamp`, in seconds since 1970."""
+
+    origin: str
+    size: int
+    root: bytes
+    note: str
+    timestamp: int
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A witness of the own log: its key, and the address below which it is asked."""
+
+    key: VerifierKey
+    address: str
