@@ -69,7 +69,7 @@ def administration_page(
     status: int = 200,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of the administration; `area` in the template's context is what it needs."""
+    """A page of the administration, which names the area that it needs."""
     path = request.url.path
     shown = [link for link in LINKS if link.area is None or link.area in person.areas]
     here = [link for link in LINKS if path == link.path or path.startswith(f"{link.path}/")]
