@@ -19,6 +19,8 @@ OFFICE = (
     "/events",
     "/jobs",
     "/mail",
+    "/reactors",
+    "/pulls",
     "/log",
     "/settings",
     "/licences",

@@ -74,6 +74,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/disputes/{{dispute_id:int}}/ruling": _administrators(ruling="DISMISSED"),
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/snapshot": _administrators(),
+    f"{OFFICE}/reactors/{{name}}/retry": _administrators(),
     f"{OFFICE}/invites": _administrators(count="1"),
     f"{OFFICE}/invites/{{invite_id}}/revoke": _administrators(),
     f"{OFFICE}/jobs/{{job_id:int}}/{{act}}": _administrators(),

@@ -12,7 +12,7 @@ from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
-from .pulls import note_heartbeat
+from .pulls import PullStatus, note_heartbeat, pull_cycle
 from .reading import card_of, card_of_agent, name_of_agent, names_of_agents
 from .records import Bond, Card, StoredCard
 from .replace import replace_document
@@ -57,6 +57,7 @@ __all__ = [
     "HumanReadableIdTaken",
     "MirrorResult",
     "PageRequest",
+    "PullStatus",
     "Replaced",
     "Search",
     "SearchNotReady",
@@ -80,6 +81,7 @@ __all__ = [
     "note_heartbeat",
     "publish_card",
     "publish_stub",
+    "pull_cycle",
     "rate_of",
     "reinstate_card",
     "reinstate_listings",

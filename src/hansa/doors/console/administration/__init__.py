@@ -16,6 +16,7 @@ from . import (
     licence_pages,
     overview_page,
     record_pages,
+    sync_pages,
     treasury_pages,
 )
 
@@ -28,6 +29,7 @@ ROUTERS = (
     treasury_pages.router,
     event_pages.router,
     job_pages.router,
+    sync_pages.router,
     record_pages.router,
     licence_pages.router,
     card_pages.router,
