@@ -24,6 +24,7 @@ OFFICE = (
     "/log",
     "/settings",
     "/licences",
+    "/admissions",
     "/registry-card",
 )
 LONG = "w" * 120

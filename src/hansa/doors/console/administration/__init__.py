@@ -6,6 +6,7 @@
 """
 
 from . import (
+    admission_pages,
     agent_pages,
     card_pages,
     developer_pages,
@@ -32,6 +33,7 @@ ROUTERS = (
     sync_pages.router,
     record_pages.router,
     licence_pages.router,
+    admission_pages.router,
     card_pages.router,
 )
 

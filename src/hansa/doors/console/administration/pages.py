@@ -30,6 +30,7 @@ LINKS = (
     Link("/administration/log", "Audit log", PLATFORM),
     Link("/administration/settings", "Settings", PLATFORM),
     Link("/administration/licences", "Licences", FEDERATION),
+    Link("/administration/admissions", "Admissions", FEDERATION),
     Link("/administration/registry-card", "Registry card", PLATFORM),
 )
 
