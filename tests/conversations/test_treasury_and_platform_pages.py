@@ -251,6 +251,8 @@ async def test_the_registry_card_is_edited_block_by_block_and_signed(registry, e
     assert (card["description"], card["tags"]) == ("A registry.", ["ships", "trade"])
     for fields, name in (
         ({"operator": "{"}, "operator"),
+        ({"operator": '{"a":' * 5000}, "operator"),
+        ({"operator": "\ud7ff[NaN]"}, "operator"),
         ({"links": '[{"title": 1}]'}, "links"),
         ({"description": "x" * 2001}, "description"),
     ):

@@ -14,7 +14,7 @@ A form is taken only from the registry's own pages (`same_origin`). The form of 
 from .errors import FormRefused
 from .form_acts import act_once
 from .form_keys import new_form_key
-from .forms import SentForm
+from .forms import SentForm, whole_number
 from .pages import account_page, see_other
 from .policy import (
     Act,
@@ -48,4 +48,5 @@ __all__ = [
     "person_holding",
     "proved_act_in",
     "see_other",
+    "whole_number",
 ]

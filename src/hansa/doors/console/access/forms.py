@@ -20,6 +20,7 @@ RESUME_FIELD = "resume"
 SECRET_FIELDS = frozenset({"password", "current_password", "new_password", "code", "recovery_key"})
 FIELDS_MAX = 1000
 
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _PREFIX = re.compile(r"^Value error, ")
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -71,6 +72,12 @@ class SentForm:
             return SentForm(self.fields, refusal.errors, refusal.detail)
         errors = {refusal.field: refusal.detail} if refusal.field else {}
         return SentForm(self.fields, errors, refusal.detail)
+
+
+def whole_number(text: str) -> int | str:
+    """The number that a field holds, or its text for a model to refuse."""
+    stripped = text.strip()
+    return int(stripped) if _WHOLE_NUMBER.fullmatch(stripped) else stripped
 
 
 async def read_form(request: Request) -> SentForm:

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
@@ -53,11 +53,10 @@ async def admit_registry(sender: FederationAct, request: Request, db: Db, settin
 
     try:
         days = form.value("expires_in_days").strip()
-        is_number = days.isascii() and days.isdigit() and len(days) < len("10000")
         body = form.read_as(
             federation.LicenceIn,
             note=form.value("note").strip() or None,
-            expires_in_days=int(days) if is_number else days or None,
+            expires_in_days=whole_number(days) if days else None,
         )
         outcome = await act_once(request, sender, federation.IssuedLicenceOut, admitted)
     except Refused as refusal:
