@@ -1,10 +1,10 @@
-"""What a page must be for everybody: judged by axe-core, which the browser runs, and no wider than the window."""
+"""What a page must be for everyone: judged by axe-core, which the browser runs, and no wider than the window."""
 
 from importlib import resources
 
 from playwright.async_api import Page
 
-AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
+AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 WIDTH = "document.documentElement.scrollWidth"
 # A finding with what it found: the rule, the element, and why.
 RUN = """async () => {
@@ -14,12 +14,19 @@ RUN = """async () => {
 }"""
 
 
+async def violations_of(page: Page) -> list[str]:
+    """Each violation with the element in question."""
+    # Evaluated, not added to the page, whose policy admits no script from elsewhere.
+    await page.evaluate(AXE)
+    found: list[str] = await page.evaluate(RUN)
+    return found
+
+
 async def objections(page: Page) -> list[str]:
-    """Every violation that axe finds on the page, by day and by night, and whether the page is too wide."""
+    """Every violation that axe finds on the page, in light and in dark, and whether the page is too wide."""
     found = []
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
-        await page.evaluate(AXE)
-        found += [f"{scheme}: {violation}" for violation in await page.evaluate(RUN)]
+        found += [f"{scheme}: {violation}" for violation in await violations_of(page)]
     width, window = await page.evaluate(WIDTH), (page.viewport_size or {})["width"]
     return [*found, *([f"{width} pixels wide"] if width > window else [])]

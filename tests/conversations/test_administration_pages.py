@@ -7,7 +7,10 @@ import pytest
 from hansa.doors.console.administration.record_pages import shown_settings
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.rooms import federation
 from tests.browsing import browser_of
+from tests.conversations.test_reactors_admin import NAME, mend, spoil, until_set_aside
+from tests.conversations.test_reactors_admin import suspend as suspend_by_api
 from tests.registry import TestRegistry
 
 PAGES = {
@@ -16,6 +19,8 @@ PAGES = {
     "/administration/disputes": "admin_enforcement",
     "/administration/jobs": "admin_platform",
     "/administration/mail": "admin_platform",
+    "/administration/reactors": "admin_platform",
+    "/administration/pulls": "admin_platform",
     "/administration/log": "admin_platform",
     "/administration/settings": "admin_platform",
 }
@@ -225,6 +230,26 @@ async def test_a_job_is_retried_and_deleted_and_a_scheduled_one_is_not_deleted(r
     key = dict(everything.form(f"/administration/jobs/{scheduled}/retry").fields)["form_key"]
     refused = await everything.post(f"/administration/jobs/{scheduled}/drop", form_key=key)
     assert (refused.status_code, 'role="alert"' in refused.text) == (409, True)
+
+
+async def test_events_that_a_reactor_set_aside_are_shown_and_retried(registry, everything):
+    administrator = await registry.administrator("admin_platform", "admin_enforcement")
+    did = await suspend_by_api(administrator)
+    await spoil(registry)
+    await until_set_aside(administrator, 1)
+    await mend(registry)
+    await everything.open("/administration/reactors")
+    assert "AgentSuspended" in everything.text
+    retried = await everything.send(f"/administration/reactors/{NAME}/retry")
+    assert (retried.status_code, "have been retried" in retried.text) == (200, True)
+    assert "AgentSuspended" not in retried.text
+    assert await registry.database.read(lambda tx: federation.is_blocklisted(tx, did))
+
+
+async def test_the_status_of_card_pulls_names_what_is_not_pulled(registry, everything):
+    await registry.agent()
+    text = (await everything.open("/administration/pulls")).text
+    assert re.search(r"<dt>Cards</dt><dd>1</dd>", text)
 
 
 async def test_an_act_asks_for_the_password_again_after_ten_minutes(registry):

@@ -147,6 +147,20 @@ async def test_a_dispute_is_filed_from_its_contract_with_evidence_facts_and_prop
         assert f'disputes/{dispute}">{dispute}</a>' in listed.text
 
 
+@pytest.mark.parametrize("contract", ["x", "-1", "1e400", "NaN", "[" * 50_000, "9" * 40])
+async def test_a_contract_that_has_no_number_is_refused_beside_its_field(sides, contract):
+    contractor, provider = sides
+    await contractor.browser.open(contractor.path("disputes/new"))
+    answer = await contractor.browser.send(
+        contractor.path("disputes"),
+        defendant_did=provider.agent.did,
+        description="Late.",
+        reason_code="OTHER",
+        contract_id=contract,
+    )
+    assert (answer.status_code, 'id="contract_id-trouble"' in answer.text) == (422, True)
+
+
 async def test_what_strangers_wrote_becomes_no_markup_on_any_page_of_an_agreement(sides):
     contractor, provider = sides
     number = await proposed(contractor, provider, title=HOSTILE, terms=HOSTILE, acceptance_criteria=HOSTILE)

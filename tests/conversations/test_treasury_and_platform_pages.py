@@ -13,6 +13,7 @@ PAGES = {
     "/administration/treasury": "admin_treasury",
     "/administration/events": "admin_platform",
     "/administration/licences": "admin_federation",
+    "/administration/admissions": "admin_federation",
     "/administration/registry-card": "admin_platform",
 }
 HOSTILE = "<script>alert(1)</script> \u202etxt"
@@ -210,6 +211,32 @@ async def test_a_licence_is_not_issued_by_a_registry_that_may_issue_none(registr
     assert (answer.status_code >= 400, 'role="alert"' in answer.text) == (True, True)
 
 
+async def test_a_registry_is_admitted_once_and_its_key_is_shown_once(registry, everything):
+    path = "/administration/admissions"
+    await everything.open(path)
+    form = everything.form(path)
+    admitted = await twice(everything, form, trust_domain="peer.example", note=HOSTILE, expires_in_days="30")
+    (key,) = re.findall(r"hfl_v1_[0-9a-f]{64}", admitted.text)
+    listed = await everything.open(path)
+    assert key not in listed.text
+    assert "&lt;script&gt;" in listed.text
+    assert "\u202e" not in listed.text
+    events = await registry.get("/events/", headers={"X-Federation-License": key})
+    assert events.status_code == 200
+    for fields, name in (
+        ({"trust_domain": "X"}, "trust_domain"),
+        ({"expires_in_days": "x"}, "expires_in_days"),
+    ):
+        given = {"trust_domain": "other.example", "note": "", "expires_in_days": "", **fields}
+        refused = await everything.send(path, **given)
+        assert (refused.status_code, f'id="{name}-trouble"' in refused.text) == (422, True)
+    (suspends,) = re.findall(r'action="(/administration/admissions/[^"/]+/suspend)"', listed.text)
+    assert (await everything.send(suspends, reason=" ")).status_code == 422
+    assert "The admission is suspended." in (await everything.send(suspends, reason="For a test.")).text
+    refused = await registry.get("/events/", headers={"X-Federation-License": key})
+    assert refused.status_code == 403
+
+
 async def test_the_registry_card_is_edited_block_by_block_and_signed(registry, everything):
     path = "/administration/registry-card"
     await everything.open(path)
@@ -224,6 +251,8 @@ async def test_the_registry_card_is_edited_block_by_block_and_signed(registry, e
     assert (card["description"], card["tags"]) == ("A registry.", ["ships", "trade"])
     for fields, name in (
         ({"operator": "{"}, "operator"),
+        ({"operator": '{"a":' * 5000}, "operator"),
+        ({"operator": "\ud7ff[NaN]"}, "operator"),
         ({"links": '[{"title": 1}]'}, "links"),
         ({"description": "x" * 2001}, "description"),
     ):

@@ -166,6 +166,19 @@ async def test_a_suspended_agent_is_read_and_sends_nothing(owner):
     assert (await owner.check()).status_code == 403
 
 
+async def test_the_wallet_of_an_agent_that_has_ended_is_still_read(owner):
+    spare = await owner.developer.agent(name="Ended")
+    ended = await owner.registry.http.delete(
+        f"/api/v1/agents/{quote(spare.did)}", headers=owner.developer.headers
+    )
+    assert ended.is_success, ended.text
+    listed = await owner.browser.open("/account/wallets")
+    assert (listed.status_code, "Revoked" in listed.text) == (200, True)
+    for page in ("wallet", "wallet/statement", "wallet/stakes", "wallet/bond", "contracts"):
+        answer = await owner.browser.open(f"/account/agents/{spare.did}/{page}")
+        assert (page, answer.status_code) == (page, 200)
+
+
 async def test_units_are_staked_and_released_when_their_lock_has_ended(owner):
     page = owner.path("wallet/stakes")
     await owner.browser.open(page)

@@ -46,6 +46,10 @@ async def _suspension(stage: Any) -> FilledForm:
     return await _administrators(dids=agent.did, act="suspend", reason="For a test.")(stage)
 
 
+async def _admission(stage: Any) -> FilledForm:
+    return await _administrators(trust_domain=f"browsed{next(_numbers)}.example")(stage)
+
+
 async def _issue(stage: Any) -> FilledForm:
     return await _administrators(amount="1", ref=f"staged {next(_numbers)}")(stage)
 
@@ -74,11 +78,14 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/disputes/{{dispute_id:int}}/ruling": _administrators(ruling="DISMISSED"),
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/snapshot": _administrators(),
+    f"{OFFICE}/reactors/{{name}}/retry": _administrators(),
     f"{OFFICE}/invites": _administrators(count="1"),
     f"{OFFICE}/invites/{{invite_id}}/revoke": _administrators(),
     f"{OFFICE}/jobs/{{job_id:int}}/{{act}}": _administrators(),
     f"{OFFICE}/licences": _administrators(trust_domain="hansa.local", name="north", plan="operator-free"),
     f"{OFFICE}/licences/{{lid}}/{{act}}": _administrators(reason="For a test."),
+    f"{OFFICE}/admissions": _admission,
+    f"{OFFICE}/admissions/{{licence_id:uuid}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/registry-card": _administrators(description="A registry for tests."),
     f"{OFFICE}/treasury/issue": _issue,
     f"{OFFICE}/treasury/grant": _grant,

@@ -43,6 +43,7 @@ EVERYTHING_ON: dict[str, Any] = {
 # Where the act is a part of the path.
 ACTS_OF_PAGES = {
     "POST /account/agents/{did}/wallet/bond/{act}": "deposit",
+    "POST /administration/admissions/{licence_id:uuid}/{act}": "suspend",
     "POST /administration/developers/{developer_id:int}/{act}": "reinstate",
     "POST /administration/jobs/{job_id:int}/{act}": "retry",
 }

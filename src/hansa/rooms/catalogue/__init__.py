@@ -15,7 +15,7 @@ from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
 from .publication import agent_json_ld
 from .publish import publish_card, publish_stub
-from .pulls import note_heartbeat
+from .pulls import PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
 from .pulls.records import Unserved
 from .reading import (
@@ -76,6 +76,7 @@ __all__ = [
     "MirrorResult",
     "Owners",
     "PageRequest",
+    "PullStatus",
     "Replaced",
     "Search",
     "SearchNotReady",
@@ -109,6 +110,7 @@ __all__ = [
     "preview_host",
     "publish_card",
     "publish_stub",
+    "pull_cycle",
     "rate_of",
     "reinstate_card",
     "reinstate_listings",

@@ -1,5 +1,13 @@
 """Federation: what this registry says under its own name, and whom it admits."""
 
+from hansa.rooms.federation.admission import (
+    IssuedLicenceOut,
+    LicenceIn,
+    LicenceOut,
+    change_licence,
+    issue_licence,
+    list_licences,
+)
 from hansa.rooms.federation.blocklist import is_blocklisted, put_on_blocklist
 from hansa.rooms.federation.charter import (
     BORDER_FEE,
@@ -149,9 +157,12 @@ __all__ = [
     "ExpectedRegistry",
     "FederationOff",
     "IssuedCertificate",
+    "IssuedLicenceOut",
     "KeyDoesNotOpen",
     "KeyUnusable",
     "LastAudit",
+    "LicenceIn",
+    "LicenceOut",
     "LicenceRequired",
     "NewPeer",
     "NodeOut",
@@ -191,6 +202,7 @@ __all__ = [
     "card_schema",
     "certificate_request",
     "change_certificate",
+    "change_licence",
     "count_refusal",
     "detached_signature",
     "edit_card",
@@ -202,11 +214,13 @@ __all__ = [
     "invite",
     "is_blocklisted",
     "issue_certificate",
+    "issue_licence",
     "join_network",
     "judge_card",
     "licensing_public_key",
     "list_certificates",
     "list_licence_certificates",
+    "list_licences",
     "list_peers",
     "new_peer",
     "note_synced",

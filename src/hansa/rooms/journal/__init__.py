@@ -38,7 +38,13 @@ from hansa.rooms.journal.public_reading import (
     list_public_events,
     public_events_of_transaction,
 )
-from hansa.rooms.journal.reactors import pass_over, reactor_jobs, read_reactors, settle_reactors
+from hansa.rooms.journal.reactors import (
+    pass_over,
+    reactor_jobs,
+    read_reactors,
+    resume_events,
+    settle_reactors,
+)
 from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events
 from hansa.rooms.journal.schemas import EventRecord, EventsPageOut
 from hansa.rooms.journal.store import (
@@ -103,6 +109,7 @@ __all__ = [
     "public_events_of_transaction",
     "reactor_jobs",
     "read_reactors",
+    "resume_events",
     "sequence_of",
     "settle_policies",
     "settle_reactors",

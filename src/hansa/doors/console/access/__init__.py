@@ -14,7 +14,7 @@ A form is taken only from the registry's own pages (`same_origin`). The form of 
 from .errors import FormRefused
 from .form_acts import act_once, try_once
 from .form_keys import new_form_key
-from .forms import SentForm
+from .forms import SentForm, whole_number
 from .pages import account_page, form_page, see_other
 from .policy import (
     Act,
@@ -56,4 +56,5 @@ __all__ = [
     "proved_act_in",
     "see_other",
     "try_once",
+    "whole_number",
 ]

@@ -33,6 +33,7 @@ FIELDS_MAX = 1000
 # The kinds of error that an empty field has.
 WHERE_EMPTY = frozenset({"missing", "string_too_short", "string_pattern_mismatch"})
 
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _PREFIX = re.compile(r"^Value error, ")
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -84,6 +85,12 @@ class SentForm:
             return SentForm(self.fields, refusal.errors, refusal.detail)
         errors = {refusal.field: refusal.detail} if refusal.field else {}
         return SentForm(self.fields, errors, refusal.detail)
+
+
+def whole_number(text: str) -> int | str:
+    """The number that a field holds, or its text for a model to refuse."""
+    stripped = text.strip()
+    return int(stripped) if _WHOLE_NUMBER.fullmatch(stripped) else stripped
 
 
 async def read_form(request: Request) -> SentForm:

@@ -6,6 +6,7 @@
 """
 
 from . import (
+    admission_pages,
     agent_pages,
     card_pages,
     developer_pages,
@@ -16,6 +17,7 @@ from . import (
     licence_pages,
     overview_page,
     record_pages,
+    sync_pages,
     treasury_pages,
 )
 
@@ -28,8 +30,10 @@ ROUTERS = (
     treasury_pages.router,
     event_pages.router,
     job_pages.router,
+    sync_pages.router,
     record_pages.router,
     licence_pages.router,
+    admission_pages.router,
     card_pages.router,
 )
 

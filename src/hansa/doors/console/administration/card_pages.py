@@ -8,6 +8,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Refused
@@ -57,9 +58,9 @@ def _blocks(form: SentForm) -> dict[str, Any]:
     for name in AS_JSON:
         text = form.value(name).strip()
         try:
-            given[name] = json.loads(text) if text else None
-        except (ValueError, RecursionError):
-            errors[name] = "This is not JSON."
+            given[name] = parse_json(text.encode()) if text else None
+        except BodyInvalid as refusal:
+            errors[name] = refusal.detail.replace("The body", "The text")
     if errors:
         raise FormRefused(errors)
     return given

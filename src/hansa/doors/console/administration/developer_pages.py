@@ -40,7 +40,7 @@ async def find_developers(
 async def show_developer(
     developer_id: DeveloperId, person: Enforcer, request: Request, db: Db
 ) -> HTMLResponse:
-    """A developer with the agents and what stands against them. Raises: DeveloperUnknown."""
+    """A developer with the agents and their suspensions. Raises: DeveloperUnknown."""
     return await _page(request, person, developer_id, SentForm(), db)
 
 

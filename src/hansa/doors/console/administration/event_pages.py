@@ -94,6 +94,7 @@ async def _page(
         person,
         form,
         status=code,
+        section="/administration/events",
         policies=policies,
         fail_closed=fail_closed,
         has_snapshots=settings.enable_projection_snapshots,

@@ -6,7 +6,7 @@ from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
-from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.areas import ADMIN_AREAS
@@ -22,7 +22,7 @@ NUMBERS = ("count", "max_uses", "expires_days")
 
 
 class Made(BaseModel):
-    """New invitations with their codes, which are shown to who sends the same form again, and to nobody else."""
+    """New invitations with their codes, which are shown again only to the same form."""
 
     invites: list[people.MadeInviteOut]
 
@@ -53,7 +53,7 @@ async def make_invites(sender: SupportAct, request: Request, db: Db, settings: C
 
     try:
         areas = form.values("areas")
-        numbers = {name: _number(form.value(name)) for name in NUMBERS if form.value(name).strip()}
+        numbers = {name: whole_number(form.value(name)) for name in NUMBERS if form.value(name).strip()}
         body = form.read_as(
             people.InvitesIn,
             **{"expires_days": None, **numbers},
@@ -79,14 +79,6 @@ async def revoke_invite(invite_id: InviteId, sender: SupportAct, request: Reques
     except Refused as refusal:
         return await _page(request, sender.person, db, sender.form.refused(refusal), code=refusal.status)
     return see_other("/administration/invites?done=revoked")
-
-
-def _number(text: str) -> int | str:
-    """A whole number, or the text for the model to refuse."""
-    stripped = text.strip()
-    return (
-        int(stripped) if stripped.isascii() and stripped.isdigit() and len(stripped) <= len("10000") else text
-    )
 
 
 async def _page(

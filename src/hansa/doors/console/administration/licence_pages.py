@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Refused
@@ -94,10 +94,7 @@ def _members(form: SentForm) -> dict[str, Any]:
     if given["key"]:
         members["key"] = {"kty": "OKP", "crv": "Ed25519", "x": given["key"]}
     if given["days"]:
-        days = given["days"]
-        members["days"] = (
-            int(days) if days.isascii() and days.isdigit() and len(days) < len("10000") else days
-        )
+        members["days"] = whole_number(given["days"])
     return members
 
 

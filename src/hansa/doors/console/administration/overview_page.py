@@ -124,9 +124,15 @@ def _of_queues(queues: Sequence[Queue]) -> list[Alert]:
             "Queue",
             f"{queue.name}: {queue.waiting} waiting, the oldest for {queue.oldest_seconds or 0:.0f} s,"
             f" {queue.failures} failures, {queue.given_up} set aside.",
-            "/administration/mail" if queue.name == "mail" else "/administration/jobs",
+            _page_of(queue),
             PLATFORM,
         )
         for queue in queues
         if queue.given_up or queue.failures or (queue.oldest_seconds or 0) > QUEUE_WARNING_SECONDS
     ]
+
+
+def _page_of(queue: Queue) -> str:
+    if queue.name.startswith("reactor "):
+        return "/administration/reactors"
+    return "/administration/mail" if queue.name == "mail" else "/administration/jobs"

@@ -25,9 +25,12 @@ LINKS = (
     Link("/administration/events", "Event policies", PLATFORM),
     Link("/administration/jobs", "Jobs", PLATFORM),
     Link("/administration/mail", "Mail queue", PLATFORM),
+    Link("/administration/reactors", "Reactors", PLATFORM),
+    Link("/administration/pulls", "Card pulls", PLATFORM),
     Link("/administration/log", "Audit log", PLATFORM),
     Link("/administration/settings", "Settings", PLATFORM),
     Link("/administration/licences", "Licences", FEDERATION),
+    Link("/administration/admissions", "Admissions", FEDERATION),
     Link("/administration/registry-card", "Registry card", PLATFORM),
 )
 
@@ -67,12 +70,14 @@ def administration_page(
     form: SentForm | None = None,
     *,
     status: int = 200,
+    section: str | None = None,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of the administration; `area` in the template's context is what it needs."""
-    path = request.url.path
+    """A page of the administration, which names the area that it needs."""
     shown = [link for link in LINKS if link.area is None or link.area in person.areas]
-    here = [link for link in LINKS if path == link.path or path.startswith(f"{link.path}/")]
+    # A form that is refused is answered with its page, whose address the path of the form begins with, or `section` is.
+    address = section or request.url.path
+    here = [link for link in LINKS if address == link.path or address.startswith(f"{link.path}/")]
     current = max(here, key=lambda link: len(link.path))
     return account_page(
         request,

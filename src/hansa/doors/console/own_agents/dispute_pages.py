@@ -1,12 +1,11 @@
 """The disputes of an own agent: timeline, evidence, the signed facts and what they come to."""
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other, whole_number
 from hansa.doors.console.contract_pages import BIGINT_MAX
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
@@ -138,16 +137,8 @@ def _complaint(form: SentForm) -> dict[str, Any]:
         **{name: form.value(name).strip() for name in optional if form.value(name).strip()},
     }
     if contract := form.value("contract_id").strip():
-        # What is no number is refused by the API, as text.
-        body["contract_id"] = _number(contract)
+        body["contract_id"] = whole_number(contract)
     return body
-
-
-def _number(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _complaint_page(

@@ -1,12 +1,11 @@
 """The stakes of an own agent: their locks, and staking and releasing units."""
 
-import re
 from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.runtime import Config, Db
@@ -20,7 +19,6 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 POSITIONS_SHOWN = 200
 PAGE = "wallet/stakes"
-WHOLE_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 @router.get("/account/agents/{did}/wallet/stakes", dependencies=READS)
@@ -37,10 +35,9 @@ async def stake(did: OwnDid, sender: Act, request: Request, db: Db, settings: Co
     """Stake units, locked for the days that the form names."""
     agent = await own_agent(db, sender.person, did)
     form = sender.form
-    days = form.value("lock_period").strip() or "0"
     body = {
         "amount": form.value("amount").strip(),
-        "lock_period": int(days) if WHOLE_NUMBER.fullmatch(days) else days,
+        "lock_period": whole_number(form.value("lock_period") or "0"),
     }
     answer = await act_as(request, sender, did, "/staking/stake", body)
     if answer.is_refused:

@@ -27,7 +27,9 @@ LINES_SHOWN = 10
 LINES_OF_PAGE = 100
 LINES_OF_FILE = 1000
 HOLDS_SHOWN = 50
+WALLETS_SHOWN = 100
 
+Offset = Annotated[int, Query(ge=0, le=10**9)]
 Before = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
 
 
@@ -47,16 +49,28 @@ class Wallet:
 
 
 @router.get("/account/wallets")
-async def show_wallets(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """Every own agent with its liquid balance."""
+async def show_wallets(
+    person: SignedInPerson, request: Request, db: Db, settings: Config, *, offset: Offset = 0
+) -> HTMLResponse:
+    """The own agents, the oldest first, each with its liquid balance."""
 
-    async def reading(tx: Tx) -> list[tuple[agents.OwnedAgent, Minor]]:
-        owned = await agents.of_developer(tx, person.developer.id)
-        return [(agent, (await ledger.balance_of(tx, agent.did)).liquid) for agent in owned]
+    async def reading(tx: Tx) -> tuple[list[tuple[agents.OwnedAgent, Minor]], int]:
+        owned, total = await agents.page_of_developer(
+            tx, person.developer.id, limit=WALLETS_SHOWN, offset=offset
+        )
+        return [(agent, (await ledger.balance_of(tx, agent.did)).liquid) for agent in owned], total
 
-    wallets = await db.read(reading)
-    currency = settings.settlement_currency
-    return account_page(request, "wallet/list.html", person, wallets=wallets, currency=currency)
+    wallets, total = await db.read(reading)
+    return account_page(
+        request,
+        "wallet/list.html",
+        person,
+        wallets=wallets,
+        total=total,
+        offset=offset,
+        shown_at_most=WALLETS_SHOWN,
+        currency=settings.settlement_currency,
+    )
 
 
 @router.get("/account/agents/{did}/wallet")

@@ -1,6 +1,17 @@
 """Admission: the licence keys by which other registries may read what is not public."""
 
+from .admit import change_licence, issue_licence, list_licences
 from .check import check_licence
 from .routes import router
+from .schemas import IssuedLicenceOut, LicenceIn, LicenceOut
 
-__all__ = ["check_licence", "router"]
+__all__ = [
+    "IssuedLicenceOut",
+    "LicenceIn",
+    "LicenceOut",
+    "change_licence",
+    "check_licence",
+    "issue_licence",
+    "list_licences",
+    "router",
+]

@@ -1,8 +1,9 @@
 """Reactors: what is done because something happened, after the commit of its event."""
 
 from .readings import read_reactors
+from .resume import resume_events
 from .routes import router
 from .runner import reactor_jobs, settle_reactors
 from .store import pass_over
 
-__all__ = ["pass_over", "reactor_jobs", "read_reactors", "router", "settle_reactors"]
+__all__ = ["pass_over", "reactor_jobs", "read_reactors", "resume_events", "router", "settle_reactors"]

@@ -1,0 +1,105 @@
+"""Admission of other registries by a key, for administrators of federation."""
+
+from typing import Literal
+from uuid import UUID
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other, whole_number
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import federation
+
+from .pages import (
+    SHOWN,
+    Done,
+    FederationAct,
+    FederationAdministrator,
+    Offset,
+    administration_page,
+    administration_router,
+)
+
+router = administration_router()
+
+REASON_MAX = 2000
+
+
+@router.get("/administration/admissions")
+async def list_admissions(
+    person: FederationAdministrator, request: Request, db: Db, *, offset: Offset = 0
+) -> HTMLResponse:
+    """Every admission, newest first, without its key."""
+    return await _page(request, person, db, SentForm(), offset=offset)
+
+
+@router.post("/administration/admissions")
+async def admit_registry(sender: FederationAct, request: Request, db: Db, settings: Config) -> Response:
+    """Admit another registry; its key is shown once."""
+    form = sender.form
+
+    async def admitted(tx: Tx) -> federation.IssuedLicenceOut:
+        issued = await federation.issue_licence(
+            tx,
+            sender.person.developer,
+            own_domain=settings.trust_domain,
+            trust_domain=body.trust_domain,
+            note=body.note,
+            ttl_days=body.expires_in_days,
+        )
+        return federation.IssuedLicenceOut.issued(issued)
+
+    try:
+        days = form.value("expires_in_days").strip()
+        body = form.read_as(
+            federation.LicenceIn,
+            note=form.value("note").strip() or None,
+            expires_in_days=whole_number(days) if days else None,
+        )
+        outcome = await act_once(request, sender, federation.IssuedLicenceOut, admitted)
+    except Refused as refusal:
+        return await _page(request, sender.person, db, form.refused(refusal), code=refusal.status)
+    return administration_page(request, "admitted.html", sender.person, issued=outcome)
+
+
+@router.post("/administration/admissions/{licence_id:uuid}/{act}")
+async def change_admission(
+    licence_id: UUID,
+    act: Literal["suspend", "reinstate", "revoke"],
+    sender: FederationAct,
+    request: Request,
+    db: Db,
+) -> Response:
+    """Suspend, reinstate or revoke an admission."""
+    reason = sender.form.value("reason").strip()
+
+    async def changed(tx: Tx) -> Done:
+        await federation.change_licence(tx, sender.person.developer, licence_id, act, reason)
+        return Done()
+
+    try:
+        if not 0 < len(reason) <= REASON_MAX:
+            raise FormRefused({"reason": f"A reason of at most {REASON_MAX} characters is required."})
+        await act_once(request, sender, Done, changed)
+    except Refused as refusal:
+        return await _page(request, sender.person, db, sender.form.refused(refusal), code=refusal.status)
+    return see_other(f"/administration/admissions?done={act}")
+
+
+async def _page(
+    request: Request, person: SignedIn, db: Database, form: SentForm, *, offset: int = 0, code: int = 200
+) -> HTMLResponse:
+    found, total = await db.read(lambda tx: federation.list_licences(tx, limit=SHOWN, offset=offset))
+    return administration_page(
+        request,
+        "admissions.html",
+        person,
+        form,
+        status=code,
+        admissions=[federation.LicenceOut.of(one) for one in found],
+        total=total,
+        offset=offset,
+        shown_at_most=SHOWN,
+    )

@@ -1,0 +1,166 @@
+"""Wallets and administration as a person meets them: sizes, colours, accessibility, and the acts themselves."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from hansa.foundation.values.areas import ADMIN_AREAS
+from tests.browser.accessibility import violations_of
+from tests.registry import PASSWORD, TestDeveloper, TestRegistry
+
+SIZES = {"telephone": {"width": 390, "height": 800}, "desk": {"width": 1280, "height": 900}}
+WALLET = ("wallet", "wallet/statement", "wallet/send", "wallet/stakes", "wallet/tokens", "wallet/bond")
+OFFICE = (
+    "",
+    "/developers",
+    "/agents",
+    "/disputes",
+    "/invites",
+    "/treasury",
+    "/events",
+    "/jobs",
+    "/mail",
+    "/reactors",
+    "/pulls",
+    "/log",
+    "/settings",
+    "/licences",
+    "/admissions",
+    "/registry-card",
+)
+LONG = "w" * 120
+
+
+async def logged_in(visit, developer: TestDeveloper, **settings) -> Page:
+    """A browser in which the developer is logged in, at the account."""
+    page: Page = (await visit("/login", **settings)).page
+    await page.get_by_label("E-mail address").fill(developer.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    return page
+
+
+async def filed(complainant, defendant) -> int:
+    """The number of a dispute with a long description."""
+    body = {"defendant_did": defendant.did, "reason_code": "OTHER", "description": LONG}
+    answer = await complainant.registry.post("/disputes/", json=body, headers=complainant.headers)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+async def faults_of(page: Page, paths: list[str], width: int) -> dict[str, object]:
+    """What is wrong with each page: too wide, or what axe found."""
+    found: dict[str, object] = {}
+    for path in paths:
+        answer = await page.goto(path)
+        assert answer is not None
+        assert (path, answer.status) == (path, 200)
+        wide = await page.evaluate("document.documentElement.scrollWidth")
+        if wide != width or (violations := await violations_of(page)):
+            found[path] = wide if wide != width else violations
+    return found
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("telephone", "dark"), ("desk", "light")])
+async def test_pages_of_an_own_agent_fit_and_are_accessible(registry: TestRegistry, visit, size, scheme):
+    developer = await registry.developer("Ada")
+    agent, other = await developer.agent(name=LONG), await registry.agent()
+    await agent.transfer(other, "1", message=LONG)
+    body = {"target_agent_did": other.did, "amount": "1"}
+    await registry.post("/a2a-payment/authorize", json=body, headers=agent.headers)
+    contract = {
+        "provider_did": other.did,
+        "title": LONG,
+        "contract_type": "service",
+        "amount": "1",
+        "terms": LONG,
+        "acceptance_criteria": LONG,
+    }
+    made = await registry.post("/contracts", json=contract, headers=agent.headers)
+    dispute = await filed(agent, other)
+    agreements = ("contracts/new", f"contracts/{made.json()['id']}", "disputes", f"disputes/{dispute}")
+    base = f"/account/agents/{agent.did}"
+    paths = ["/account/wallets", *(f"{base}/{page}" for page in (*WALLET, "contracts", *agreements))]
+    page = await logged_in(visit, developer, viewport=SIZES[size], color_scheme=scheme)
+    assert await faults_of(page, paths, SIZES[size]["width"]) == {}
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("telephone", "light"), ("desk", "dark")])
+async def test_pages_of_the_administration_fit_and_are_accessible(
+    registry: TestRegistry, visit, size, scheme
+):
+    agent, other = await registry.agent(name=LONG), await registry.agent()
+    dispute = await filed(agent, other)
+    administrator = await registry.administrator(*ADMIN_AREAS)
+    body = {"agent_dids": [other.did], "reason": LONG}
+    await registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
+    await registry.post("/admin/invite-codes/generate", json={"note": LONG}, headers=administrator.headers)
+    paths = [f"/administration{page}" for page in (*OFFICE, f"/disputes/{dispute}", "/developers/1")]
+    page = await logged_in(visit, administrator, viewport=SIZES[size], color_scheme=scheme)
+    assert await faults_of(page, paths, SIZES[size]["width"]) == {}
+
+
+async def test_units_are_sent_after_a_dry_run_with_the_keyboard_alone(registry: TestRegistry, visit):
+    developer = await registry.developer()
+    agent, payee = await developer.agent(), await registry.agent(name="Receiver")
+    page = await logged_in(visit, developer, viewport=SIZES["telephone"])
+    await page.goto(f"/account/agents/{agent.did}/wallet/send")
+    await page.get_by_label("DID of the receiver").focus()
+    await page.keyboard.type(payee.did)
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("ten")
+    await page.keyboard.press("Enter")
+    trouble = page.get_by_text("A decimal number with at most 8 decimals is required")
+    await expect(trouble).to_be_visible()
+    await expect(page.get_by_label("Amount in AVT")).to_have_attribute("aria-invalid", "true")
+    assert await violations_of(page) == []
+    await page.get_by_label("Amount in AVT").fill("10")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="Confirm the transfer")).to_be_visible()
+    await expect(page.get_by_text("Receiver", exact=True).first).to_be_visible()
+    assert await violations_of(page) == []
+    assert await payee.balance() == "100"
+    await page.get_by_role("button", name="Send 10 AVT").dblclick()
+    await expect(page.get_by_role("status")).to_have_text("The units were sent.")
+    await page.reload()
+    await page.go_back()
+    assert await payee.balance() == "110"
+
+
+async def test_a_token_counts_down(registry: TestRegistry, visit):
+    developer = await registry.developer()
+    agent, payee = await developer.agent(), await registry.agent()
+    body = {"target_agent_did": payee.did, "amount": "1"}
+    await registry.post("/a2a-payment/authorize", json=body, headers=agent.headers)
+    page = await logged_in(visit, developer)
+    await page.goto(f"/account/agents/{agent.did}/wallet/tokens")
+    left = page.locator("time[data-countdown] + span")
+    first = await left.text_content()
+    await expect(left).not_to_have_text(first or "")
+    await page.get_by_role("button", name="Release").click()
+    await expect(page.get_by_role("status")).to_contain_text("Nothing was paid.")
+
+
+async def test_an_administrator_suspends_an_agent_and_rules_on_a_dispute(registry: TestRegistry, visit):
+    agent, other = await registry.agent(name="Sender"), await registry.agent()
+    dispute = await filed(agent, other)
+    administrator = await registry.administrator("admin_enforcement")
+    page = await logged_in(visit, administrator, viewport=SIZES["desk"])
+    await page.get_by_role("link", name="Administration").click()
+    await expect(page.get_by_role("link", name="Treasury")).to_have_count(0)
+    await page.get_by_role("link", name="Agents", exact=True).click()
+    await page.get_by_label(f"Select {other.did}").check()
+    await page.get_by_label("Reason").fill("Fraud")
+    await page.get_by_role("button", name="Preview").click()
+    await expect(page.get_by_text("Nothing has been changed yet.")).to_be_visible()
+    assert await violations_of(page) == []
+    await page.get_by_role("button", name="Suspend", exact=True).click()
+    await expect(page.get_by_role("heading", name="Suspend agents: outcome")).to_be_visible()
+    assert await violations_of(page) == []
+    assert (await registry.get("/agents/me", headers=other.headers)).status_code == 403
+    await page.goto(f"/administration/disputes/{dispute}")
+    await page.get_by_role("button", name="End the time for evidence").click()
+    await page.get_by_label("Ruling", exact=True).select_option("DISMISSED")
+    await page.get_by_label("Note").fill("There is no payment.")
+    await page.get_by_role("button", name="Rule", exact=True).click()
+    await expect(page.get_by_role("status")).to_have_text("The ruling is carried out.")
