@@ -7,7 +7,9 @@ from playwright.async_api import expect
 from tests.browser.accessibility import objections
 from tests.registry import PASSWORD, TestDeveloper
 
-SIZES = ({"width": 1280, "height": 900}, {"width": 390, "height": 844})
+SCREEN = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+TELEPHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+DEVICES = pytest.mark.parametrize("device", [SCREEN, TELEPHONE], ids=("screen", "telephone"))
 PUBLIC = ("/sign-up", "/login", "/forgot-password", "/recover", "/recover/two-factor")
 ACCOUNT = (
     "/account",
@@ -56,9 +58,9 @@ async def press(page, button, heading):
     await require_fit(page)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=("screen", "telephone"))
-async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit, size):
-    opened = await visit("/sign-up", viewport=size)
+@DEVICES
+async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit, device):
+    opened = await visit("/sign-up", **device)
     page = opened.page
     await page.get_by_label("Display name").fill("Ada Lovelace")
     await page.get_by_label("E-mail address").fill("ada@example.org")
@@ -100,8 +102,8 @@ async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit
     assert (opened.strangers, opened.complaints) == ([], [])
 
 
-@pytest.mark.parametrize("size", SIZES, ids=("screen", "telephone"))
-async def test_every_page_of_an_account_and_of_an_agent_is_fit_for_everybody(registry, visit, size):
+@DEVICES
+async def test_every_page_of_an_account_and_of_an_agent_is_fit_for_everybody(registry, visit, device):
     developer: TestDeveloper = await registry.developer()
     agent = await developer.agent(name="W" * 100, description="unbroken" * 100)
     webhook = {"url": "https://receiver.example.com/" + "u" * 200, "event_types": ["*"]}
@@ -110,7 +112,7 @@ async def test_every_page_of_an_account_and_of_an_agent_is_fit_for_everybody(reg
     await registry.post("/auth/api-keys", json={"key_name": "n" * 100}, headers=developer.headers)
     body = {"caveats": {"permissions": ["teg.transfer"]}, "budget_total": "5"}
     await registry.post("/agents/capabilities", json=body, headers=agent.headers)
-    opened = await visit("/sign-up", viewport=size)
+    opened = await visit("/sign-up", **device)
     page = opened.page
     for path in PUBLIC:
         await page.goto(path)
@@ -126,7 +128,7 @@ async def test_every_page_of_an_account_and_of_an_agent_is_fit_for_everybody(reg
 async def test_a_changed_card_is_compared_and_an_error_stands_beside_its_field(registry, visit):
     developer: TestDeveloper = await registry.developer()
     agent = await developer.agent(description="Before.")
-    page = (await visit("/login", viewport=SIZES[1])).page
+    page = (await visit("/login", **TELEPHONE)).page
     await log_in(page, developer.email)
     await page.goto(f"/account/agents/{agent.did}/card")
     field = page.get_by_label("Agent card")
@@ -145,7 +147,7 @@ async def test_a_changed_card_is_compared_and_an_error_stands_beside_its_field(r
 
 async def test_a_password_is_shown_on_request_and_sent_as_a_password(registry, visit):
     developer: TestDeveloper = await registry.developer()
-    page = (await visit("/login", viewport=SIZES[1])).page
+    page = (await visit("/login", **TELEPHONE)).page
     field = page.get_by_label("Password", exact=True)
     await field.fill(PASSWORD)
     button = page.locator("[data-show-password]")

@@ -61,7 +61,7 @@ async def _anybodys(stage: Any, **fields: str) -> FilledForm:
 
 
 async def _proved(stage: Any, **fields: str) -> FilledForm:
-    """A form of somebody who gave the password a moment ago."""
+    """A form of a person who gave the password a moment ago."""
     await _act(stage, "UPDATE people_session SET proved_at = now() WHERE browser_token_hash IS NOT NULL")
     return await _keyed(stage, **fields)
 

@@ -60,14 +60,14 @@ class SignedIn:
 
 @dataclass(frozen=True)
 class Visiting:
-    """Somebody at a form that needs no login and is carried out once."""
+    """A visitor with a form that needs no login and is carried out once."""
 
     seal: Seal = field(repr=False)
     now: datetime
     form: SentForm = field(default_factory=SentForm)
 
     def form_key(self) -> str:
-        """A new key for one form of anybody."""
+        """A new key for one form that is bound to no account."""
         return new_form_key(self.seal, None, self.now)
 
     @property
@@ -126,13 +126,13 @@ async def open_form(request: Request) -> SentForm:
 
 
 async def visiting(request: Request) -> Visiting:
-    """Somebody who opens a form that needs no login."""
+    """The visitor who opens a form that needs no login."""
     runtime = runtime_of(request)
     return Visiting(runtime.seal, await runtime.database.now())
 
 
 async def visitor_acting(request: Request) -> Visiting:
-    """Somebody who sent such a form. Raises: CrossSiteForm, FormExpired."""
+    """The visitor who sent such a form. Raises: CrossSiteForm, FormExpired."""
     form = await open_form(request)
     visitor = replace(await visiting(request), form=form)
     require_form_key(visitor.seal, None, visitor.now, visitor.key)

@@ -57,7 +57,7 @@ async def request_link(_: Public, request: Request, form: OpenForm, db: Db) -> R
 
 @router.get("/recover", dependencies=[Depends(within_read_limit)])
 async def show_recovery(_: Public, request: Request, visitor: Visitor) -> Response:
-    """Prove by a recovery key who one is."""
+    """The form that takes a recovery key."""
     return form_page(request, "account/recover.html", visitor=visitor)
 
 
@@ -139,7 +139,7 @@ def _recovery_form(request: Request, visitor: Visiting, refusal: Refused) -> Res
 
 
 def _expired(form: SentForm, refusal: Refused) -> SentForm:
-    """Without a login that waits there is nobody whose key it could be."""
+    """The refusal of a login that has expired, where there is none that waits for a code."""
     if isinstance(refusal, Unauthorized) and not isinstance(refusal, people.RecoveryRefused):
         return form.refused(people.PartialTokenRefused())
     return form.refused(refusal)

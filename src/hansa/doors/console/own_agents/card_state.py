@@ -1,4 +1,4 @@
-"""Who edits the card of an own agent, and that nobody else changed it meanwhile."""
+"""The editor of the card of an own agent, and the check that the card was not changed meanwhile."""
 
 from hansa.doors.console.access import SignedIn
 from hansa.foundation.plumbing.entity_tags import PreconditionFailed

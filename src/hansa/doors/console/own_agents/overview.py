@@ -24,7 +24,7 @@ router = APIRouter(
 
 @router.get("")
 async def show_agent(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """The state of an own agent, and what its card says."""
+    """The state of an own agent, its health and its listing."""
     return await _overview(request, person, db, did)
 
 

@@ -124,7 +124,7 @@ async def create(
 
 
 def _refused(request: Request, person: SignedIn, form: SentForm, refusal: Refused) -> Response:
-    """The review again, with what stands in the way."""
+    """The review again, with the reason of the refusal."""
     if form.value("agent_host"):
         return _start(request, person, form.refused(refusal), status=refusal.status)
     review = Review(card=form.value("card"))

@@ -12,7 +12,7 @@ NOTHING_REMEMBERED = Remembered(None, None, None, frozenset(), None)
 
 
 async def preview_host(runtime: Runtime, host: str) -> dict[str, Any] | Unserved:
-    """The card that the host serves, word for word, which is a card that would be taken; or why there is none.
+    """The document that the host serves, which is a valid card; or why there is none.
 
     Raises: HostRefused.
     """

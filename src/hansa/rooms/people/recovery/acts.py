@@ -38,7 +38,7 @@ async def set_forgotten_password(
 
 
 async def forget_password(database: Database, email: str) -> None:
-    """Have a link mailed to whoever has this address, if anybody. Raises: TooManyRequests."""
+    """Mail a link to the account with this address, if there is one. Raises: TooManyRequests."""
     await admit(database, FORGOTTEN_PER_ACCOUNT, account_key(email))
     await database.act(lambda tx: note_forgotten(tx, email))
 
