@@ -68,7 +68,8 @@ WITH given AS (SELECT * FROM unnest($3::text[], $4::bigint[], $5::text[]) AS g (
 stated AS (
   UPDATE catalogue_card c SET peer_status = g.status, peer_status_version = g.version,
     status = CASE WHEN $6 = 'enforce' THEN g.status ELSE 'active' END
-  FROM given g WHERE c.did = g.did AND (c.source_registry = $2) IS TRUE AND c.peer_status <> g.status
+  FROM given g WHERE c.did = g.did AND (c.source_registry = $2) IS TRUE
+    AND (c.peer_status <> g.status OR $7)
     AND g.version > coalesce(c.peer_status_version, -1) AND g.version >= coalesce(c.peer_version, -1)
   RETURNING c.did, g.version, g.status
 )
@@ -159,10 +160,15 @@ async def forget(tx: Tx, peer_id: int) -> None:
     await tx.execute(_FORGET_APPLIED, peer_id)
 
 
-async def state(tx: Tx, peer_id: int, source_registry: str, stated: Sequence[Stated], mode: str) -> list[str]:
-    """Keep the statuses that are new; returns the acts that they were."""
+async def state(
+    tx: Tx, peer_id: int, source_registry: str, stated: Sequence[Stated], mode: str, *, are_acts: bool
+) -> list[str]:
+    """Keep the statuses that are new, to be receipted; returns the acts that they were.
+
+    In the feed of acts every newer version is one, also where the act before it was never read.
+    """
     columns = zip(*stated, strict=True) if stated else ((), (), ())
-    rows = await tx.fetch(_STATE, peer_id, source_registry, *map(list, columns), mode)
+    rows = await tx.fetch(_STATE, peer_id, source_registry, *map(list, columns), mode, are_acts)
     return [row["act"] for row in rows]
 
 
