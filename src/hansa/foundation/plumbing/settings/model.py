@@ -130,6 +130,8 @@ class Settings(UnbuiltSettings, BaseSettings):
     trusted_proxies: Annotated[Words, AfterValidator(addresses)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
+    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
+    enforcement_propagation_mode: Literal["off", "shadow", "enforce"] = "shadow"
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
     rate_limit_reads: PerMinute = 6000
     rate_limit_writes: PerMinute = 0

@@ -19,13 +19,11 @@ class UnbuiltSettings(BaseSettings):
 
     model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
 
-    enforcement_propagation_mode: Literal["off", "shadow", "enforce"] = "shadow"
     governance_weight_mode: Literal["off", "lock"] = "lock"
     teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
 
-    federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     federation_licences: Literal["auto", "required", "off"] = "auto"
     licensing_mode: Literal["off", "manual", "automatic"] = "off"
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
