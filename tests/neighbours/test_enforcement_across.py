@@ -136,6 +136,25 @@ async def test_acts_that_follow_each_other_at_once_are_receipted_by_the_last(pai
     ]
 
 
+async def test_a_receipt_that_comes_before_the_notice_is_not_lost(pair: Neighbours):
+    agent = await pair.b.registry.agent(name="Early")
+    await read(pair.a, pair.b)
+    await administer(pair.b, "suspend", agent.did)
+    await read(pair.a, pair.b)
+    (early,) = await receipts(pair.b, agent.did)
+    assert early["state"] == "applied"
+    await react(pair.b)
+    assert await receipts(pair.b, agent.did) == [early]
+
+
+async def test_an_act_on_an_agent_that_is_not_mirrored_is_receipted_too(pair: Neighbours):
+    agent = await pair.b.registry.agent(name="Not mirrored")
+    await act_and_step(pair, "suspend", agent.did)
+    assert (await pair.a.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
+    (item,) = await receipts(pair.b, agent.did)
+    assert (item["state"], item["act"]) == ("applied", "suspended")
+
+
 async def test_without_a_hint_the_acts_are_read_at_their_own_interval(pair: Neighbours):
     agent = await pair.b.registry.agent(name="Unannounced")
     await read(pair.a, pair.b)

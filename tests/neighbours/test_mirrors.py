@@ -9,7 +9,7 @@ import pytest
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.catalogue.peer_reading import pages, reconcile_all
-from hansa.rooms.federation import PEER_REMOVED
+from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER
 from tests.neighbours.reading_peers import (
     administer,
     card_at,
@@ -228,6 +228,25 @@ async def test_a_paused_peer_is_neither_read_nor_served(pair: Neighbours):
         assert answer.status == 403
     finally:
         await write(pair.a, "UPDATE federation_peer SET status = 'active', paused_at = NULL")
+
+
+async def test_a_peer_that_is_removed_while_it_is_read_leaves_no_mirror(
+    database_farm: DatabaseFarm, tmp_path: Any
+):
+    async with neighbours(database_farm, tmp_path) as pair:
+        for number in range(3):
+            await pair.b.registry.agent(name=f"Fleeting {number}")
+        peer, runtime = await pair.a.peer(pair.b), pair.a.registry.runtime
+
+        async def remove(tx: Any) -> None:
+            await PEER_REMOVED.of(runtime)(tx, peer)
+            await tx.execute("DELETE FROM federation_peer WHERE id = $1", peer.id)
+
+        await asyncio.gather(
+            *(SYNC_PEER.of(runtime)(runtime, peer) for _ in range(3)), pair.a.registry.database.act(remove)
+        )
+        left = "SELECT count(*) FROM catalogue_card WHERE source_registry IS NOT NULL"
+        assert await pair.a.registry.database.look(lambda tx: tx.fetchval(left)) == 0
 
 
 async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: DatabaseFarm, tmp_path: Any):
