@@ -8,8 +8,9 @@ down_revision = "0071"
 SQL = """
 -- The version of an own card as peers see it: it rises with every change of anything that is exported. Null: as `changed_xid`.
 ALTER TABLE catalogue_card ADD item_version bigint,
-  -- The transaction that last changed the status of an own card.
+  -- The transaction that last changed the status of an own card, and the version that this gave it.
   ADD status_xid bigint,
+  ADD status_version bigint,
   -- The status that the home of a mirrored card states, and the version at which it last changed.
   ADD peer_status text NOT NULL DEFAULT 'active' CHECK (peer_status IN ('active', 'suspended', 'revoked')),
   ADD peer_status_version bigint CHECK (peer_status_version >= 0),

@@ -1,13 +1,25 @@
-"""Cards of one registry at another: mirrored, changed, unlisted, ended, and compared once a day."""
+"""Cards of one registry at another: mirrored, changed, unlisted, ended, and compared with their home."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from hansa.rooms.federation import SYNC_PEER, SyncOutcome
+from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.rooms import federation
+from hansa.rooms.catalogue.peer_reading import pages, reconcile_all
+from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER
+from tests.neighbours.reading_peers import (
+    administer,
+    card_at,
+    names_found,
+    owned_agent,
+    read,
+    set_unlisted,
+)
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
+from tests.registry import DatabaseFarm, card_of
 
 
 @pytest.fixture(scope="module")
@@ -18,33 +30,236 @@ async def pair(
         yield pair
 
 
-async def read(one: Neighbour, other: Neighbour) -> SyncOutcome:
-    """Everything new at the other one."""
-    runtime = one.registry.runtime
-    await other.registry.transactions_ended()
-    return await SYNC_PEER.of(runtime)(runtime, await one.peer(other))
-
-
-async def card_at(one: Neighbour, did: str) -> dict[str, Any]:
-    answer = await one.registry.get(f"/agents/by-did/{did}")
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-async def owned_agent(one: Neighbour, **card: Any) -> tuple[TestDeveloper, TestAgent]:
-    owner = await one.registry.developer()
-    return owner, await owner.agent(**card)
+async def write(one: Neighbour, statement: str, *values: Any) -> None:
+    await one.registry.database.act(lambda tx: tx.execute(statement, *values))
 
 
 async def test_an_agent_of_a_peer_is_found_here_with_its_home(pair: Neighbours):
     agent = await pair.b.registry.agent(name="Wanderer of the north")
     outcome = await read(pair.a, pair.b)
     assert outcome.changed >= 1
-    assert not outcome.refused, outcome
-    card = await card_at(pair.a, agent.did)
+    assert not outcome.refused
+    card, home = await card_at(pair.a, agent.did), await card_at(pair.b, agent.did)
     assert (card["is_federated"], card["origin"], card["trust_domain"]) == (True, "b.example", "b.example")
-    home = await card_at(pair.b, agent.did)
     assert card["name"] == home["name"]
-    await pair.a.registry.indexed()
-    found = (await pair.a.registry.get("/discover", params={"query": "Wanderer of the north"})).json()
-    assert [result["did"] for result in found["results"]] == [agent.did]
+    assert await names_found(pair.a, "Wanderer of the north") == [agent.did]
+    answer = await pair.a.registry.get("/agent-cards/discover", params={"q": "wanderer"})
+    assert answer.json()["facets"]["origins"] == {"b.example": 1}
+
+
+async def test_own_agents_alone_are_exported(pair: Neighbours):
+    await pair.b.registry.agent(name="Native of b")
+    await read(pair.a, pair.b)
+    answer = await pair.b.call(pair.a, "GET", "/api/v1/federation/agent-cards")
+    assert answer.status == 200
+    assert b"b.example" not in answer.body
+
+
+async def test_a_second_reading_of_an_unchanged_peer_reads_nothing(pair: Neighbours):
+    await read(pair.a, pair.b)
+    outcome = await read(pair.a, pair.b)
+    assert (outcome.pulled, outcome.changed, outcome.hidden, dict(outcome.refused)) == (0, 0, 0, {})
+    assert (await pair.a.peer(pair.b)).last_synced_at is not None
+
+
+async def test_a_changed_card_is_changed_here_with_the_extensions_of_its_home(pair: Neighbours):
+    owner, agent = await owned_agent(pair.b, name="Before")
+    await read(pair.a, pair.b)
+    number = (await card_at(pair.b, agent.did))["id"]
+    changed = {"card_data": card_of("After", description="Changed.")}
+    answer = await pair.b.registry.http.put(
+        f"/api/v1/agent-cards/{number}", json=changed, headers=owner.headers
+    )
+    assert answer.status_code == 200, answer.text
+    await administer(pair.b, "suspend", agent.did)
+    assert (await read(pair.a, pair.b)).changed == 1
+    card = await card_at(pair.a, agent.did)
+    assert card["name"] == "After"
+    uris = [extension["uri"] for extension in card["card_data"]["extensions"]]
+    assert [uri for uri in uris if uri.endswith("/extensions/v1/enforcement")]
+
+
+async def test_an_unlisted_card_leaves_searches_here_and_can_be_read_by_its_did(pair: Neighbours):
+    owner, agent = await owned_agent(pair.b, name="Hermit of the valley")
+    await read(pair.a, pair.b)
+    await set_unlisted(owner, agent.did, unlisted=True)
+    assert (await read(pair.a, pair.b)).hidden == 1
+    assert await names_found(pair.a, "Hermit of the valley") == []
+    assert (await card_at(pair.a, agent.did))["listing"] == {"unlisted": True}
+    await set_unlisted(owner, agent.did, unlisted=False)
+    await read(pair.a, pair.b)
+    assert await names_found(pair.a, "Hermit of the valley") == [agent.did]
+
+
+async def test_a_tombstone_of_an_unlisted_card_has_neither_name_nor_text(pair: Neighbours):
+    owner, agent = await owned_agent(pair.b, name="Secretive", description="Nobody should read this here.")
+    await set_unlisted(owner, agent.did, unlisted=True)
+    await pair.b.registry.transactions_ended()
+    answer = await pair.a.call(pair.b, "GET", "/api/v1/federation/agent-cards")
+    assert agent.did.encode() in answer.body
+    assert b"Secretive" not in answer.body
+    assert b"Nobody should read" not in answer.body
+
+
+async def test_a_revoked_agent_is_hidden_here_in_every_mode(pair: Neighbours):
+    agent = await pair.b.registry.agent(name="Short-lived of the hill")
+    await read(pair.a, pair.b)
+    await administer(pair.b, "suspend", agent.did)
+    await administer(pair.b, "revoke", agent.did)
+    await read(pair.a, pair.b)
+    assert await names_found(pair.a, "Short-lived of the hill") == []
+
+
+async def test_a_page_that_is_applied_when_another_reader_was_quicker_changes_nothing(pair: Neighbours):
+    await pair.b.registry.agent(name="Racing")
+    await read(pair.a, pair.b)
+    await asyncio.gather(*(read(pair.a, pair.b) for _ in range(4)))
+    for number in range(3):
+        await pair.b.registry.agent(name=f"Racing {number}")
+    outcomes = await asyncio.gather(*(read(pair.a, pair.b) for _ in range(4)))
+    assert sum(outcome.changed for outcome in outcomes) == 3
+    assert sum(outcome.pulled for outcome in outcomes) == 3
+
+
+async def test_a_reading_that_is_killed_before_its_commit_goes_on_from_the_stored_cursor(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    agent = await pair.b.registry.agent(name="Interrupted")
+
+    async def killed(*_: Any) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(pages, "_count", killed)
+    with pytest.raises(asyncio.CancelledError):
+        await read(pair.a, pair.b)
+    monkeypatch.undo()
+    assert (await pair.a.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
+    assert (await read(pair.a, pair.b)).changed == 1
+    assert (await card_at(pair.a, agent.did))["name"] == "Interrupted"
+
+
+async def test_a_card_that_was_missed_or_kept_is_put_right_by_the_daily_comparison(pair: Neighbours):
+    missed = await pair.b.registry.agent(name="Missed")
+    kept = await pair.b.registry.agent(name="Kept")
+    await read(pair.a, pair.b)
+    await write(pair.a, "DELETE FROM catalogue_card WHERE did = $1", missed.did)
+    await write(pair.b, "DELETE FROM catalogue_card WHERE did = $1", kept.did)
+    await read(pair.a, pair.b)
+    assert (await pair.a.registry.get(f"/agents/by-did/{missed.did}")).status_code == 404
+    await pair.a.registry.database.act(reconcile_all)
+    assert (await read(pair.a, pair.b)).changed == 2
+    assert (await card_at(pair.a, missed.did))["name"] == "Missed"
+    assert (await pair.a.registry.get(f"/agents/by-did/{kept.did}")).status_code == 404
+
+
+async def test_after_a_restore_the_peer_is_read_from_the_start_and_its_older_versions_count(pair: Neighbours):
+    agent = await pair.b.registry.agent(name="Lost version")
+    await read(pair.a, pair.b)
+    # What a restored backup looks like: an older card, in a database that began anew.
+    await write(
+        pair.a, "UPDATE catalogue_card SET peer_version = peer_version + 1000 WHERE did = $1", agent.did
+    )
+    await write(
+        pair.b,
+        "UPDATE catalogue_card SET name = 'Restored', card_data = jsonb_set(card_data::jsonb, '{name}', '\"Restored\"')"
+        " WHERE did = $1",
+        agent.did,
+    )
+    assert (await read(pair.a, pair.b)).refused["version_older"] == 1
+    await write(pair.b, "UPDATE plumbing_cluster SET first_position = first_position + 1")
+    outcome = await read(pair.a, pair.b)
+    assert outcome.changed == 1
+    assert not outcome.refused
+    assert (await card_at(pair.a, agent.did))["name"] == "Restored"
+
+
+async def test_no_change_is_missed_by_a_reader_while_transactions_are_open(pair: Neighbours):
+    """Eight writers, each of whose transactions stays open for a while; a reader pages through meanwhile."""
+    agents = [await pair.b.registry.agent(name=f"Busy {number}") for number in range(8)]
+    await read(pair.a, pair.b)
+    is_over = asyncio.Event()
+
+    async def writer(did: str) -> None:
+        for turn in range(12):
+
+            async def change(tx: Any, turn: int = turn) -> None:
+                await tx.execute(
+                    "UPDATE catalogue_card SET tee_type = NULL, description = $2 WHERE did = $1",
+                    did,
+                    f"{turn}",
+                )
+                await tx.execute("SELECT pg_sleep(random() * 0.02)")
+
+            await pair.b.registry.database.act(change)
+
+    async def reader() -> None:
+        while not is_over.is_set():
+            await read_once(pair)
+
+    reading = asyncio.create_task(reader())
+    await asyncio.gather(*(writer(agent.did) for agent in agents))
+    is_over.set()
+    await reading
+    await read(pair.a, pair.b)
+    expected = await versions(pair.b, "coalesce(item_version, changed_xid)", "source_registry IS NULL")
+    assert expected == await versions(pair.a, "peer_version", "source_registry = 'b.example'")
+
+
+async def read_once(pair: Neighbours) -> None:
+    runtime = pair.a.registry.runtime
+    await federation.SYNC_PEER.of(runtime)(runtime, await pair.a.peer(pair.b))
+
+
+async def versions(one: Neighbour, version: str, whose: str) -> dict[str, int]:
+    rows = await one.registry.database.look(
+        lambda tx: tx.fetch(
+            f"SELECT did, {version} AS version FROM catalogue_card WHERE {whose} AND is_active AND NOT unlisted"
+        )
+    )
+    return {row["did"]: row["version"] for row in rows}
+
+
+async def test_a_paused_peer_is_neither_read_nor_served(pair: Neighbours):
+    await write(pair.a, "UPDATE federation_peer SET status = 'inactive', paused_at = now()")
+    try:
+        with pytest.raises(PeerClosed):
+            await read(pair.a, pair.b)
+        answer = await pair.b.call(pair.a, "GET", "/api/v1/federation/agent-cards")
+        assert answer.status == 403
+    finally:
+        await write(pair.a, "UPDATE federation_peer SET status = 'active', paused_at = NULL")
+
+
+async def test_a_peer_that_is_removed_while_it_is_read_leaves_no_mirror(
+    database_farm: DatabaseFarm, tmp_path: Any
+):
+    async with neighbours(database_farm, tmp_path) as pair:
+        for number in range(3):
+            await pair.b.registry.agent(name=f"Fleeting {number}")
+        peer, runtime = await pair.a.peer(pair.b), pair.a.registry.runtime
+
+        async def remove(tx: Any) -> None:
+            await PEER_REMOVED.of(runtime)(tx, peer)
+            await tx.execute("DELETE FROM federation_peer WHERE id = $1", peer.id)
+
+        await asyncio.gather(
+            *(SYNC_PEER.of(runtime)(runtime, peer) for _ in range(3)), pair.a.registry.database.act(remove)
+        )
+        left = "SELECT count(*) FROM catalogue_card WHERE source_registry IS NOT NULL"
+        assert await pair.a.registry.database.look(lambda tx: tx.fetchval(left)) == 0
+
+
+async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: DatabaseFarm, tmp_path: Any):
+    async with neighbours(database_farm, tmp_path) as pair:
+        agent = await pair.b.registry.agent(name="Gone with its registry")
+        own = await pair.a.registry.agent(name="Stays")
+        await read(pair.a, pair.b)
+        assert await names_found(pair.a, "Gone with its registry") == [agent.did]
+        peer = await pair.a.peer(pair.b)
+        removed = PEER_REMOVED.of(pair.a.registry.runtime)
+        await pair.a.registry.database.act(lambda tx: removed(tx, peer))
+        assert (await pair.a.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
+        assert await names_found(pair.a, "Gone with its registry") == []
+        facets = (await pair.a.registry.get("/agent-cards/discover")).json()["facets"]["origins"]
+        assert facets == {"local": 1}
+        assert (await card_at(pair.a, own.did))["name"] == "Stays"

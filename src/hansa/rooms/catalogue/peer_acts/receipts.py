@@ -47,7 +47,7 @@ async def receive_receipts(tx: Tx, peer: PeerRecord, texts: Sequence[str]) -> in
         if receipt is None:
             await federation.count_refusal(tx, peer.id, "receipt_invalid")
         else:
-            stored += await store.receive(tx, peer.id, receipt)
+            stored += await store.receive(tx, peer.id, peer.ledger_id or "", peer.name, receipt)
     return stored
 
 

@@ -12,7 +12,7 @@ _COLUMNS = """agent_did, version, ledger_id, peer_name, act, acted_at, notified_
 # The card as it is now: of acts that follow each other at once, peers read the last alone.
 _NOTE = """
 INSERT INTO catalogue_act_notice (agent_did, version, peer_id, ledger_id, peer_name, act, acted_at)
-SELECT c.did, coalesce(c.item_version, c.changed_xid), p.peer_id, p.ledger_id, p.peer_name,
+SELECT c.did, coalesce(c.status_version, c.item_version, c.changed_xid), p.peer_id, p.ledger_id, p.peer_name,
   CASE c.status WHEN 'active' THEN 'reinstated' ELSE c.status END, c.updated_at
 FROM catalogue_card c, unnest($2::bigint[], $3::text[], $4::text[]) AS p (peer_id, ledger_id, peer_name)
 WHERE c.did = $1 AND c.source_registry IS NULL
@@ -29,6 +29,18 @@ _RECEIVE = """
 UPDATE catalogue_act_notice SET received_at = clock_timestamp(), receipt = $4, receipt_mode = $5, applied_at = $6,
   log_position = $7
 WHERE agent_did = $1 AND version <= $2 AND peer_id = $3 AND received_at IS NULL RETURNING 1
+"""
+
+# A peer may have read the act before it was noted that the peer has to apply it.
+_RECEIVE_EARLY = """
+INSERT INTO catalogue_act_notice AS n (agent_did, version, peer_id, ledger_id, peer_name, act, acted_at, received_at, receipt,
+  receipt_mode, applied_at, log_position)
+SELECT c.did, c.status_version, $3, $8, $9, CASE c.status WHEN 'active' THEN 'reinstated' ELSE c.status END, c.updated_at,
+  clock_timestamp(), $4, $5, $6, $7
+FROM catalogue_card c WHERE c.did = $1 AND c.source_registry IS NULL AND c.status_version <= $2
+ON CONFLICT (agent_did, version, ledger_id) DO UPDATE SET received_at = excluded.received_at, receipt = excluded.receipt,
+  receipt_mode = excluded.receipt_mode, applied_at = excluded.applied_at, log_position = excluded.log_position
+WHERE n.received_at IS NULL RETURNING 1
 """
 
 _OF_AGENT = f"""
@@ -62,19 +74,13 @@ async def note_notified(tx: Tx, peer_id: int, begun: datetime) -> None:
     await tx.execute(_NOTE_NOTIFIED, peer_id, begun)
 
 
-async def receive(tx: Tx, peer_id: int, receipt: Receipt) -> bool:
+async def receive(tx: Tx, peer_id: int, ledger_id: str, peer_name: str, receipt: Receipt) -> bool:
     """Keep the receipt of a peer with what it had to apply; False where it had nothing to apply."""
-    rows = await tx.fetch(
-        _RECEIVE,
-        receipt.agent_did,
-        receipt.version,
-        peer_id,
-        receipt.jws,
-        receipt.mode,
-        receipt.applied_at,
-        receipt.log_position,
+    said = (receipt.jws, receipt.mode, receipt.applied_at, receipt.log_position)
+    known = (receipt.agent_did, receipt.version, peer_id, *said)
+    return bool(
+        await tx.fetch(_RECEIVE, *known) or await tx.fetch(_RECEIVE_EARLY, *known, ledger_id, peer_name)
     )
-    return bool(rows)
 
 
 async def of_agent(tx: Tx, did: str, limit: int, offset: int) -> tuple[list[Notice], int]:

@@ -98,7 +98,7 @@ async def apply_acts(reading: Reading, since: str | None, page: JudgedPage) -> b
         ):
             return None
         await _count(tx, reading.peer.id, page.refused)
-        return await state(tx, reading, page.statuses)
+        return await state(tx, reading, page.statuses, are_acts=True)
 
     acts = await reading.runtime.database.act(apply)
     if acts is None:
@@ -108,12 +108,12 @@ async def apply_acts(reading: Reading, since: str | None, page: JudgedPage) -> b
     return True
 
 
-async def state(tx: Tx, reading: Reading, stated: Sequence[Stated]) -> list[str]:
+async def state(tx: Tx, reading: Reading, stated: Sequence[Stated], *, are_acts: bool) -> list[str]:
     """Keep what a peer states of its agents, unless enforcement of peers is off; returns the acts that are new."""
     mode = reading.runtime.settings.enforcement_propagation_mode
     if mode == "off" or not stated:
         return []
-    return await store.state(tx, reading.peer.id, reading.origin.ledger_id, stated, mode)
+    return await store.state(tx, reading.peer.id, reading.origin.ledger_id, stated, mode, are_acts=are_acts)
 
 
 async def refuse(reading: Reading, reason: str) -> None:
@@ -140,7 +140,7 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
             settlement_currency=reading.peer.settlement_currency or "",
             items=page.items,
         )
-        acts = await state(tx, reading, page.statuses)
+        acts = await state(tx, reading, page.statuses, are_acts=False)
         skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}
         refused = page.refused + Counter[str](skipped)
         await _count(tx, reading.peer.id, refused)

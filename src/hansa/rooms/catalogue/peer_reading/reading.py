@@ -5,6 +5,7 @@ it began, or applies nothing.
 """
 
 from collections import Counter
+from collections.abc import Awaitable
 from time import monotonic
 
 from hansa.foundation.plumbing.outgoing import AnswerTooLarge, OutgoingTimeout
@@ -27,12 +28,8 @@ async def sync_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     reading = await _begin(runtime, peer)
     if isinstance(reading, SyncOutcome):
         return reading
-    try:
-        await _read_acts(reading)
-        if await _read_cards(reading):
-            await _finish(reading)
-    except PageRefused as refusal:
-        await pages.refuse(reading, refusal.reason)
+    await _counting_refusals(reading, _read_acts(reading))
+    await _counting_refusals(reading, _read_cards_and_compare(reading))
     return reading.outcome
 
 
@@ -41,11 +38,16 @@ async def sync_acts(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     reading = await _begin(runtime, peer)
     if isinstance(reading, SyncOutcome):
         return reading
+    await _counting_refusals(reading, _read_acts(reading))
+    return reading.outcome
+
+
+async def _counting_refusals(reading: Reading, work: Awaitable[None]) -> None:
+    """What is refused of one feed does not keep the other from being read."""
     try:
-        await _read_acts(reading)
+        await work
     except PageRefused as refusal:
         await pages.refuse(reading, refusal.reason)
-    return reading.outcome
 
 
 async def _begin(runtime: Runtime, peer: PeerRecord) -> Reading | SyncOutcome:
@@ -72,6 +74,11 @@ async def _read_acts(reading: Reading) -> None:
         if not await pages.apply_acts(reading, since, page) or not page.more:
             return
     raise PageRefused("more_for_ever")
+
+
+async def _read_cards_and_compare(reading: Reading) -> None:
+    if await _read_cards(reading):
+        await _finish(reading)
 
 
 async def _read_cards(reading: Reading) -> bool:

@@ -10,6 +10,8 @@ from hansa.foundation.plumbing.database import Tx
 from .records import JudgedPage, Progress, Stated
 
 RECONCILED_EVERY = "1 day"
+ACKNOWLEDGED_MAX = 100_000
+"""Acts of one peer of which a receipt is kept; beyond them only acts on agents that are mirrored are receipted."""
 
 _COLUMNS = (
     "epoch, export_version, cards_next, acts_next, page_size, reconcile_due_at <= now() AS is_reconciled_now"
@@ -68,7 +70,8 @@ WITH given AS (SELECT * FROM unnest($3::text[], $4::bigint[], $5::text[]) AS g (
 stated AS (
   UPDATE catalogue_card c SET peer_status = g.status, peer_status_version = g.version,
     status = CASE WHEN $6 = 'enforce' THEN g.status ELSE 'active' END
-  FROM given g WHERE c.did = g.did AND (c.source_registry = $2) IS TRUE AND c.peer_status <> g.status
+  FROM given g WHERE c.did = g.did AND (c.source_registry = $2) IS TRUE
+    AND (c.peer_status <> g.status OR $7)
     AND g.version > coalesce(c.peer_status_version, -1) AND g.version >= coalesce(c.peer_version, -1)
   RETURNING c.did, g.version, g.status
 )
@@ -76,6 +79,15 @@ INSERT INTO catalogue_applied_act (peer_id, agent_did, version, act, mode, posit
 SELECT $1, did, version, CASE status WHEN 'active' THEN 'reinstated' ELSE status END, $6, plumbing_position()
 FROM stated ORDER BY did RETURNING act
 """
+
+# An act on an agent that has no mirror here hides nothing and is receipted: its home cannot know who mirrors what.
+_ACKNOWLEDGE = f"""
+INSERT INTO catalogue_applied_act (peer_id, agent_did, version, act, mode, position)
+SELECT $1, g.did, g.version, CASE g.status WHEN 'active' THEN 'reinstated' ELSE g.status END, $5, plumbing_position()
+FROM unnest($2::text[], $3::bigint[], $4::text[]) AS g (did, version, status)
+WHERE NOT EXISTS (SELECT FROM catalogue_card c WHERE c.did = g.did)
+  AND (SELECT count(*) FROM catalogue_applied_act WHERE peer_id = $1) < {ACKNOWLEDGED_MAX}
+"""  # noqa: S608
 
 _SETTLE_STATUSES = """
 UPDATE catalogue_card SET status = CASE WHEN $1 = 'enforce' THEN peer_status ELSE 'active' END
@@ -159,10 +171,17 @@ async def forget(tx: Tx, peer_id: int) -> None:
     await tx.execute(_FORGET_APPLIED, peer_id)
 
 
-async def state(tx: Tx, peer_id: int, source_registry: str, stated: Sequence[Stated], mode: str) -> list[str]:
-    """Keep the statuses that are new; returns the acts that they were."""
-    columns = zip(*stated, strict=True) if stated else ((), (), ())
-    rows = await tx.fetch(_STATE, peer_id, source_registry, *map(list, columns), mode)
+async def state(
+    tx: Tx, peer_id: int, source_registry: str, stated: Sequence[Stated], mode: str, *, are_acts: bool
+) -> list[str]:
+    """Keep the statuses that are new, to be receipted; returns the acts that they were.
+
+    In the feed of acts every newer version is one, also where the act before it was never read. `stated` is not empty.
+    """
+    columns = [list(column) for column in zip(*stated, strict=True)]
+    rows = await tx.fetch(_STATE, peer_id, source_registry, *columns, mode, are_acts)
+    if are_acts:
+        await tx.execute(_ACKNOWLEDGE, peer_id, *columns, mode)
     return [row["act"] for row in rows]
 
 

@@ -16,6 +16,7 @@ BEGIN
   END IF;
   IF coalesce(OLD.status, 'active') <> NEW.status THEN
     NEW.status_xid := NEW.changed_xid;
+    NEW.status_version := NEW.item_version;
   END IF;
   RETURN NEW;
 END $$;
