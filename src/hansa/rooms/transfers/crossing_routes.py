@@ -6,9 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
@@ -38,7 +38,7 @@ from .crossing import (
 )
 
 ROUTE = "/teg/cross-registry-transfer"
-crossing_router = APIRouter(tags=["transfers"], route_class=LazyRoute)
+crossing_router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
 
 CrossingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION, or_capability=True)]
 

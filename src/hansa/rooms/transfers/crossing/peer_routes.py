@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -13,7 +13,7 @@ from .exchange import signed, take_in_texts
 from .schemas import TransferMessagesIn, TransferMessagesOut
 from .taking_in import Corridor
 
-peer_router = APIRouter(tags=["federation"], route_class=LazyRoute)
+peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 
 
 @peer_router.post(
