@@ -201,7 +201,7 @@ async def test_a_page_that_cannot_be_read_is_refused_whole_and_the_cursor_stays(
         ("epoch_older", {"epochs": True}),
     ],
 )
-async def test_a_peer_that_promises_more_for_ever_is_left_and_counted(
+async def test_a_peer_that_reports_more_for_ever_is_left_and_counted(
     malicious: Malicious, monkeypatch: pytest.MonkeyPatch, reason: str, more: dict[str, Any]
 ):
     monkeypatch.setattr(reading, "PAGES_MAX", 20)

@@ -92,13 +92,13 @@ async def test_an_unlisted_card_leaves_searches_here_and_can_be_read_by_its_did(
 
 
 async def test_a_tombstone_of_an_unlisted_card_has_neither_name_nor_text(pair: Neighbours):
-    owner, agent = await owned_agent(pair.b, name="Secretive", description="Nobody should read this here.")
+    owner, agent = await owned_agent(pair.b, name="Secretive", description="Private text.")
     await set_unlisted(owner, agent.did, unlisted=True)
     await pair.b.registry.transactions_ended()
     answer = await pair.a.call(pair.b, "GET", "/api/v1/federation/agent-cards")
     assert agent.did.encode() in answer.body
     assert b"Secretive" not in answer.body
-    assert b"Nobody should read" not in answer.body
+    assert b"Private text" not in answer.body
 
 
 async def test_a_revoked_agent_is_hidden_here_in_every_mode(pair: Neighbours):

@@ -1,4 +1,4 @@
-"""What this registry tells peers of its agents: one signed item for each card.
+"""What this registry states to peers about its agents: one signed item for each card.
 
 - The signature covers everything that decides: DID, epoch, version, status, listing, the end of the agent, its registry and
   the hash of the card. A tombstone is signed like a card.

@@ -20,7 +20,9 @@ VERSION = "coalesce(c.item_version, c.changed_xid)"
 DID_HASH = "encode(sha256(convert_to(c.did, 'UTF8')), 'hex')"
 
 _OWN = "c.source_registry IS NULL AND c.did IS NOT NULL"
-_TOLD = f"{_OWN} AND NOT (c.status = 'revoked' AND c.hidden_since < now() - interval '{TOMBSTONE_DAYS} days')"
+_EXPORTED = (
+    f"{_OWN} AND NOT (c.status = 'revoked' AND c.hidden_since < now() - interval '{TOMBSTONE_DAYS} days')"
+)
 
 # The inner page has one card more than is asked for, and is cut where its documents are too large.
 _PAGE = f"""
@@ -30,7 +32,7 @@ FROM (
     sum(card_bytes) OVER (ORDER BY page_position, id) - card_bytes AS bytes_before
   FROM (
     SELECT c.*, c.{{ordered}} AS page_position FROM catalogue_card c
-    WHERE {_TOLD} AND (c.{{ordered}}, c.id) > ($1, $2) AND c.{{ordered}} < plumbing_oldest_open()
+    WHERE {_EXPORTED} AND (c.{{ordered}}, c.id) > ($1, $2) AND c.{{ordered}} < plumbing_oldest_open()
       AND ($4 = '' OR starts_with({DID_HASH}, $4))
     ORDER BY c.{{ordered}}, c.id LIMIT $3 + 1
   ) c

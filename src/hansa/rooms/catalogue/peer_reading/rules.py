@@ -9,7 +9,7 @@ from .records import JudgedPage, PageRefused, Progress
 PAGE_SIZE_MIN, PAGE_SIZE_MAX = 200, 10_000
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0
 EMPTY_PAGES_MAX = 3
-"""Pages in a row without an item that still promise more."""
+"""Pages in a row without an item that still report more."""
 RANGE_CARDS_MAX = 500
 PREFIX_MAX = 8
 
@@ -36,7 +36,7 @@ def begins_anew(progress: Progress, page: JudgedPage) -> bool:
 
 
 class Endless:
-    """Finds out that a peer promises more for ever without bringing anything."""
+    """Finds out that a peer reports more for ever without bringing anything."""
 
     def __init__(self) -> None:
         self._empty = 0

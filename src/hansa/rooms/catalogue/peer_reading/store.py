@@ -119,7 +119,7 @@ async def has_read_acts(tx: Tx, peer_id: int, place: str) -> bool:
 
 
 async def lock(tx: Tx, peer_id: int) -> None:
-    """Let nobody else apply anything of the peer, or end what is mirrored from it, before `tx` ends."""
+    """Prevent others from applying anything of the peer, and from ending what is mirrored from it, before `tx` ends."""
     await tx.execute(_LOCK, peer_id)
 
 
