@@ -4,6 +4,7 @@
 
 # Read by libraries.
 _.form_address  # the template of an operation
+_.form_key  # templates of forms
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn
@@ -58,7 +59,6 @@ _.remedies
 _.called_at
 _.documentation_url
 _.examples
-_.form_key
 _.is_danger
 _.is_for_search_engines
 _.is_narrowed
@@ -104,5 +104,3 @@ _.dispute_ruling_days
 _.dispute_slash_max
 
 # Policies for routes that are still to come: of peers, and of forms.
-CurrentPeer
-_.form_key

@@ -20,14 +20,26 @@ import hansa
 
 CHANGELOG = "CHANGELOG"
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Agents and payments", ("first-agent", "discovery", "pay-for-a-call", "be-paid", "payments", "staking")),
+    (
+        "Agents and payments",
+        (
+            "first-agent",
+            "discovery",
+            "pay-for-a-call",
+            "be-paid",
+            "payments",
+            "pay-across-registries",
+            "staking",
+        ),
+    ),
     ("Work and reputation", ("contracts", "disputes", "grades", "bonds")),
     ("Accounts and programs", ("accounts", "agent-rights", "webhooks", "client", "command-line")),
     (
         "Operators",
         ("settings", "backups", "several-machines", "observing", "administrators", "suspension", "services"),
     ),
-    ("Verification and federation", ("auditing", "licences", "registry-card")),
+    ("Federation", ("join-a-federation", "licences", "misbehaving-peers")),
+    ("Verification", ("auditing", "registry-card")),
 )
 
 _NOT_IN_AN_IDENTIFIER = re.compile(r"[^\w\- ]")
