@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 from hansa.rooms.transfers.crossing import pair_chain, protocol, receiver, sender
-from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
+from hansa.rooms.transfers.crossing.messages import Body, Code, Message
 from hansa.rooms.transfers.crossing.pair_chain import Pair
 from hansa.rooms.transfers.crossing.protocol import Findings
 from hansa.rooms.transfers.crossing.receiver import Terms
@@ -279,7 +279,3 @@ def _require_decided_alike(out: Toward, into: Toward) -> None:
 
 def total(registries: Iterable[Registry]) -> int:
     return sum(one.held() for one in registries)
-
-
-def types_of(messages: Iterable[Message]) -> list[MessageType]:
-    return [message.type for message in messages]

@@ -207,6 +207,8 @@ def _right_credential(entrance: Entrance, credentials: Credentials) -> dict[str,
     kind = next((kind for kind in ("agent", "developer") if who.startswith(kind)), "none")
     if who.startswith("whoever may set a new password"):
         kind = "password_setter"
+    if entrance.path == "/api/v1/federation/transfers/messages":
+        kind = "peer_certificate"
     return dict(credentials.headers["bootstrap" if "BootstrapToken" in who else kind])
 
 
