@@ -185,7 +185,8 @@ def _judge_answer(observed: Observed, message: Message, recorded: str | None) ->
         return observed
     if pair.crossing is Crossing.OPEN:
         return replace(observed, pair=replace(pair, nonce=None))
-    if pair.crossing is Crossing.PEER_REWOUND:
+    # A peer that was restored once more, to the chain that was seen, has lost nothing.
+    if pair.crossing is Crossing.PEER_REWOUND and message.own != pair.seen:
         return observed
     signed = message.seen == pair.own or (
         message.seen.epoch == pair.own.epoch and recorded == message.seen.head
