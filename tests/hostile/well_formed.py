@@ -188,8 +188,18 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{developer_id}": str(stage.bystander_id),
         "{developer_id:int}": str(stage.bystander_id),
         "{act}": ACTS_OF_PAGES.get(operation, ""),
-        "{name}": "enforcement: blocklist",
+        "{organization}": stage.card_name.partition("/")[0],
+        "{name}": _name_in(operation, stage),
     }
+
+
+def _name_in(operation: str, stage: Stage) -> str:
+    names = {
+        "GET /agents/{organization}/{name}": stage.card_name.partition("/")[2],
+        "GET /docs/operations/{name}": "transfer_units",
+        "GET /guides/{name}": "webhooks",
+    }
+    return names.get(operation, "enforcement: blocklist")
 
 
 async def _key_to_revoke(stage: Stage) -> str:
@@ -489,12 +499,12 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
-    "/federation/peers/{name:path}/sync": federation_requests.peer_that_can("sync"),
-    "/federation/peers/{name:path}/pause": federation_requests.peer_that_can("pause"),
-    "/federation/peers/{name:path}/resume": federation_requests.peer_that_can("resume"),
-    "/federation/peers/{name:path}/quarantine": federation_requests.peer_that_can("quarantine"),
-    "/federation/peers/{name:path}/release": federation_requests.peer_that_can("release"),
-    "/federation/peers/{name:path}": federation_requests.a_peer,
+    "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),
+    "/federation/peers/{name:peer}/pause": federation_requests.peer_that_can("pause"),
+    "/federation/peers/{name:peer}/resume": federation_requests.peer_that_can("resume"),
+    "/federation/peers/{name:peer}/quarantine": federation_requests.peer_that_can("quarantine"),
+    "/federation/peers/{name:peer}/release": federation_requests.peer_that_can("release"),
+    "/federation/peers/{name:peer}": federation_requests.a_peer,
 }
 
 
@@ -1015,11 +1025,11 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/suspend": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/reinstate": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/revoke": _reason,
-    "POST /api/v1/admin/federation/peers/{name:path}/sync": _empty,
-    "POST /api/v1/admin/federation/peers/{name:path}/pause": _empty,
-    "POST /api/v1/admin/federation/peers/{name:path}/resume": _empty,
-    "POST /api/v1/admin/federation/peers/{name:path}/quarantine": _reason,
-    "POST /api/v1/admin/federation/peers/{name:path}/release": _reason,
+    "POST /api/v1/admin/federation/peers/{name:peer}/sync": _empty,
+    "POST /api/v1/admin/federation/peers/{name:peer}/pause": _empty,
+    "POST /api/v1/admin/federation/peers/{name:peer}/resume": _empty,
+    "POST /api/v1/admin/federation/peers/{name:peer}/quarantine": _reason,
+    "POST /api/v1/admin/federation/peers/{name:peer}/release": _reason,
     "POST /api/v1/admin/federation/peers": _peer_to_add,
     "POST /api/v1/admin/federation/invitations": _empty,
     "POST /api/v1/admin/federation/invitations/accept": _invitation_to_accept,

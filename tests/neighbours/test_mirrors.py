@@ -260,6 +260,7 @@ async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: Dat
         await pair.a.registry.database.act(lambda tx: removed(tx, peer))
         assert (await pair.a.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
         assert await names_found(pair.a, "Gone with its registry") == []
+        await pair.a.registry.indexed()
         facets = (await pair.a.registry.get("/agent-cards/discover")).json()["facets"]["origins"]
         assert facets == {"local": 1}
         assert (await card_at(pair.a, own.did))["name"] == "Stays"

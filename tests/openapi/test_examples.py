@@ -31,7 +31,7 @@ WHO_MAY = (
 # What the state of the registry may answer to a request of the right form.
 REFUSED_BY_STATE = {401, 402, 403, 404, 409}
 
-SIGNED = {"certificate", "chain", "invitation", "acceptance", "bundle", "registry_url"}
+SIGNED = {"certificate", "chain", "invitation", "acceptance", "bundle", "registry_url", "messages"}
 
 
 @pytest.fixture

@@ -31,7 +31,17 @@ from tests.operation.registry_process import (
 )
 
 ROOT = Path(__file__).parents[2]
-CLONED = ("Makefile", "README.md", "LICENSE", "pyproject.toml", "requirements", "src", "migrations")
+CLONED = (
+    "Makefile",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "pyproject.toml",
+    "requirements",
+    "src",
+    "migrations",
+    "docs",
+)
 STRICT = 0o077
 SET_UP_SECONDS = 600
 IS_SUITABLE = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"

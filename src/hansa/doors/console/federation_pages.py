@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
+import hansa.foundation.plumbing.peer_names  # noqa: F401  # the type of names in paths
 from hansa.doors.console.federation_map import DRAWN_AT_MOST, Freshness, drawing, freshness
 from hansa.doors.console.rendering import both_forms, page_or_json
 from hansa.foundation.plumbing.caller import Public
@@ -101,7 +102,7 @@ async def show_federation(
     )
 
 
-@router.get("/federation/peers/{name:path}")
+@router.get("/federation/peers/{name:peer}")
 async def show_peer(
     _: Public,
     request: Request,

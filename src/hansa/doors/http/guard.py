@@ -23,8 +23,13 @@ from hansa.rooms import people
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
-# What follows is one name to the end of the path, and such names may hold slashes.
-NAMES_WITH_SLASHES = (b"/api/v1/agent-cards/id/", b"/api/v1/ard/agents/")
+# What follows is one name, and such names may hold slashes.
+NAMES_WITH_SLASHES = (
+    b"/api/v1/agent-cards/id/",
+    b"/api/v1/ard/agents/",
+    b"/api/v1/admin/federation/peers/",
+    b"/federation/peers/",
+)
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 API_HEADERS = [
     (b"x-content-type-options", b"nosniff"),

@@ -23,7 +23,13 @@ STALE: dict[str, Any] = {
     "description": "The old size is not that of the checkpoint that was cosigned last, which the body names.",
     "content": {SIZE_TYPE: {"schema": {"type": "string"}}},
 }
-BODY: dict[str, Any] = {"requestBody": {"required": True, **TEXT}}
+# The specification of the protocol names no media type; generators of clients know this one for bodies of bytes.
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 witness_router = APIRouter(
     tags=["auditor"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]

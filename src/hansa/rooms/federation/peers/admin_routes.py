@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
+import hansa.foundation.plumbing.peer_names  # noqa: F401  # the type of names in paths
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
@@ -86,13 +87,13 @@ async def add_peer_by_hand(body: PeerIn, administrator: Administrator, db: Db, s
     return PeerOut.of(await db.read(lambda tx: view_of(tx, added)))
 
 
-@peers_admin_router.get("/{name:path}", responses=problems(*NAMED))
+@peers_admin_router.get("/{name:peer}", responses=problems(*NAMED))
 async def read_peer(_: Administrator, name: Name, db: Db) -> PeerOut:
     """One peer, with the steps in which its registry card was judged."""
     return PeerOut.of(await db.read(lambda tx: view_by_name(tx, name)))
 
 
-@peers_admin_router.delete("/{name:path}", responses=problems(*NAMED))
+@peers_admin_router.delete("/{name:peer}", responses=problems(*NAMED))
 async def remove_one_peer(
     administrator: Administrator,
     name: Name,
@@ -113,7 +114,7 @@ async def remove_one_peer(
 
 
 @peers_admin_router.post(
-    "/{name:path}/sync",
+    "/{name:peer}/sync",
     responses=problems(*NAMED, BodyInvalid, FederationOff, PeerStateRefused, PeerUnreachable),
 )
 async def sync_one_peer(_: PeerActIn, administrator: Administrator, name: Name, request: Request) -> SyncOut:
@@ -122,21 +123,21 @@ async def sync_one_peer(_: PeerActIn, administrator: Administrator, name: Name, 
     return SyncOut.model_validate(vars(report))
 
 
-@peers_admin_router.post("/{name:path}/pause", responses=CHANGES)
+@peers_admin_router.post("/{name:peer}/pause", responses=CHANGES)
 async def pause_one_peer(_: PeerActIn, administrator: Administrator, name: Name, db: Db) -> PeerOut:
     """Exchange nothing new with a peer until it is resumed; idempotent."""
     paused = await db.act(lambda tx: pause_peer(tx, administrator, name))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, paused)))
 
 
-@peers_admin_router.post("/{name:path}/resume", responses=CHANGES)
+@peers_admin_router.post("/{name:peer}/resume", responses=CHANGES)
 async def resume_one_peer(_: PeerActIn, administrator: Administrator, name: Name, db: Db) -> PeerOut:
     """End a pause, or approve a pending peer; idempotent."""
     resumed = await db.act(lambda tx: resume_peer(tx, administrator, name))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, resumed)))
 
 
-@peers_admin_router.post("/{name:path}/quarantine", responses=CHANGES)
+@peers_admin_router.post("/{name:peer}/quarantine", responses=CHANGES)
 async def quarantine_one_peer(
     body: PeerReasonIn, administrator: Administrator, name: Name, db: Db
 ) -> PeerOut:
@@ -145,7 +146,7 @@ async def quarantine_one_peer(
     return PeerOut.of(await db.read(lambda tx: view_of(tx, quarantined)))
 
 
-@peers_admin_router.post("/{name:path}/release", responses=CHANGES)
+@peers_admin_router.post("/{name:peer}/release", responses=CHANGES)
 async def release_one_peer(body: PeerReasonIn, administrator: Administrator, name: Name, db: Db) -> PeerOut:
     """End the quarantine of a peer."""
     released = await db.act(lambda tx: release_peer(tx, administrator, name, body.reason))
