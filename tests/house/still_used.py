@@ -3,6 +3,7 @@
 # ruff: noqa: B018, F821
 
 # Read by libraries.
+_.to_string  # Starlette
 _.form_address  # the template of an operation
 _.form_key  # templates of forms
 _.model_config  # pydantic

@@ -176,7 +176,9 @@ async def _book(registry: TestRegistry) -> Any:
             "SELECT tx_type, amount, fee, message FROM ledger_transaction ORDER BY id"
         )
         events = await tx.fetch(
-            f"SELECT event_type, aggregate_id, (data - 'tx_id')::text AS data FROM {ALL_EVENTS} e ORDER BY seq"
+            # The reference writes the other registry, of which there is none, as null; the engine leaves it out.
+            "SELECT event_type, aggregate_id, (data - ARRAY['tx_id', 'counterparty_frame'])::text AS data"
+            f" FROM {ALL_EVENTS} e ORDER BY seq"
         )
         return [[tuple(row) for row in rows] for rows in (accounts, postings, transactions, events)]
 

@@ -45,7 +45,11 @@ FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.dat
 """
 
 # In one snapshot: without such a card, an index of this cursor has everything that is committed.
-_UNCHANGED_STATE = _DATABASE_STATE + " AND NOT EXISTS (SELECT FROM catalogue_card WHERE search_xid >= $1)"
+_UNCHANGED_STATE = (
+    _DATABASE_STATE
+    + " AND NOT EXISTS (SELECT FROM catalogue_card WHERE search_xid >= $1)"
+    + " AND NOT EXISTS (SELECT FROM catalogue_card_deleted WHERE position >= $1)"
+)
 
 _PAGE = f"""
 SELECT id AS card_id, xmin::text::bigint AS version, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
@@ -75,7 +79,7 @@ async def database_state(tx: Tx) -> DatabaseState:
 
 
 async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
-    """As `database_state`; None where `since` or a later transaction changed a card."""
+    """As `database_state`; None where `since` or a later transaction changed or deleted a card."""
     row = await tx.fetchrow(_UNCHANGED_STATE, since)
     return None if row is None else DatabaseState(row["ground"], row["moment"], row["horizon"])
 
