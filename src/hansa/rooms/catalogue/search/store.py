@@ -45,11 +45,10 @@ FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.dat
 """
 
 # In one snapshot: without such a card, an index of this cursor has everything that is committed.
-_UNCHANGED_STATE = (
-    _DATABASE_STATE
-    + " AND NOT EXISTS (SELECT FROM catalogue_card WHERE search_xid >= $1)"
-    + " AND NOT EXISTS (SELECT FROM catalogue_card_deleted WHERE position >= $1)"
-)
+_UNCHANGED_STATE = f"""
+{_DATABASE_STATE} AND NOT EXISTS (SELECT FROM catalogue_card WHERE search_xid >= $1)
+  AND NOT EXISTS (SELECT FROM catalogue_card_deleted WHERE position >= $1)
+"""  # noqa: S608
 
 _PAGE = f"""
 SELECT id AS card_id, xmin::text::bigint AS version, uuid AS id, did, human_readable_id, name, description, tags, pricing, source_registry,
