@@ -8,7 +8,7 @@ from hansa.rooms.federation.admission import (
     issue_licence,
     list_licences,
 )
-from hansa.rooms.federation.blocklist import is_blocklisted, put_on_blocklist
+from hansa.rooms.federation.blocklist import blocklisted_among, is_blocklisted, put_on_blocklist
 from hansa.rooms.federation.charter import (
     BORDER_FEE,
     CARD_PATHS,
@@ -70,7 +70,7 @@ from hansa.rooms.federation.licences import (
     publish_card,
     replace_sealed_licensing_key,
 )
-from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_signal
+from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_crossings, record_signal
 from hansa.rooms.federation.peers import (
     NET_IN_LIMIT_DEFAULT,
     PEER_CALLS,
@@ -198,6 +198,7 @@ __all__ = [
     "add_by_hand",
     "add_peer",
     "all_keys",
+    "blocklisted_among",
     "call_peer",
     "card_schema",
     "certificate_request",
@@ -240,6 +241,7 @@ __all__ = [
     "read_editable_version",
     "read_operator",
     "read_topology",
+    "record_crossings",
     "record_signal",
     "refusals_of",
     "registry_id_of",

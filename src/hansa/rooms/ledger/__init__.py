@@ -30,7 +30,7 @@ from hansa.rooms.ledger.crossings import (
 )
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
-from hansa.rooms.ledger.engine import Result, apply
+from hansa.rooms.ledger.engine import Result, apply, refusals_of
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -183,6 +183,7 @@ __all__ = [
     "read_holds",
     "read_open_holds",
     "read_positions",
+    "refusals_of",
     "reinstate_accounts",
     "release_hold",
     "require_issuable",

@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import federation
 
-from .crossing import CROSSING_JOBS, SIGNATORY, is_settled_with, peer_router
+from .crossing import CROSSING_JOBS, OUTBOX, SIGNATORY, Outbox, is_settled_with, open_outbox, peer_router
 from .crossing_routes import crossing_router
 from .routes import router
 
@@ -13,8 +13,10 @@ ROOM = Room(
     routes=(Routes(100, router), Routes(130, crossing_router), Routes(140, peer_router)),
     jobs=CROSSING_JOBS,
     settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
-    offers=(SIGNATORY,),
+    background=(open_outbox,),
+    offers=(OUTBOX, SIGNATORY),
     fills=(
+        OUTBOX.built_by(Outbox),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
         federation.PEER_SETTLED.filled_with(is_settled_with),
     ),

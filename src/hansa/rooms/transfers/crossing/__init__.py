@@ -5,15 +5,18 @@ from .errors import CROSSING_REFUSALS, ReceiverIsForeign, ReceiverIsLocal, Trans
 from .exchange import SIGNATORY
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
+from .outbox import OUTBOX, Outbox, open_outbox
 from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
+from .reserving import AskedCrossing
 from .schemas import CrossRegistryTransferIn, CrossRegistryTransferOut, CrossRegistryTransferState
-from .transferring import XREG_PERMISSION, AskedCrossing, across, asked_crossing, preview_crossing
+from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "OUTBOX",
     "SIGNATORY",
     "XREG_PERMISSION",
     "AskedCrossing",
@@ -21,6 +24,7 @@ __all__ = [
     "CrossRegistryTransferOut",
     "CrossRegistryTransferState",
     "CrossingView",
+    "Outbox",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
     "TransferUnknown",
@@ -32,6 +36,7 @@ __all__ = [
     "find_crossing",
     "is_foreign",
     "is_settled_with",
+    "open_outbox",
     "peer_of",
     "peer_router",
     "preview_crossing",

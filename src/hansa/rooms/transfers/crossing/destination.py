@@ -12,8 +12,8 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
 
+from .corridor import Corridor, namespace_of
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
-from .taking_in import Corridor, namespace_of
 
 NOT_FOUND = 404
 FEE_PATH = "fees.cross_registry.base_rate_percent"
