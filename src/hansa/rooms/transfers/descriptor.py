@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import federation
 
-from .crossing import CROSSING_JOBS, SIGNATORY, is_settled_with, peer_router
+from .crossing import CROSSING_JOBS, PAYMENT_DECIDED, SIGNATORY, is_settled_with, peer_router
 from .crossing_routes import crossing_router
 from .routes import router
 
@@ -13,7 +13,7 @@ ROOM = Room(
     routes=(Routes(100, router), Routes(130, crossing_router), Routes(140, peer_router)),
     jobs=CROSSING_JOBS,
     settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
-    offers=(SIGNATORY,),
+    offers=(PAYMENT_DECIDED, SIGNATORY),
     fills=(
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
         federation.PEER_SETTLED.filled_with(is_settled_with),

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from hansa.foundation.events import CrossRegistryTransferCompleted
 from hansa.foundation.plumbing import idempotency, jobs
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount, share
@@ -18,6 +19,7 @@ from hansa.rooms import agents, federation, journal, ledger
 from . import pair_chain, protocol, store
 from .messages import Code, Message, MessageType
 from .pair_chain import Pair
+from .payment_slot import PAYMENT_DECIDED, CrossingDecision, PaymentDecided
 from .protocol import Findings
 from .receiver import Terms
 from .sender import Judgement
@@ -35,11 +37,13 @@ class Corridor:
     peer: federation.PeerRecord
     book: ledger.Book
     settings: Settings = field(repr=False)
+    decided: PaymentDecided = field(repr=False)
 
     @classmethod
-    def to(cls, peer: federation.PeerRecord, settings: Settings) -> "Corridor":
+    def to(cls, peer: federation.PeerRecord, runtime: Runtime) -> "Corridor":
         """The corridor between this registry and a verified peer."""
-        return cls(peer, ledger.Book.of(settings), settings)
+        settings = runtime.settings
+        return cls(peer, ledger.Book.of(settings), settings, PAYMENT_DECIDED.of(runtime))
 
     @property
     def key(self) -> str:
@@ -134,19 +138,25 @@ async def write_step(tx: Tx, corridor: Corridor, pair: Pair, step: Step) -> Pair
     if step.sent is not None and not step.sent.is_closed:
         await jobs.enqueue(tx, DELIVERY, corridor.key)
     for money in step.money:
-        await _carry_out(tx, corridor, money)
+        await _carry_out(tx, corridor, money, None if step.sent is None else step.sent.code)
     if step.sent is not None and step.sent.state is SentState.COMMITTED and step.sent.receipt is not None:
         await ledger.confirm_out(tx, corridor.frame, transfer_id, corridor.book)
     return pair
 
 
-async def _carry_out(tx: Tx, corridor: Corridor, money: Money) -> None:
+async def _carry_out(tx: Tx, corridor: Corridor, money: Money, code: str | None) -> None:
+    transfer_id = UUID(money.body.transfer_id)
     if money.kind is MoneyKind.ABORT_OUT:
-        await _give_back(tx, UUID(money.body.transfer_id))
+        await _give_back(tx, transfer_id)
+        await corridor.decided(tx, CrossingDecision(transfer_id, None, code), corridor.settings)
     if money.kind in COMPLETING:
         await federation.record_signal(tx, corridor.peer.id, "crossing")
         await journal.append(tx, _completed(corridor, money))
     await ledger.apply(tx, [step.order(corridor.book) for step in _orders(corridor, money)], corridor.book)
+    if money.kind in {MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT}:
+        left = await ledger.crossing(tx, corridor.frame, "out", transfer_id, corridor.book)
+        assert left is not None
+        await corridor.decided(tx, CrossingDecision(transfer_id, left.tx_id, None), corridor.settings)
 
 
 COMPLETING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.COMMIT_IN, MoneyKind.REPLAY_IN})
