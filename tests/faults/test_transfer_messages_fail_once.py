@@ -124,7 +124,7 @@ async def stage(
             lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
-        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.settings))
+        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))

@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import agents, federation
+from hansa.rooms import agents, federation, transfers
 
 from . import bonds, contracts, disputes, payments, x402
 
@@ -63,6 +63,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        transfers.PAYMENT_DECIDED.filled_with(payments.end_by_decision),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

@@ -27,6 +27,7 @@ from hansa.rooms.ledger.crossings import (
     corridor_totals,
     crossing,
     totals_with,
+    transactions_out,
 )
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
@@ -191,6 +192,7 @@ __all__ = [
     "suspend_accounts",
     "thaw_hold",
     "totals_with",
+    "transactions_out",
     "transfer",
     "transfer_all",
     "uncovered",

@@ -193,6 +193,11 @@ async def crossing(
     return None if row is None else Crossing(**row)
 
 
+async def transactions_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Book) -> dict[UUID, int]:
+    """The transactions by which the units of these transfers left; those that were never reserved are left out."""
+    return await store.transactions_out(tx, book.transit(frame), transfer_ids)
+
+
 async def confirm_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Book) -> None:
     """The other registry confirmed that it credited these committed transfers; repeated, nothing changes.
 

@@ -17,6 +17,11 @@ FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id 
 WHERE transit.did = $1 AND transit.unit = '' AND c.direction = $2 AND c.transfer_id = $3
 """
 
+_TRANSACTIONS_OUT = """
+SELECT c.transfer_id, c.tx_id FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id
+WHERE transit.did = $1 AND transit.unit = '' AND c.direction = 'out' AND c.transfer_id = ANY ($2)
+"""
+
 _TOTALS = """
 SELECT a.did, a.transit, coalesce(k.committed_out, 0) AS committed_out, coalesce(k.committed_in, 0) AS committed_in,
   coalesce(k.confirmed_out, 0) AS confirmed_out, u.reserved_out, u.reserved_in
@@ -69,6 +74,12 @@ async def confirm(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> int:
 async def find(tx: Tx, transit: str, direction: str, transfer_id: UUID) -> asyncpg.Record | None:
     """One crossing of a transit account."""
     return await tx.fetchrow(_FIND, transit, direction, transfer_id)
+
+
+async def transactions_out(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The transactions of what left by a transit account."""
+    rows = await tx.fetch(_TRANSACTIONS_OUT, transit, transfer_ids)
+    return {row["transfer_id"]: row["tx_id"] for row in rows}
 
 
 async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:

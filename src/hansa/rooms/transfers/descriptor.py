@@ -3,7 +3,16 @@
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import federation
 
-from .crossing import CROSSING_JOBS, OUTBOX, SIGNATORY, Outbox, is_settled_with, open_outbox, peer_router
+from .crossing import (
+    CROSSING_JOBS,
+    OUTBOX,
+    PAYMENT_DECIDED,
+    SIGNATORY,
+    Outbox,
+    is_settled_with,
+    open_outbox,
+    peer_router,
+)
 from .crossing_routes import crossing_router
 from .routes import router
 
@@ -14,7 +23,7 @@ ROOM = Room(
     jobs=CROSSING_JOBS,
     settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
     background=(open_outbox,),
-    offers=(OUTBOX, SIGNATORY),
+    offers=(OUTBOX, PAYMENT_DECIDED, SIGNATORY),
     fills=(
         OUTBOX.built_by(Outbox),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation, ledger
 
 from . import protocol
 from .messages import Message
+from .payment_slot import PAYMENT_DECIDED, PaymentDecided
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,13 @@ class Corridor:
     peer: federation.PeerRecord
     book: ledger.Book
     settings: Settings = field(repr=False)
+    decided: PaymentDecided = field(repr=False)
 
     @classmethod
-    def to(cls, peer: federation.PeerRecord, settings: Settings) -> "Corridor":
+    def to(cls, peer: federation.PeerRecord, runtime: Runtime) -> "Corridor":
         """The corridor between this registry and a verified peer."""
-        return cls(peer, ledger.Book.of(settings), settings)
+        settings = runtime.settings
+        return cls(peer, ledger.Book.of(settings), settings, PAYMENT_DECIDED.of(runtime))
 
     @property
     def key(self) -> str:

@@ -127,7 +127,7 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
     peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, job.key))
     if peer is None or peer.ledger_id is None:
         raise jobs.PutOff("the peer is not known any more")
-    corridor = Corridor.to(peer, runtime.settings)
+    corridor = Corridor.to(peer, runtime)
     while messages := await runtime.database.act(lambda tx: due_messages(tx, corridor)):
         try:
             await exchange(runtime, corridor, messages)

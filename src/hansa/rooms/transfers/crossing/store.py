@@ -99,7 +99,8 @@ SELECT count(*) FROM (SELECT FROM transfers_received WHERE peer = $1 AND state I
 """
 
 _TAKE_SENT = f"""
-UPDATE transfers_sent SET tries = tries + 1, next_at = clock_timestamp() + {_PAUSE}
+UPDATE transfers_sent SET tries = tries + 1, next_at = least(clock_timestamp() + {_PAUSE},
+  CASE WHEN state = 'reserved' AND deadline > clock_timestamp() THEN deadline END)
 WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND next_at <= clock_timestamp()
   ORDER BY next_at LIMIT $2) RETURNING *
 """  # noqa: S608

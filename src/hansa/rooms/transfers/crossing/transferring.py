@@ -100,21 +100,21 @@ async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
 
 async def preview_crossing(tx: Tx, corridor: Corridor, order: ledger.TransferOrder) -> Minor:
     """What the payer would have left; nothing is written. Raises: as the reserve."""
-    await _require_open(tx, corridor)
+    await require_open(tx, corridor)
     reserve = ledger.ReserveOut(corridor.frame, uuid4(), order.payer, order.amount, order.payee)
     (result,) = await ledger.apply(tx, [reserve.order(corridor.book)], corridor.book, dry=True)
     return result.balance
 
 
-async def _require_open(tx: Tx, corridor: Corridor) -> None:
+async def require_open(tx: Tx, corridor: Corridor) -> None:
+    """Raises: PeerRewound, while the two registries do not agree on what was decided."""
     if not (await store.find_pair(tx, corridor.key)).is_open or await store.has_doubt(tx, corridor.key):
         raise PeerRewound
 
 
 async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    settings = runtime.settings
-    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, settings))
+    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, runtime))
     return await cross(runtime, agent, corridor, asked)
 
 

@@ -13,9 +13,11 @@ from . import pair_chain, store
 from .corridor import Corridor
 from .money_orders import orders_of
 from .pair_chain import Pair
+from .payment_slot import CrossingDecision
 from .states import Money, MoneyKind, Received, Sent, SentState, Step
 
 COMPLETING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.COMMIT_IN, MoneyKind.REPLAY_IN})
+LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT})
 
 
 @dataclass
@@ -51,7 +53,7 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     await store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
     await store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
     await store.add_entries(tx, corridor.key, changes.entries)
-    await _carry_out(tx, corridor, changes.money)
+    await _carry_out(tx, corridor, changes)
     confirmed = [
         UUID(transfer_id)
         for transfer_id, sent in changes.sent.items()
@@ -61,11 +63,14 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
         await ledger.confirm_out(tx, corridor.frame, confirmed, corridor.book)
 
 
-async def _carry_out(tx: Tx, corridor: Corridor, money: list[Money]) -> None:
+async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
+    money = changes.money
     returned = [one.body for one in money if one.kind is MoneyKind.ABORT_OUT]
     # Budgets are locked in the order of their payers, as no two requests lock them otherwise.
     for body in sorted(returned, key=lambda body: body.sender_did):
         await _give_back(tx, UUID(body.transfer_id))
+        code = changes.sent[body.transfer_id].code
+        await corridor.decided(tx, CrossingDecision(UUID(body.transfer_id), None, code), corridor.settings)
     completed = [_completed(corridor, one) for one in money if one.kind in COMPLETING]
     if completed:
         await federation.record_crossings(tx, corridor.peer.id, len(completed))
@@ -73,6 +78,12 @@ async def _carry_out(tx: Tx, corridor: Corridor, money: list[Money]) -> None:
     orders = [order for one in money for order in orders_of(corridor, one)]
     if orders:
         await ledger.apply(tx, orders, corridor.book)
+    left = [UUID(one.body.transfer_id) for one in money if one.kind in LEAVING]
+    if left:
+        transactions = await ledger.transactions_out(tx, corridor.frame, left, corridor.book)
+        for transfer_id in left:
+            decision = CrossingDecision(transfer_id, transactions[transfer_id], None)
+            await corridor.decided(tx, decision, corridor.settings)
 
 
 async def _give_back(tx: Tx, transfer_id: UUID) -> None:
