@@ -9,6 +9,7 @@ _.accepts
 _.access_token
 _.account
 _.account_status
+_.accounts
 _.act
 _.acted_at
 _.active_24h
@@ -38,6 +39,7 @@ _.agent_type_hint
 _.agents
 _.aggregate_id
 _.aggregate_type
+_.agora_card_version
 _.alg
 _.alive
 _.allowed_currencies
@@ -72,6 +74,7 @@ _.attestation_ids
 _.attestations
 _.authentication
 _.authorization_servers
+_.authorize
 _.auto_approve
 _.auto_slash_enabled
 _.auto_slash_max_avt
@@ -79,6 +82,7 @@ _.backend
 _.backup_codes
 _.balance
 _.balance_after
+_.balance_proof
 _.balances
 _.base_rate_percent
 _.baseline
@@ -214,6 +218,7 @@ _.did_method
 _.did_namespace
 _.digest
 _.direction
+_.discover
 _.display_name
 _.dispute
 _.dispute_id
@@ -263,6 +268,7 @@ _.events_by_type
 _.events_waiting
 _.evidence
 _.evidence_until
+_.exchange
 _.exp
 _.expires
 _.expires_at
@@ -381,6 +387,7 @@ _.jobs_foreign
 _.jobs_verified
 _.journal_months
 _.journal_sequence
+_.jwks_uri
 _.jwks_url
 _.key
 _.key_id
@@ -411,6 +418,7 @@ _.lease_until
 _.leaves
 _.ledger_id
 _.left
+_.liabilities
 _.licence
 _.licence_id
 _.licence_key
@@ -430,6 +438,7 @@ _.lock_period
 _.lock_period_max
 _.locked_balance
 _.log
+_.log_checkpoint
 _.log_position
 _.logo_url
 _.logs
@@ -464,10 +473,12 @@ _.natives_only
 _.net_in_limit
 _.net_supply
 _.network
+_.networks
 _.never_attempted
 _.new_hash
 _.new_password
 _.new_sender_balance
+_.newest
 _.next
 _.next_mark_at
 _.next_try_at
@@ -480,6 +491,7 @@ _.note
 _.notified_at
 _.number
 _.offer
+_.offers
 _.offset
 _.ok
 _.old_hash
@@ -497,6 +509,7 @@ _.otpauth_uri
 _.out
 _.owned_only
 _.owner
+_.page
 _.page_size
 _.page_token
 _.pagination
@@ -505,6 +518,7 @@ _.params
 _.parent_token_id
 _.part
 _.partial_token
+_.passport_enabled
 _.password
 _.path
 _.paused_at
@@ -512,6 +526,7 @@ _.pay_to
 _.payee
 _.payer
 _.payload
+_.payment
 _.payment_payload
 _.payment_requirements
 _.payment_token
@@ -543,12 +558,14 @@ _.pricing_model
 _.privacy_url
 _.private_key_pem
 _.proof
+_.proofs
 _.properties
 _.proposal
 _.protected
 _.protocol
 _.protocol_type
 _.protocol_version
+_.protocols
 _.provider_did
 _.provider_registry
 _.public_key_jwk
@@ -559,6 +576,7 @@ _.qr_svg
 _.quarantine_reason
 _.quarantined_at
 _.query
+_.quote
 _.quote_token
 _.ranges
 _.rate
@@ -583,6 +601,7 @@ _.referrals
 _.refresh_token
 _.refused
 _.registry
+_.registry_card
 _.registry_card_version
 _.registry_name
 _.registry_url
@@ -604,6 +623,7 @@ _.reserved
 _.resource
 _.resource_documentation
 _.resource_name
+_.resources
 _.response_types_supported
 _.restrict_below
 _.result_type
@@ -656,6 +676,7 @@ _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
+_.settle
 _.settle_on_timeout
 _.settled_at
 _.settlement_currency
@@ -678,6 +699,7 @@ _.slash_requested
 _.soft
 _.soft_reinstate
 _.soft_suspend
+_.solvency_card_version
 _.sort
 _.sort_order
 _.source
@@ -741,9 +763,11 @@ _.timestamp
 _.title
 _.to
 _.token
+_.token_aud
 _.token_endpoint
 _.token_endpoint_auth_methods_supported
 _.token_id
+_.token_typ
 _.token_type
 _.tokens
 _.tokens_destroyed
@@ -810,6 +834,7 @@ _.valid_until
 _.validated_card_data
 _.value
 _.velocity_scaling_factor
+_.verdict
 _.verdict_id
 _.verdicts
 _.verification_method
@@ -817,6 +842,7 @@ _.verified
 _.verified_at
 _.verified_jobs
 _.verified_only
+_.verify
 _.verify_enabled
 _.version
 _.versions
