@@ -12,6 +12,7 @@ _.account_status
 _.accounts
 _.act
 _.acted_at
+_.action
 _.active_24h
 _.active_only
 _.active_positions
@@ -73,7 +74,11 @@ _.attestation
 _.attestation_ids
 _.attestations
 _.authentication
+_.authority
+_.authorization
+_.authorization_id
 _.authorization_servers
+_.authorizations
 _.authorize
 _.auto_approve
 _.auto_slash_enabled
@@ -163,6 +168,7 @@ _.computed_at
 _.consecutive_failures
 _.context
 _.contract
+_.contract_digest
 _.contract_id
 _.contract_type
 _.contractor_did
@@ -197,6 +203,7 @@ _.days
 _.dead_at
 _.decided_at
 _.decimals
+_.declared
 _.declared_at
 _.defendant_did
 _.deleted_at
@@ -312,6 +319,7 @@ _.from_
 _.from_bond
 _.from_liquid
 _.funded
+_.gated
 _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grade
@@ -593,10 +601,12 @@ _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
 _.recipient_did
+_.recorded_at
 _.recover_margin
 _.recovery_key
 _.recovery_keys
 _.ref
+_.reference
 _.referrals
 _.refresh_token
 _.refused
@@ -733,6 +743,7 @@ _.sub_trust_domain
 _.subject
 _.submit_by
 _.submitted_at
+_.subset
 _.succeeded
 _.success
 _.summary

@@ -1,4 +1,4 @@
-"""Public documents about the registry in the examples of the OpenAPI document."""
+"""Public documents about the registry, and its jurisdiction, in the examples of the OpenAPI document."""
 
 from typing import Any
 
@@ -6,6 +6,18 @@ BASE = "https://registry.example.org"
 API = f"{BASE}/api/v1"
 KEY_X = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"
 KID = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+
+AUTHORIZED: dict[str, Any] = {
+    "action": "fiat.lane",
+    "authority": "Example supervisory authority",
+    "subject": "registry.example.org",
+    "valid_until": "2027-01-31T12:00:00+00:00",
+}
+RECORDED: dict[str, Any] = AUTHORIZED | {
+    "id": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
+    "evidence": {"tier": "reference", "reference": "Register no. 42"},
+    "recorded_at": "2026-01-31T12:00:00+00:00",
+}
 
 WELL_KNOWN_BODIES: dict[str, Any] = {
     "AuthorizationServerOut.jwks_uri": f"{BASE}/.well-known/dev-jwks.json",
@@ -62,4 +74,27 @@ WELL_KNOWN_BODIES: dict[str, Any] = {
         "quote": f"{API}/a2a-payment/quote",
     },
     "AgoraCardOut.agora_card_version": "1.0",
+    "RegulatoryAuthorizationIn": AUTHORIZED
+    | {"evidence": {"tier": "reference", "reference": "Register no. 42"}},
+    "RegulatoryAuthorizationOut": RECORDED,
+    "read_clearance.subject": "registry.example.org",
+    "ClearanceOut": {
+        "action": "fiat.lane",
+        "subject": "registry.example.org",
+        "declared": True,
+        "gated": True,
+        "authorization": RECORDED,
+    },
+    "ContractProofOut": {
+        "contract_id": 17,
+        "subset": {
+            "id": 17,
+            "contract_type": "attestation",
+            "title": "Permit",
+            "terms": "The lane is permitted.",
+        },
+        "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "authorization_id": RECORDED["id"],
+        "verdict": "attestation-grade",
+    },
 }

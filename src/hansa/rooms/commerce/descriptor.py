@@ -66,6 +66,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )
