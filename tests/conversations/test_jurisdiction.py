@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -146,6 +147,13 @@ async def test_an_unknown_key_is_rejected_at_save(registry: TestRegistry, admin:
     refused = await record(registry, admin, 422, action="exchange.delisting")
     assert refused["error"]["field"] == "action"
     assert (await act(registry, "exchange.delisting")).status_code == 422
+
+
+@pytest.mark.parametrize("subject", ["\x00", "x" * 513, "", "\ud800"])
+async def test_a_subject_that_cannot_be_stored_is_refused(registry: TestRegistry, subject: str):
+    query = quote(subject, errors="surrogatepass")
+    answer = await registry.get(f"/jurisdiction/acts/fiat.lane?subject={query}")
+    assert answer.status_code in {400, 422}, answer.text
 
 
 @pytest.mark.parametrize(
