@@ -37,6 +37,7 @@ REFUSED_BY_RULES = {
     "PUT /api/v1/agents/{did}/authz": "an amount has a maximum",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",
     "PUT /api/v1/admin/registry-card": "a block has the form that the schema of the card gives it",
+    "POST /api/v1/admin/jurisdiction/authorizations": "evidence has what its tier needs; a text can be seen",
     "POST /api/v1/admin/registry-card/icon": "an icon is an image",
     "POST /api/v1/auth/change-password": "a password has classes of characters",
     "POST /api/v1/auth/forgot-password": "an e-mail address has a syntax",

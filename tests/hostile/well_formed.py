@@ -187,6 +187,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
         "{developer_id:int}": str(stage.bystander_id),
+        "{action}": "registry.operation",
         "{act}": ACTS_OF_PAGES.get(operation, ""),
         "{organization}": stage.card_name.partition("/")[0],
         "{name}": _name_in(operation, stage),
@@ -388,6 +389,40 @@ def _contract(
     return made
 
 
+async def _proved_contract(stage: Stage) -> str:
+    """The id of a countersigned attestation contract on which a live authorization rests."""
+    made = await _contract("submit", provided=True, kind="attestation")(stage)
+    contract_id = int(made.partition("/")[0])
+    await stage.registry.database.act(
+        lambda tx: tx.execute("UPDATE commerce_contract SET accepted_at = now() WHERE id = $1", contract_id)
+    )
+    await _record_authorization(stage, {"tier": "contract", "contract_id": contract_id})
+    return str(contract_id)
+
+
+async def _authorization_to_withdraw(stage: Stage) -> str:
+    return await _record_authorization(stage, {"tier": "reference", "reference": "Register no. 42"})
+
+
+async def _record_authorization(stage: Stage, evidence: dict[str, Any]) -> str:
+    """The id of a new authorization; there is room for it."""
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    body = {**_AUTHORIZATION, "evidence": evidence}
+    made = await stage.registry.post(
+        "/admin/jurisdiction/authorizations", json=body, headers=stage.administrator.headers
+    )
+    assert made.status_code == 201, made.text
+    return made.json()["id"]
+
+
+_AUTHORIZATION = {"action": "fiat.lane", "authority": "Example authority", "subject": "hansa.local"}
+
+
+async def _authorization(stage: Stage) -> WellFormed:
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    return _json(**_AUTHORIZATION, evidence={"tier": "hash", "sha256": "0" * 64})
+
+
 def _dispute(act: str, status: str) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on a new dispute of the staged agent, in this state."""
 
@@ -458,6 +493,8 @@ async def _forget_wallets(stage: Stage) -> None:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
+    "/jurisdiction/contracts/{contract_id}": _proved_contract,
+    "{authorization_id:uuid}": _authorization_to_withdraw,
     "/contracts/{contract_id:int}": _contract("", provided=False, kind="attestation"),
     "{contract_id}/page-link": _contract("page-link", provided=False),
     "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
@@ -1073,6 +1110,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
+    "POST /api/v1/admin/jurisdiction/authorizations": _authorization,
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "PUT /api/v1/admin/registry-card": _registry_card,
     "POST /api/v1/admin/registry-card/icon": _icon,

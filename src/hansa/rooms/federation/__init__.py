@@ -49,6 +49,7 @@ from hansa.rooms.federation.crossing import (
 )
 from hansa.rooms.federation.descriptor import ROOM
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
+from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
     CertificateAct,
     CertificateFilter,
@@ -134,6 +135,7 @@ from hansa.rooms.federation.workloads import (
 )
 
 __all__ = [
+    "ATTESTED_CONTRACT",
     "BORDER_FEE",
     "CARD_PATHS",
     "LAST_AUDIT",
@@ -144,6 +146,7 @@ __all__ = [
     "ROOM",
     "SYNC_PEER",
     "AgentBlocked",
+    "AttestedContract",
     "CardEditor",
     "CardMark",
     "CardPath",

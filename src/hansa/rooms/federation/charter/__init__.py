@@ -1,5 +1,6 @@
 """The charter: the keys that stand for the registry."""
 
+from .authorizing import authorizations_admin_router
 from .card_content import BORDER_FEE
 from .card_editing import CardEditor, edit_card, read_editable_version
 from .card_icon import icon_admin_router, icon_router
@@ -43,6 +44,7 @@ __all__ = [
     "SigningKey",
     "admin_router",
     "all_keys",
+    "authorizations_admin_router",
     "card_admin_router",
     "card_root_router",
     "card_router",
