@@ -9,7 +9,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import reduce
 from typing import Any
 
@@ -23,6 +23,8 @@ REGISTRY_CARD_MAX_BYTES = 256 * 1024
 STRING_MAX_CHARACTERS = 2048
 JWS_TYPE = "registry-card+jws"
 FRACTION_DIGITS_MAX = 6
+# Numbers of a card have at most 60 digits on either side of the point: nothing is rounded here.
+_EXACT = Context(prec=200)
 BASIC_PATHS = (
     "registry_card_version",
     "identity.spiffe_id",
@@ -224,7 +226,8 @@ def _canonical(value: Any) -> bytes:
         return b"[" + b",".join(map(_canonical, value)) + b"]"
     if not isinstance(value, Decimal):
         return canonical_json(value)
-    exponent = value.normalize().as_tuple().exponent
+    number = _EXACT.add(value.normalize(_EXACT), 0)
+    exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < -FRACTION_DIGITS_MAX:
         raise NotCanonical(f"a signed number has at most {FRACTION_DIGITS_MAX} fraction digits")
-    return f"{value.normalize() + 0:f}".encode()
+    return f"{number:f}".encode()

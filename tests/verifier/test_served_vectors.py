@@ -85,6 +85,15 @@ def test_no_single_edit_is_accepted_with_another_signed_content(kind):
             assert content(mutant) == content(original), mutant
 
 
+def test_a_signed_number_is_compared_with_all_its_digits():
+    vector = next(one for one in vectors_in(SERVED) if one["kind"] == "registry_card")
+    place = '"cross_registry":{"base_rate_percent":0.5'
+    assert place in vector["document"]
+    for more, is_same in (("0" * 36 + "1", False), ("000001", False), ("000", True)):
+        text = vector["document"].replace(place, place + more, 1)
+        assert (judged({**vector, "document": text}) == "verified") == is_same
+
+
 def test_a_list_of_8_mb_is_read_and_one_character_more_is_refused():
     genesis = TestGenesis("network.example", seed=b"\x05" * 32)
     payload = {"x": "a" * (LIST_MAX_CHARACTERS * 3 // 4 - 600)}
