@@ -102,13 +102,14 @@ export function read(text) {
   return value;
 }
 
-export function canonical(value) {
-  if (value instanceof Numeral) return printed(value);
+// `number` prints a Numeral.
+export function canonical(value, number = printed) {
+  if (value instanceof Numeral) return number(value);
   if (typeof value === "string") return escaped(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, number)).join(",")}]`;
   if (!(value instanceof Map)) return String(value);
   const names = [...value.keys()].sort(byCodePoint);
-  return `{${names.map((name) => `${escaped(name)}:${canonical(value.get(name))}`).join(",")}}`;
+  return `{${names.map((name) => `${escaped(name)}:${canonical(value.get(name), number)}`).join(",")}}`;
 }
 
 function escaped(text) {
