@@ -221,6 +221,11 @@ async def _rights(stage: Any) -> FilledForm:
     return FilledForm({**filled.fields, "roles": ["trader", "client"]})
 
 
+async def _capability(stage: Any) -> FilledForm:
+    await _act(stage, "UPDATE agents_agent SET roles = '{client}'")
+    return await _proved(stage, permissions="teg.transfer", budget_total="1", ttl_seconds="60", payees="")
+
+
 CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /login": _login,
     "POST /logout": _empty,
@@ -262,6 +267,8 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/agents/{did}/approvals/{approval_id:uuid}/approve": _keyed,
     "POST /account/agents/{did}/approvals/{approval_id:uuid}/deny": _keyed,
     "POST /account/agents/{did}/capabilities/{capability_id:uuid}/revoke": _keyed,
+    "POST /account/agents/{did}/capabilities": _capability,
+    "POST /account/agents/{did}/enable-mtls": _proved,
     "POST /account/agents/{did}/rotate-secret": _proved,
     "POST /account/agents/{did}/rotate-signing-key": _proved,
     "POST /account/agents/{did}/disable-mtls": _proved,

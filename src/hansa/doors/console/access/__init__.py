@@ -12,7 +12,7 @@ A form is taken only from the registry's own pages (`same_origin`). The form of 
 """
 
 from .errors import FormRefused
-from .form_acts import act_once, try_once
+from .form_acts import AtOneMoment, act_once, try_once
 from .form_keys import new_form_key
 from .forms import SentForm, whole_number
 from .pages import account_page, form_page, see_other
@@ -37,6 +37,7 @@ __all__ = [
     "Act",
     "Acting",
     "AnyAdministrator",
+    "AtOneMoment",
     "Diverted",
     "FormRefused",
     "OpenForm",

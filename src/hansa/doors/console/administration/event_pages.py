@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import AtOneMoment, SentForm, SignedIn, act_once, see_other
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
@@ -56,22 +56,22 @@ async def change_policy(
 async def write_snapshot(
     sender: PlatformAct, request: Request, db: Db, settings: Config, readings: Readings
 ) -> Response:
-    """Write the balances of all accounts into the event log as the baseline of projections.
+    """Write the balances of all accounts at one moment into the event log as the baseline of projections."""
 
-    It reads one moment, so that its transaction begins with it; written again it is the same baseline of a later moment.
-    """
+    async def written(tx: Tx) -> Done:
+        await journal.write_baseline(
+            tx,
+            readings,
+            frame=settings.trust_domain,
+            currency=settings.settlement_currency,
+            administrator=sender.person.developer,
+        )
+        return Done()
+
     try:
         if not settings.enable_projection_snapshots:
             raise journal.SnapshotsDisabled
-        await db.act(
-            lambda tx: journal.write_baseline(
-                tx,
-                readings,
-                frame=settings.trust_domain,
-                currency=settings.settlement_currency,
-                administrator=sender.person.developer,
-            )
-        )
+        await act_once(request, sender, Done, written, database=AtOneMoment(db))
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return await _page(request, sender.person, db, refused, settings=settings, code=refusal.status)

@@ -7,8 +7,10 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
 from hansa.doors.console.navigation import AGENT_LINKS
+from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents
 
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
@@ -42,6 +44,12 @@ def agent_page(
         agent_links=AGENT_LINKS,
         **content,
     )
+
+
+def acting_as(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
+    """The agent as its owner acts as it, with the permissions of its roles."""
+    permissions = permissions_of(agent.roles)
+    return Agent(agent.did, person.developer.id, agent.roles, permissions, is_governed=False)
 
 
 def path_of(did: str) -> str:
