@@ -21,10 +21,11 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class FilledForm:
-    """The fields of a form, and cookies besides that of a session."""
+    """The fields of a form, its file, and cookies besides that of a session."""
 
     fields: Mapping[str, str | list[str]]
     cookies: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, bytes]] | None = None
 
 
 def headers_of_a_page(registry: TestRegistry) -> dict[str, str]:
