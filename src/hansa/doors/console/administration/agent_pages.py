@@ -179,5 +179,5 @@ async def _list(
         offset=offset,
         shown_at_most=SHOWN,
         q=q,
-        wanted=status,
+        chosen=status,
     )

@@ -27,8 +27,8 @@ async def list_disputes(
     person: Enforcer, request: Request, db: Db, *, status: Status = "", offset: Offset = 0
 ) -> HTMLResponse:
     """Every dispute, newest first."""
-    wanted = commerce.DisputeFilter(None, None, None, status or None, SHOWN, offset)
-    found, total = await db.read(lambda tx: commerce.list_disputes(tx, wanted))
+    query = commerce.DisputeFilter(None, None, None, status or None, SHOWN, offset)
+    found, total = await db.read(lambda tx: commerce.list_disputes(tx, query))
     return administration_page(
         request,
         "disputes.html",
@@ -37,7 +37,7 @@ async def list_disputes(
         total=total,
         offset=offset,
         shown_at_most=SHOWN,
-        wanted=status,
+        chosen=status,
     )
 
 

@@ -67,10 +67,10 @@ async def show_mail_queue(
     person: PlatformAdministrator, request: Request, db: Db, *, offset: Offset = 0
 ) -> HTMLResponse:
     """The e-mails that the mail server has not accepted yet, without addresses and contents."""
-    wanted = jobs.JobFilter(mail_queue.KIND, None, SHOWN, offset)
+    query = jobs.JobFilter(mail_queue.KIND, None, SHOWN, offset)
 
     async def reading(tx: Tx) -> tuple[Waiting, list[jobs.JobView], int]:
-        return await mail_queue.waiting_mail(tx), *await jobs.list_jobs(tx, wanted)
+        return await mail_queue.waiting_mail(tx), *await jobs.list_jobs(tx, query)
 
     waiting, found, total = await db.read(reading)
     return administration_page(
@@ -96,8 +96,8 @@ async def _page(
     offset: int = 0,
     code: int = 200,
 ) -> HTMLResponse:
-    wanted = jobs.JobFilter(kind or None, state or None, SHOWN, offset)
-    found, total = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    query = jobs.JobFilter(kind or None, state or None, SHOWN, offset)
+    found, total = await db.read(lambda tx: jobs.list_jobs(tx, query))
     return administration_page(
         request,
         "jobs.html",
@@ -108,6 +108,6 @@ async def _page(
         total=total,
         offset=offset,
         shown_at_most=SHOWN,
-        wanted=state,
+        chosen=state,
         kind=kind,
     )

@@ -73,8 +73,8 @@ async def show_contracts(
 ) -> HTMLResponse:
     """The contracts of an own agent, newest first."""
     agent = await own_agent(db, person, did)
-    wanted = commerce.ContractFilter(did, did, None, None, None, is_open=False, limit=SHOWN, offset=offset)
-    found, total = await db.read(lambda tx: commerce.list_contracts(tx, wanted))
+    query = commerce.ContractFilter(did, did, None, None, None, is_open=False, limit=SHOWN, offset=offset)
+    found, total = await db.read(lambda tx: commerce.list_contracts(tx, query))
     return agent_page(
         request,
         "agreements/contracts.html",

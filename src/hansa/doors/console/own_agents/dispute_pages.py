@@ -32,8 +32,8 @@ async def show_disputes(
 ) -> HTMLResponse:
     """The disputes of an own agent, newest first."""
     agent = await own_agent(db, person, did)
-    wanted = commerce.DisputeFilter(did, did, None, None, SHOWN, offset)
-    found, total = await db.read(lambda tx: commerce.list_disputes(tx, wanted))
+    query = commerce.DisputeFilter(did, did, None, None, SHOWN, offset)
+    found, total = await db.read(lambda tx: commerce.list_disputes(tx, query))
     return agent_page(
         request,
         "agreements/disputes.html",

@@ -38,7 +38,7 @@ async def change_rights(did: Did, sender: ProvedAct, request: Request, db: Db) -
     person, form = sender.person, sender.form
     await require_own(db, person, did)
     try:
-        replacement = _asked(form).replacement()
+        replacement = _requested(form).replacement()
         await db.act(lambda tx: agents.replace_authz(tx, person.developer, did, replacement))
     except Refused as refusal:
         refused = form.refused(refusal)
@@ -46,7 +46,7 @@ async def change_rights(did: Did, sender: ProvedAct, request: Request, db: Db) -
     return see_other(f"{path_of(did)}/rights?done=saved")
 
 
-def _asked(form: SentForm) -> agents.AuthzIn:
+def _requested(form: SentForm) -> agents.AuthzIn:
     """What the form asks for; without a limit there is no policy. Raises: FormRefused."""
     limits: dict[str, object] = {
         name: form.value(name).strip() for name in LIMITS if form.value(name).strip()
