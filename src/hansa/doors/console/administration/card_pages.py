@@ -13,23 +13,20 @@ from hansa.doors.console.access import (
     SentForm,
     SignedIn,
     Uploading,
-    act_once,
     proved_upload_in,
-    see_other,
 )
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 
 from .pages import (
     PLATFORM,
-    Done,
     PlatformAct,
     PlatformAdministrator,
     administration_page,
     administration_router,
+    carry_out,
 )
 
 router = administration_router()
@@ -52,21 +49,16 @@ async def edit_card(
 ) -> Response:
     """Replace every block of the form; an empty one is removed. The card is signed again."""
 
-    async def edited(tx: Tx) -> Done:
+    async def edited(tx: Tx) -> None:
         editor = federation.CardEditor(sender.person.developer, settings, seal)
-        await federation.edit_card(tx, editor, given)
-        return Done()
+        await federation.edit_card(tx, editor, _blocks(sender.form))
 
-    try:
-        given = _blocks(sender.form)
-        await act_once(request, sender, Done, edited)
-    except Refused as refusal:
-        form = sender.form.refused(refusal)
-        if refusal.field:
-            block = refusal.field.partition(".")[0].partition("[")[0]
-            form = SentForm(form.fields, {block: refusal.detail}, refusal.detail)
-        return await _page(request, sender.person, db, form, status=refusal.status)
-    return see_other(f"{CARD}?done=signed")
+    async def refused(form: SentForm, status: int) -> HTMLResponse:
+        errors = {name.partition(".")[0].partition("[")[0]: text for name, text in form.errors.items()}
+        shown = SentForm(form.fields, errors, form.message)
+        return await _page(request, sender.person, db, shown, status=status)
+
+    return await carry_out(request, sender, edited, done=f"{CARD}?done=signed", refused=refused)
 
 
 @router.post("/administration/registry-card/icon")
@@ -75,19 +67,18 @@ async def replace_icon(
 ) -> Response:
     """Replace the icon: a PNG or JPEG image of at most 500 KB, rewritten without metadata. The card is signed again."""
 
-    async def replaced(tx: Tx) -> Done:
+    async def replaced(tx: Tx) -> None:
+        image, media_type = await asyncio.to_thread(federation.rewritten_icon, sender.file)
         editor = federation.CardEditor(sender.person.developer, settings, seal)
         await federation.set_icon(tx, editor, image, media_type)
-        return Done()
 
-    try:
-        image, media_type = await asyncio.to_thread(federation.rewritten_icon, sender.file)
-        await act_once(request, sender, Done, replaced)
-    except Refused as refusal:
-        return await _page(
-            request, sender.person, db, icon=sender.form.refused(refusal), status=refusal.status
-        )
-    return see_other(f"{CARD}?done=icon")
+    return await carry_out(
+        request,
+        sender,
+        replaced,
+        done=f"{CARD}?done=icon",
+        refused=lambda form, status: _page(request, sender.person, db, icon=form, status=status),
+    )
 
 
 def _blocks(form: SentForm) -> dict[str, Any]:

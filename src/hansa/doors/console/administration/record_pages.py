@@ -40,7 +40,6 @@ async def show_log(
         names=names,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
         act=act,
         subject=subject,
     )
