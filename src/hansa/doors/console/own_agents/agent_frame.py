@@ -2,19 +2,31 @@
 
 from typing import Annotated, Any
 
-from fastapi import Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
 from hansa.doors.console.navigation import AGENT_LINKS
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents
 
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
-PREFIX = "/account/agents/{did}"
+
+
+def settings_router() -> APIRouter:
+    """A router of pages below the settings of an own agent."""
+    return APIRouter(
+        prefix="/account/agents/{did}",
+        include_in_schema=False,
+        default_response_class=HTMLResponse,
+        route_class=LazyRoute,
+        dependencies=[Depends(within_read_limit)],
+    )
 
 
 async def require_own(database: Database, person: SignedIn, did: str) -> agents.OwnedAgent:

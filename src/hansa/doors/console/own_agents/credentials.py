@@ -1,6 +1,6 @@
 """The credentials of an own agent: client secret, signing keys, workload identity, and a test of the secret."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
@@ -15,21 +15,14 @@ from hansa.doors.console.access import (
 from hansa.doors.console.account.text_file import environment_file, text_file
 from hansa.foundation.plumbing.caller import require_permission
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import admit, limited, within_read_limit
+from hansa.foundation.plumbing.limits import admit, limited
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
-from .agent_frame import PREFIX, Did, acting_as, agent_page, path_of, require_own
+from .agent_frame import Did, acting_as, agent_page, path_of, require_own, settings_router
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 KEYS_SHOWN = 20
 ENROLS = "identity.mtls"
