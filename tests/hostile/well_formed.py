@@ -23,7 +23,7 @@ from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.hostile import federation_requests
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
-from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
+from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, FilledForm, form_key, headers_of_a_page
 from tests.hostile.peer_signing import statement_of_totals
 from tests.images import png
 from tests.licences import TestGenesis
@@ -155,7 +155,9 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     if operation in _FORMS:
         filled = await _FORMS[operation](stage)
         headers = headers_of_a_page(stage.registry)
-        return WellFormed(method, path, form=filled.fields, headers=headers, cookies=filled.cookies)
+        return WellFormed(
+            method, path, form=filled.fields, files=filled.files, headers=headers, cookies=filled.cookies
+        )
     if operation in _BODIES:
         return replace(await _BODIES[operation](stage), method=method, path=path)
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
@@ -282,6 +284,12 @@ async def _genesis(stage: Stage) -> str:
 async def _before_genesis(stage: Stage) -> WellFormed:
     await _forget_licences(stage)
     return _json()
+
+
+async def _installation_form(stage: Stage) -> FilledForm:
+    delivered = (await _installation(stage)).json
+    fields = {"certificate": delivered["certificate"], "chain": delivered["chain"][0]}
+    return FilledForm({"form_key": await form_key(stage.registry, stage.administrator), **fields})
 
 
 def _operator() -> dict[str, Any]:
@@ -561,8 +569,14 @@ async def _withdraw_proposals(stage: Stage) -> None:
 _BEFORE_A_FORM: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "POST /account/agents/{did}/wallet/bond/{act}": _fund_a_bond,
     "POST /account/agents/{did}/contracts": _withdraw_proposals,
+    "POST /administration/licences/genesis": _forget_licences,
+    "POST /administration/licences/install": _forget_licences,
 }
-_FORMS = {**CONSOLE_FORMS, **AGENT_AND_ADMINISTRATION_FORMS}
+_FORMS = {
+    **CONSOLE_FORMS,
+    **AGENT_AND_ADMINISTRATION_FORMS,
+    "POST /administration/licences/install": _installation_form,
+}
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
