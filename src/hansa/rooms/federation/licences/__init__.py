@@ -16,6 +16,7 @@ from .records import (
     Subject,
 )
 from .routes import admin_router, peer_router, root_router, router
+from .rules import is_mainframe
 from .schemas import certificate_request
 from .states import change_certificate
 from .verdicts import (
@@ -44,6 +45,7 @@ __all__ = [
     "held_delivered",
     "held_licence",
     "initialize_licensing_key",
+    "is_mainframe",
     "issue_certificate",
     "join_network",
     "judge_licence",
