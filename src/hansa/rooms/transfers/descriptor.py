@@ -29,7 +29,9 @@ ROOM = Room(
         Routes(142, bridge_peer_router),
     ),
     jobs=(*CROSSING_JOBS, *BRIDGE_JOBS),
-    settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
+    settings=frozenset(
+        {"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend", "trust_domain"}
+    ),
     offers=(SIGNATORY,),
     fills=(
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
