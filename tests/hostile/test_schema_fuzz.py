@@ -67,6 +67,8 @@ REFUSED_BY_RULES = {
     "PUT /api/v1/admin/disputes/{dispute_id}/ruling": "amounts within the bound, and none but for the complainant",
     "POST /api/v1/contracts/malpractice": "damages have a maximum, and a text is not blank",
     "POST /api/v1/contracts/{contract_id}/submit-federated": "a deliverable is named by an address or a digest",
+    "POST /api/v1/bridge/transfer": "an amount is greater than zero and has a maximum",
+    "POST /api/v1/bridge/redeem": "an amount is greater than zero and has a maximum",
     "POST /api/v1/teg/cross-registry-transfer": "an amount is greater than zero and has a maximum",
     "POST /api/v1/federation/invitations/redeem": "an acceptance is one that another registry signed",
     "POST /api/v1/admin/federation/invitations/accept": "an invitation is one that another registry signed",

@@ -912,6 +912,19 @@ async def _crossing(stage: Stage) -> WellFormed:
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
 
 
+async def _bridge_transfer(stage: Stage) -> WellFormed:
+    return _json(receiver_did=f"did:hansa:elsewhere.example:{uuid4()}", amount="0.0001")
+
+
+async def _redemption(stage: Stage) -> WellFormed:
+    receiver = f"did:hansa:elsewhere.example:{uuid4()}"
+    return _json(wrapped_currency="AVT.elsewhere.example", amount="0.0001", receiver_did=receiver)
+
+
+async def _step_of_a_saga(stage: Stage) -> WellFormed:
+    return _json(saga_id=str(uuid4()))
+
+
 async def _transfer_messages(stage: Stage) -> WellFormed:
     return _json(messages=["e30.e30.e30"])
 
@@ -1094,6 +1107,11 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/bridge/transfer": _bridge_transfer,
+    "POST /api/v1/bridge/redeem": _redemption,
+    "POST /api/v1/bridge/mint-wrapped": _step_of_a_saga,
+    "POST /api/v1/bridge/unlock": _step_of_a_saga,
+    "POST /api/v1/federation/bridge/messages": _transfer_messages,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
     "POST /api/v1/teg/cross-registry-transfer": _crossing,

@@ -110,6 +110,7 @@ _.budget_remaining
 _.budget_total
 _.bundle
 _.bundle_pem
+_.burning
 _.by
 _.bytes
 _.caller
@@ -214,6 +215,7 @@ _.delta
 _.denied_features
 _.depth
 _.description
+_.destination
 _.destroyed
 _.detail
 _.developer_id
@@ -342,7 +344,9 @@ _.hold_id
 _.hold_release_at
 _.holder_agent_did
 _.holder_did
+_.holding_frame
 _.holds
+_.home_frame
 _.hop_distance
 _.host
 _.human_readable_id
@@ -444,7 +448,9 @@ _.lock_days_max
 _.lock_days_min
 _.lock_period
 _.lock_period_max
+_.locked
 _.locked_balance
+_.locked_proved
 _.log
 _.log_checkpoint
 _.log_position
@@ -659,6 +665,7 @@ _.rule_by
 _.ruled_by
 _.rules
 _.ruling
+_.saga_id
 _.said
 _.salt
 _.same_work
@@ -865,5 +872,7 @@ _.warn_below
 _.webhook_id
 _.why
 _.witnesses
+_.wrapped
+_.wrapped_currency
 _.x
 _.x402_version

@@ -13,6 +13,15 @@ from hansa.rooms.ledger.accounts import (
 from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.bridging import (
+    BridgeAmount,
+    are_locked,
+    keep_locked,
+    lock_for_bridge,
+    locked_in_bridges,
+    return_locked,
+    unlock,
+)
 from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
 from hansa.rooms.ledger.crossings import (
     AbortIn,
@@ -104,6 +113,7 @@ __all__ = [
     "AccountUnknown",
     "Balance",
     "Book",
+    "BridgeAmount",
     "Capture",
     "ClaimRefused",
     "CommitIn",
@@ -148,6 +158,7 @@ __all__ = [
     "SystemAccountRefused",
     "TransferOrder",
     "apply",
+    "are_locked",
     "as_csv",
     "balance_of",
     "capture_hold",
@@ -170,8 +181,11 @@ __all__ = [
     "is_of_receipts",
     "issue",
     "issue_by_administrator",
+    "keep_locked",
     "kept_receipts",
     "lines_of",
+    "lock_for_bridge",
+    "locked_in_bridges",
     "mint",
     "newest_transaction",
     "open_account",
@@ -188,6 +202,7 @@ __all__ = [
     "reinstate_accounts",
     "release_hold",
     "require_issuable",
+    "return_locked",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",
@@ -196,4 +211,5 @@ __all__ = [
     "transfer",
     "transfer_all",
     "uncovered",
+    "unlock",
 ]
