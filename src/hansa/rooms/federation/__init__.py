@@ -56,6 +56,7 @@ from hansa.rooms.federation.licences import (
     CertificateRequest,
     Delivered,
     IssuedCertificate,
+    NewLicensingKey,
     OwnLicence,
     Subject,
     certificate_request,
@@ -70,6 +71,7 @@ from hansa.rooms.federation.licences import (
     operator_caller,
     publish_card,
     replace_sealed_licensing_key,
+    rotate_licensing_key,
 )
 from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_signal
 from hansa.rooms.federation.peers import (
@@ -167,6 +169,7 @@ __all__ = [
     "LicenceIn",
     "LicenceOut",
     "LicenceRequired",
+    "NewLicensingKey",
     "NewPeer",
     "NodeOut",
     "OwnLicence",
@@ -255,6 +258,7 @@ __all__ = [
     "resume_peer",
     "revoke_service",
     "rotate_key",
+    "rotate_licensing_key",
     "service_id_of",
     "sync_by_name",
     "sync_peer",

@@ -15,6 +15,7 @@ from .records import (
     OwnLicence,
     Subject,
 )
+from .rotating import NewLicensingKey, rotate_licensing_key
 from .routes import admin_router, peer_router, root_router, router
 from .schemas import certificate_request
 from .states import change_certificate
@@ -34,6 +35,7 @@ __all__ = [
     "CertificateRequest",
     "Delivered",
     "IssuedCertificate",
+    "NewLicensingKey",
     "OwnLicence",
     "Subject",
     "admin_router",
@@ -59,5 +61,6 @@ __all__ = [
     "renew_card",
     "replace_sealed_licensing_key",
     "root_router",
+    "rotate_licensing_key",
     "router",
 ]
