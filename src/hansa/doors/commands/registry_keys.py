@@ -93,6 +93,41 @@ def rotate_licensing_key(
     print_outcome(said.format(**shown), {**shown, "waits": new.is_waiting}, as_json=as_json)
 
 
+AUTHORITY_STEPS = {
+    "published": "the next root is published once every process has been restarted; run this again 10 minutes later",
+    "signing": "the next root signs once every process has been restarted; run this again when no certificate of the"
+    " former one is in force",
+    "finished": "the former root is no longer published once every process has been restarted",
+    "replaced": "restart every process; each peer has to approve the new root by its fingerprint",
+}
+
+
+@app.command(
+    "rotate-authority",
+    epilog=examples("hansa keys rotate-authority", "hansa keys rotate-authority --stolen"),
+)
+def rotate_authority(
+    *,
+    stolen: Annotated[
+        bool, typer.Option("--stolen", help="Replace the root at once; peers have to approve the new one.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the certificate authority of the federation, one of three steps with each call."""
+    from hansa.doors.authority_rotation import rotate_authority as rotate
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    taken = run_act(rotate(settings, reason or None, stolen=stolen))
+    print_outcome(
+        f"{AUTHORITY_STEPS[taken.step]}; thumbprint of the bundle: {taken.thumbprint}",
+        {"step": taken.step, "thumbprint": taken.thumbprint},
+        as_json=as_json,
+    )
+
+
 @app.command(
     "rotate-witness", epilog=examples("hansa keys rotate-witness", "hansa keys rotate-witness --stolen")
 )

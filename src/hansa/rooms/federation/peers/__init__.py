@@ -24,7 +24,7 @@ from .errors import (
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import bundle_in_document, read_publicly
-from .own_bundle import own_bundle
+from .own_bundle import own_bundle, published_for
 from .public_routes import bundle_router, public_router
 from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
@@ -121,6 +121,7 @@ __all__ = [
     "peers",
     "peers_admin_router",
     "public_router",
+    "published_for",
     "read_publicly",
     "read_topology",
     "refresh_peer",
