@@ -60,6 +60,7 @@ from hansa.rooms.federation.licences import (
     Delivered,
     InstallIn,
     IssuedCertificate,
+    NewLicensingKey,
     OwnLicence,
     Subject,
     certificate_request,
@@ -75,6 +76,7 @@ from hansa.rooms.federation.licences import (
     operator_caller,
     publish_card,
     replace_sealed_licensing_key,
+    rotate_licensing_key,
 )
 from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_crossings, record_signal
 from hansa.rooms.federation.peers import (
@@ -121,6 +123,7 @@ from hansa.rooms.federation.peers import (
     peer_for_namespace,
     peers,
     post_messages,
+    published_for,
     read_signed,
     read_topology,
     refusals_of,
@@ -178,6 +181,7 @@ __all__ = [
     "LicenceIn",
     "LicenceOut",
     "LicenceRequired",
+    "NewLicensingKey",
     "NewPeer",
     "NodeOut",
     "OwnLicence",
@@ -252,6 +256,7 @@ __all__ = [
     "peers",
     "post_messages",
     "publish_card",
+    "published_for",
     "published_keys",
     "put_on_blocklist",
     "read_card",
@@ -273,6 +278,7 @@ __all__ = [
     "revoke_service",
     "rewritten_icon",
     "rotate_key",
+    "rotate_licensing_key",
     "service_id_of",
     "set_icon",
     "signed_message",
