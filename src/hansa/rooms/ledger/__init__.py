@@ -3,6 +3,7 @@
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
     BALANCES,
+    OWED,
     WRITTEN_TRANSACTIONS,
     Balance,
     balance_of,
@@ -104,6 +105,7 @@ __all__ = [
     "BALANCES",
     "DISPUTE_REFERENCE",
     "GROUP_COMMIT",
+    "OWED",
     "ROOM",
     "WRITTEN_TRANSACTIONS",
     "AbortIn",
