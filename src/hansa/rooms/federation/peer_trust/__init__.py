@@ -2,6 +2,7 @@
 
 from .recording import classify_peers, record_signal
 from .routes import router
-from .rules import SignalKind, accepts_cards, may_cross
+from .rules import SignalKind
+from .verdicts import accepts_cards, may_cross
 
 __all__ = ["SignalKind", "accepts_cards", "classify_peers", "may_cross", "record_signal", "router"]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.federation.peers import PeerRecord
 
 TrustState: TypeAlias = Literal["unmeasured", "ok", "warn", "restricted", "suspended"]
 SignalKind: TypeAlias = Literal["crossing", "dispute_lost", "card_refused", "unanswered"]
@@ -59,13 +58,3 @@ def next_state(present: TrustState, reached: float, interactions: int, limits: T
     if reached < limits.restrict_below + to_leave_restriction:
         return "restricted"
     return "warn" if reached < limits.warn_below else "ok"
-
-
-def accepts_cards(peer: PeerRecord, settings: Settings) -> bool:
-    """Whether cards of this peer are taken in: not of a restricted or suspended one, where scores have effects."""
-    return settings.peer_trust_mode != "enforce" or peer.trust_state not in {"restricted", "suspended"}
-
-
-def may_cross(peer: PeerRecord, settings: Settings) -> bool:
-    """Whether money may cross to and from this peer: not of a suspended one, where scores have effects."""
-    return settings.peer_trust_mode != "enforce" or peer.trust_state != "suspended"
