@@ -1,12 +1,17 @@
 """An act of contracts, disputes, bonds or crossings whose statements fail one after the other: nothing has changed after each."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import asyncpg
 import httpx2
 
-from tests.faults.failing import Plan, Way
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.properties.proof import prove_book
+from tests.registry import TestRegistry
 
 POOL_SIZE = 2
 HANG_SECONDS = 30
@@ -36,8 +41,37 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
     OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%') AS events
 """
 
+World = TypeVar("World")
 Asking = Callable[[], Awaitable[int]]
 """Does an act, or tries to; returns the status."""
+FailingAct: TypeAlias = tuple[Callable[[World], Awaitable[Asking]], set[int]]
+"""What prepares an act, and what its repetition is answered after it was done and its answer was lost."""
+FEW_CONNECTIONS: Mapping[str, Any] = {"database_pool_size": POOL_SIZE, "rate_limit_writes": "off"}
+
+
+@dataclass(frozen=True)
+class FaultStage(Generic[World]):
+    """Agents of a registry whose statements fail as planned, and a connection that sees what was written."""
+
+    world: World
+    plan: Plan
+    observer: "asyncpg.Connection[asyncpg.Record]"
+
+    async def fail_each(self, act: "FailingAct[World]") -> None:
+        """Fail every statement of the act once; the books stay sound."""
+        prepare, repeated = act
+        await fail_each_statement(lambda: prepare(self.world), self.plan, self.observer, repeated)
+        await prove_book(self.observer)
+
+
+@asynccontextmanager
+async def fault_stage(registry: TestRegistry, world: World) -> AsyncIterator[FaultStage[World]]:
+    """The registry under a plan. It needs few connections, so that a spoilt one is met again at once."""
+    observer = await asyncpg.connect(registry.runtime.database.dsn)
+    plan = Plan(observer)
+    await put_under_plan(registry.database, plan)
+    yield FaultStage(world, plan, observer)
+    await observer.close()
 
 
 def status_of(ask: Callable[[], Awaitable[httpx2.Response]]) -> Asking:
