@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import agents, federation
 
-from . import bonds, contracts, disputes, payments, x402
+from . import bonds, contracts, disputes, payments, settlements, slash_bond, x402
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
@@ -22,6 +22,8 @@ ROOM = Room(
         Routes(2015, disputes.malpractice_router),
         Routes(2016, disputes.router),
         Routes(2017, disputes.admin_router),
+        Routes(2018, settlements.admin_router),
+        Routes(2019, settlements.peer_router),
         Routes(2020, payments.router),
         Routes(2021, payments.buy_router),
         Routes(3500, x402.router, at_root=True),
@@ -31,6 +33,8 @@ ROOM = Room(
         contracts.CONTRACT_DEADLINES,
         contracts.CONTRACTS_OF_REVOKED,
         disputes.DISPUTE_DEADLINES,
+        *settlements.EXCHANGE_JOBS,
+        *settlements.SLASHING_JOBS,
         *payments.JOBS,
     ),
     settings=frozenset(
@@ -55,7 +59,8 @@ ROOM = Room(
         payments.SETTLEMENTS,
         payments.SIGNATORY,
         payments.PURCHASES,
-        disputes.SLASH_BOND,
+        slash_bond.SLASH_BOND,
+        settlements.SIGNED_VERDICT,
     ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
@@ -63,6 +68,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

@@ -71,13 +71,14 @@ from hansa.rooms.federation.licences import (
     publish_card,
     replace_sealed_licensing_key,
 )
-from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_signal
+from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, may_cross, record_signal
 from hansa.rooms.federation.peers import (
     NET_IN_LIMIT_DEFAULT,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
     SYNC_PEER,
+    AutoSlash,
     CardRefused,
     CardVerdictOut,
     ExpectedRegistry,
@@ -121,6 +122,7 @@ from hansa.rooms.federation.peers import (
     refusals_of,
     remove_peer,
     resume_peer,
+    set_auto_slash,
     signed_message,
     sync_by_name,
     sync_peer,
@@ -149,6 +151,7 @@ __all__ = [
     "ROOM",
     "SYNC_PEER",
     "AgentBlocked",
+    "AutoSlash",
     "CardEditor",
     "CardMark",
     "CardPath",
@@ -229,6 +232,7 @@ __all__ = [
     "list_licence_certificates",
     "list_licences",
     "list_peers",
+    "may_cross",
     "new_peer",
     "note_synced",
     "open_peer_ids",
@@ -262,6 +266,7 @@ __all__ = [
     "revoke_service",
     "rotate_key",
     "service_id_of",
+    "set_auto_slash",
     "signed_message",
     "sync_by_name",
     "sync_peer",

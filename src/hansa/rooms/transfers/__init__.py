@@ -6,7 +6,13 @@ from hansa.rooms.transfers.bridge import (
     wrapped_supply,
 )
 from hansa.rooms.transfers.bulk import ApprovalRequired
-from hansa.rooms.transfers.crossing import CROSSING_JOBS, UndecidedTransfer, undecided_transfers
+from hansa.rooms.transfers.crossing import (
+    CROSSING_JOBS,
+    UndecidedTransfer,
+    namespace_of,
+    peer_of,
+    undecided_transfers,
+)
 from hansa.rooms.transfers.descriptor import ROOM
 
 __all__ = [
@@ -17,6 +23,8 @@ __all__ = [
     "ApprovalRequired",
     "UndecidedTransfer",
     "WrappedSupply",
+    "namespace_of",
+    "peer_of",
     "require_no_wrapped",
     "undecided_transfers",
     "wrapped_supply",

@@ -9,6 +9,7 @@ from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
 from .schemas import CrossRegistryTransferIn, CrossRegistryTransferOut, CrossRegistryTransferState
+from .taking_in import namespace_of
 from .transferring import XREG_PERMISSION, AskedCrossing, across, asked_crossing, preview_crossing
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "find_crossing",
     "is_foreign",
     "is_settled_with",
+    "namespace_of",
     "peer_of",
     "peer_router",
     "preview_crossing",
