@@ -73,6 +73,7 @@ _.attestations
 _.authentication
 _.authorization_servers
 _.auto_approve
+_.auto_approved
 _.auto_slash_enabled
 _.auto_slash_max_avt
 _.backend
@@ -150,6 +151,7 @@ _.collector
 _.color
 _.columns
 _.commitments
+_.compensated_amount
 _.compensation_amount
 _.complainant_did
 _.completed
@@ -173,6 +175,7 @@ _.counterparty_allow
 _.counterparty_did
 _.counterparty_frame
 _.counterparty_registry
+_.counterparty_tx_id
 _.counts
 _.created
 _.created_at
@@ -525,6 +528,7 @@ _.payment_tx_id
 _.payments
 _.peer
 _.peer_id
+_.peer_tx_id
 _.peer_type
 _.peers
 _.per_day_max
@@ -666,6 +670,7 @@ _.set_aside_count
 _.settle_on_timeout
 _.settled_at
 _.settlement_currency
+_.settlement_id
 _.settlement_tx_id
 _.sha256
 _.signature
@@ -682,6 +687,7 @@ _.skip_in_projection
 _.slash_amount
 _.slash_applied
 _.slash_requested
+_.slashed_amount
 _.soft
 _.soft_reinstate
 _.soft_suspend

@@ -45,6 +45,7 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
+            "issuer",
             "outgoing_allow_hosts",
             "settlement_currency",
             "teg_mint_max_avt",

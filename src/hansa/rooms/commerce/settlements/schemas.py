@@ -12,11 +12,12 @@ from hansa.rooms import federation
 
 from .envelope import MESSAGE_MAX_CHARACTERS
 from .records import Kept
-from .settlement import Direction, Status
 
 MESSAGES_MAX = 100
 REASON_MAX_CHARACTERS = 500
 INT_MAX = 2**31 - 1
+
+SettlementStatus = Literal["PENDING_SLASH", "SLASHING", "SLASHED", "SETTLED", "FAILED", "EXPIRED"]
 
 
 class SettlementOut(BaseModel):
@@ -24,7 +25,7 @@ class SettlementOut(BaseModel):
 
     settlement_id: int
     dispute_id: int = Field(description="The number of the dispute at the registry that decided it.")
-    direction: Direction = Field(
+    direction: Literal["incoming", "outgoing"] = Field(
         description="`incoming`: the defendant is an agent here. `outgoing`: the dispute was decided here."
     )
     peer: str = Field(description="The ledger id of the other registry.", examples=["peer.example.org"])
@@ -32,7 +33,7 @@ class SettlementOut(BaseModel):
     complainant_did: str
     amount: str = Field(description="What is to be slashed, in the unit of the defendant's registry.")
     currency: str
-    status: Status
+    status: SettlementStatus
     auto_approved: bool
     slashed_amount: str
     compensated_amount: str = Field(description="What was issued to the complainant; of an outgoing one.")
@@ -125,6 +126,3 @@ class SlashMessagesOut(BaseModel):
     """The signed answers: the state of each settlement that was asked for, or a receipt for each outcome."""
 
     messages: list[str]
-
-
-SettlementStatus = Literal["PENDING_SLASH", "SLASHING", "SLASHED", "SETTLED", "FAILED", "EXPIRED"]
