@@ -81,6 +81,7 @@ _.authorization_servers
 _.authorizations
 _.authorize
 _.auto_approve
+_.auto_approved
 _.auto_slash_enabled
 _.auto_slash_max_avt
 _.backend
@@ -159,6 +160,7 @@ _.collector
 _.color
 _.columns
 _.commitments
+_.compensated_amount
 _.compensation_amount
 _.complainant_did
 _.completed
@@ -183,6 +185,7 @@ _.counterparty_allow
 _.counterparty_did
 _.counterparty_frame
 _.counterparty_registry
+_.counterparty_tx_id
 _.counts
 _.created
 _.created_at
@@ -548,6 +551,7 @@ _.payment_tx_id
 _.payments
 _.peer
 _.peer_id
+_.peer_tx_id
 _.peer_type
 _.peers
 _.per_day_max
@@ -697,6 +701,7 @@ _.settle
 _.settle_on_timeout
 _.settled_at
 _.settlement_currency
+_.settlement_id
 _.settlement_tx_id
 _.sha256
 _.signature
@@ -713,6 +718,7 @@ _.skip_in_projection
 _.slash_amount
 _.slash_applied
 _.slash_requested
+_.slashed_amount
 _.soft
 _.soft_reinstate
 _.soft_suspend

@@ -78,13 +78,20 @@ from hansa.rooms.federation.licences import (
     replace_sealed_licensing_key,
     rotate_licensing_key,
 )
-from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_crossings, record_signal
+from hansa.rooms.federation.peer_trust import (
+    SignalKind,
+    accepts_cards,
+    may_cross,
+    record_crossings,
+    record_signal,
+)
 from hansa.rooms.federation.peers import (
     NET_IN_LIMIT_DEFAULT,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
     SYNC_PEER,
+    AutoSlash,
     CardRefused,
     CardVerdictOut,
     ExpectedRegistry,
@@ -129,6 +136,7 @@ from hansa.rooms.federation.peers import (
     refusals_of,
     remove_peer,
     resume_peer,
+    set_auto_slash,
     signed_message,
     sync_by_name,
     sync_peer,
@@ -160,6 +168,7 @@ __all__ = [
     "SYNC_PEER",
     "AgentBlocked",
     "AttestedContract",
+    "AutoSlash",
     "CardEditor",
     "CardMark",
     "CardPath",
@@ -243,6 +252,7 @@ __all__ = [
     "list_licence_certificates",
     "list_licences",
     "list_peers",
+    "may_cross",
     "new_peer",
     "note_synced",
     "open_peer_ids",
@@ -280,6 +290,7 @@ __all__ = [
     "rotate_key",
     "rotate_licensing_key",
     "service_id_of",
+    "set_auto_slash",
     "set_icon",
     "signed_message",
     "sync_by_name",

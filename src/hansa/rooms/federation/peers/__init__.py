@@ -1,6 +1,6 @@
 """Other registries as peers: who they are, how they are called, and what was refused of them."""
 
-from .acts import finish_removals, pause_peer, remove_peer, resume_peer
+from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
 from .calling import OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
@@ -55,6 +55,7 @@ __all__ = [
     "READ_A_PEER",
     "RECOGNISED_LEAVES",
     "SYNC_PEER",
+    "AutoSlash",
     "CardRefused",
     "CardVerdictOut",
     "ExpectedRegistry",
@@ -122,6 +123,7 @@ __all__ = [
     "remove_peer",
     "require_name",
     "resume_peer",
+    "set_auto_slash",
     "signed_message",
     "store_card",
     "sync_by_name",

@@ -88,10 +88,12 @@ BEGIN
 END $$;
 
 -- What came in from the registry of this transit account and may still come, less what went out for good; minor units.
+-- What was issued because that registry confirmed a slash came in as well.
 CREATE OR REPLACE FUNCTION ledger_net_in(transit_account bigint) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c
       WHERE c.transit_id = transit_account AND c.state = 'reserved')
+    + coalesce((SELECT k.compensated FROM ledger_corridor k WHERE k.transit_id = transit_account), 0)
     - (SELECT a.transit FROM ledger_account a WHERE a.id = transit_account);
 END $$;
 

@@ -1,6 +1,6 @@
 """Transfers to and from agents of other registries, in the same unit."""
 
-from .corridor import Corridor
+from .corridor import Corridor, namespace_of
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -53,6 +53,7 @@ __all__ = [
     "find_payment",
     "is_foreign",
     "is_settled_with",
+    "namespace_of",
     "net_at_peer",
     "open_outbox",
     "peer_of",
