@@ -5,8 +5,8 @@ import random
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from hansa.rooms.transfers.swaps import pricing
-from hansa.rooms.transfers.swaps.pricing import Price, Reserve, SwapImpossible, View
+from hansa.rooms.transfers.pools import pricing
+from hansa.rooms.transfers.pools.pricing import Price, Reserve, SwapImpossible, View
 
 FEE = Fraction(1, 200)
 

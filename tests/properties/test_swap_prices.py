@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from hansa.foundation.values.money import Minor
-from hansa.rooms.transfers.swaps import pricing
-from hansa.rooms.transfers.swaps.pricing import Price, Reserve, SwapImpossible, View
+from hansa.rooms.transfers.pools import pricing
+from hansa.rooms.transfers.pools.pricing import Price, Reserve, SwapImpossible, View
 from tests.properties.scale import by_tier, printed_seed
 from tests.properties.swap_oracle import Pool, differences
 

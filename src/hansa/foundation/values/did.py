@@ -55,6 +55,11 @@ def transit_did(method: str, ledger_id: str) -> str:
     return f"did:{method}:system:transit:{quote(ledger_id, safe='')}"
 
 
+def leg_did(method: str, ledger_id: str) -> str:
+    """The DID of the account with the own reserve of the pool shared with the registry of this ledger id."""
+    return f"did:{method}:system:fx:{quote(ledger_id, safe='')}"
+
+
 def ledger_id_of_transit(did: str) -> str | None:
     """The other registry of a transit account; None for any other DID."""
     match did.split(":"):

@@ -9,6 +9,7 @@ from hansa.rooms.ledger.accounts import (
     circulating,
     newest_transaction,
     open_account,
+    open_leg,
 )
 from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
@@ -46,6 +47,7 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SupplyExhausted,
     SystemAccountRefused,
+    TreasuryInsufficient,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
 from hansa.rooms.ledger.holds import (
@@ -146,6 +148,7 @@ __all__ = [
     "SupplyExhausted",
     "SystemAccountRefused",
     "TransferOrder",
+    "TreasuryInsufficient",
     "apply",
     "as_csv",
     "balance_of",
@@ -175,6 +178,7 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "open_hold",
+    "open_leg",
     "orders",
     "payment_line",
     "preview",

@@ -22,7 +22,7 @@ SELECT a.did, a.transit, coalesce(k.committed_out, 0) AS committed_out, coalesce
 FROM ledger_account a
 LEFT JOIN ledger_corridor k ON k.transit_id = a.id
 CROSS JOIN LATERAL (
-  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction = 'out'), 0)::bigint AS reserved_out,
+  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction IN ('out', 'swap_out')), 0)::bigint AS reserved_out,
     coalesce(sum(c.amount) FILTER (WHERE c.direction = 'in'), 0)::bigint AS reserved_in
   FROM ledger_crossing c WHERE c.transit_id = a.id AND c.state = 'reserved'
 ) u

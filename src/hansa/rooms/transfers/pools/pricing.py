@@ -31,11 +31,13 @@ class SwapCode(StrEnum):
     """Why a swap is refused."""
 
     POOL_EMPTY = "POOL_EMPTY"
+    RATE_MISSING = "RATE_MISSING"
     TOO_SMALL = "SWAP_TOO_SMALL"
     RESERVE_FLOOR = "RESERVE_FLOOR"
     SIZE_CAP = "SIZE_CAP"
     BREAKER_OPEN = "BREAKER_OPEN"
     BELOW_MINIMUM = "BELOW_MIN_AMOUNT_OUT"
+    HOME_DIFFERS = "POOL_DIFFERS"
 
 
 class SwapImpossible(Exception):
@@ -164,16 +166,14 @@ def keeps_k(view: View, price: Price) -> bool:
     return (x + price.amount_in) * (y - price.amount_out) >= x * y
 
 
-def require_within(
-    view: View, price: Price, limits: Limits, *, gives_own: bool, floor_of_other: int = RESERVE_FLOOR_MIN
-) -> None:
+def require_within(view: View, price: Price, limits: Limits, *, gives_own: bool) -> None:
     """The limits of the registry whose own unit enters (`gives_own`) or leaves. Raises: SwapImpossible."""
     own = view.given if gives_own else view.taken
     size = price.amount_in if gives_own else price.amount_out
     if own.pending_in + own.pending_out + size > limits.size_cap:
         raise SwapImpossible(SwapCode.SIZE_CAP)
-    floor = floor_of_other if gives_own else limits.reserve_floor
-    if view.taken.lowest - price.amount_out < max(floor, RESERVE_FLOOR_MIN):
+    floor = RESERVE_FLOOR_MIN if gives_own else limits.reserve_floor
+    if view.taken.lowest - price.amount_out < floor:
         raise SwapImpossible(SwapCode.RESERVE_FLOOR)
 
 

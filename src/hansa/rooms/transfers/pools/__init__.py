@@ -1,0 +1,32 @@
+"""Pools of two currencies, one for each other registry, and the prices of swaps."""
+
+from .admin_routes import pools_admin_router
+from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnknown
+from .jobs_of_pools import POOL_JOBS
+from .pricing import Price, SwapCode, SwapImpossible
+from .reading import quoted_output
+from .routes import fx_peer_router, fx_router
+from .swapping import Amounts, SwapStep, accepts, covers, move, price_received, price_sent
+
+__all__ = [
+    "POOL_JOBS",
+    "QUOTE_REFUSALS",
+    "REFUSAL_OF",
+    "SWAP_REFUSALS",
+    "Amounts",
+    "NotASwap",
+    "PoolUnknown",
+    "Price",
+    "SwapCode",
+    "SwapImpossible",
+    "SwapStep",
+    "accepts",
+    "covers",
+    "fx_peer_router",
+    "fx_router",
+    "move",
+    "pools_admin_router",
+    "price_received",
+    "price_sent",
+    "quoted_output",
+]

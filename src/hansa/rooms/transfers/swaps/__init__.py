@@ -1,1 +1,0 @@
-"""Swaps: transfers between two registries of different currencies, priced by a pool of both."""
