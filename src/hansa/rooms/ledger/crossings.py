@@ -48,7 +48,9 @@ class ReserveOut:
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
-        step = CrossingStep("reserve", _out(self), self.transfer_id, book.transit(self.frame), self.counterparty)
+        step = CrossingStep(
+            "reserve", _out(self), self.transfer_id, book.transit(self.frame), self.counterparty
+        )
         terms = Terms(
             tx_type="out",
             to=TRANSIT,

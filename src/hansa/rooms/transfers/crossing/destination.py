@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
+from hansa.rooms.transfers import pools
 
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
 from .taking_in import Corridor, namespace_of
@@ -43,9 +44,10 @@ async def corridor_to(tx: Tx, did: str, settings: Settings) -> Corridor:
     if peer is None:
         raise ReceiverRegistryUnknown
     await federation.require_may_cross(tx, settings, peer)
-    if peer.settlement_currency != settings.settlement_currency:
+    corridor = Corridor.to(peer, settings)
+    if corridor.currency_received is not None and not await pools.has_pool(tx, corridor.key):
         raise CurrencyDiffers
-    return Corridor.to(peer, settings)
+    return corridor
 
 
 def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:

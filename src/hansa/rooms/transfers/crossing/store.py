@@ -9,7 +9,7 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 
 from .envelope import kept_message
-from .messages import Body, Position
+from .messages import Body, Position, Swap
 from .pair_chain import Crossing, Pair
 from .states import Received, ReceivedState, Sent, SentState
 
@@ -48,17 +48,19 @@ WHERE peer = $1 AND state IN ('committed', 'aborted')
 
 _NEW_SENT = """
 INSERT INTO transfers_sent (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, backend, is_counted, capability_id, request_scope, deadline, next_at)
+  expected_fee, backend, is_counted, capability_id, request_scope, deadline, next_at, currency_received, min_amount_out,
+  amount_out, quote_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'reserved', $9, $10, $11, $12, $13,
-  clock_timestamp() + make_interval(secs => $14), clock_timestamp() + make_interval(secs => $15))
+  clock_timestamp() + make_interval(secs => $14), clock_timestamp() + make_interval(secs => $15), $16, $17, $18, $19)
 """
 
 _WRITE_SENT = """
 INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, code, prepared, receipt, backend, deadline, decided_at, credited_at, next_at)
+  expected_fee, code, prepared, receipt, backend, deadline, decided_at, credited_at, next_at, currency_received,
+  min_amount_out, amount_out, quote_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '2pc', clock_timestamp(), clock_timestamp(),
   CASE WHEN $9 = 'committed' AND $13::text IS NOT NULL THEN clock_timestamp() END,
-  CASE WHEN $13::text IS NULL AND $9 <> 'in_doubt' THEN clock_timestamp() END)
+  CASE WHEN $13::text IS NULL AND $9 <> 'in_doubt' THEN clock_timestamp() END, $14, $15, $16, $17)
 ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
   receipt = excluded.receipt,
   decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
@@ -71,10 +73,11 @@ WHERE row.peer = excluded.peer
 
 _WRITE_RECEIVED = f"""
 INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
-  net, fee, code, decision, is_closed, decided_at, next_at)
+  net, fee, code, decision, is_closed, decided_at, next_at, currency_received, min_amount_out, amount_out, quote_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
   CASE WHEN $13::text IS NOT NULL THEN clock_timestamp() END,
-  CASE WHEN NOT $14 AND $9 <> 'refused' THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END)
+  CASE WHEN NOT $14 AND $9 <> 'refused' THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END,
+  $15, $16, $17, $18)
 ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
   code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
   decided_at = coalesce(row.decided_at, excluded.decided_at),
@@ -204,6 +207,7 @@ async def add_sent(tx: Tx, new: NewSent) -> None:
         new.request_scope,
         new.deadline_seconds,
         new.first_retry_seconds,
+        *_swap_members(body.swap),
     )
 
 
@@ -237,7 +241,8 @@ async def write_sent(tx: Tx, peer: str, frame: str, sent: Sent) -> None:
     prepared = sent.prepared.raw if sent.prepared else None
     receipt = sent.receipt.raw if sent.receipt else None
     decided = (sent.state.value, sent.expected_fee, sent.code, prepared, receipt)
-    written = await tx.execute(_WRITE_SENT, *_ids(sent.body), peer, frame, *_members(sent.body), *decided)
+    members = (*_ids(sent.body), peer, frame, *_members(sent.body), *decided, *_swap_members(sent.body.swap))
+    written = await tx.execute(_WRITE_SENT, *members)
     assert written.endswith(" 1"), "a transfer belongs to one peer"
 
 
@@ -245,7 +250,8 @@ async def write_received(tx: Tx, peer: str, frame: str, received: Received) -> N
     """Write a step of a transfer that enters, under the lock of the pair."""
     decision = received.decision.raw if received.decision else None
     figures = (received.state.value, received.net, received.fee, received.code, decision, received.is_closed)
-    await tx.execute(_WRITE_RECEIVED, peer, *_ids(received.body), frame, *_members(received.body), *figures)
+    members = (*_ids(received.body), frame, *_members(received.body), *figures)
+    await tx.execute(_WRITE_RECEIVED, peer, *members, *_swap_members(received.body.swap))
 
 
 async def tombstones(tx: Tx, peer: str, most: int) -> int:
@@ -339,7 +345,27 @@ def _body(row: asyncpg.Record) -> Body:
         row["amount"],
         row["currency"],
         row["memo"],
+        _swap(row),
     )
+
+
+def _swap(row: asyncpg.Record) -> Swap | None:
+    if row["currency_received"] is None:
+        return None
+    quote_id = row["quote_id"]
+    return Swap(
+        row["currency_received"],
+        row["min_amount_out"],
+        row["amount_out"],
+        None if quote_id is None else str(quote_id),
+    )
+
+
+def _swap_members(swap: Swap | None) -> tuple[Any, ...]:
+    if swap is None:
+        return (None, None, None, None)
+    quote_id = None if swap.quote_id is None else UUID(swap.quote_id)
+    return (swap.currency_received, swap.min_amount_out, swap.amount_out, quote_id)
 
 
 def _ids(body: Body) -> tuple[UUID]:

@@ -12,16 +12,18 @@ from hansa.foundation.plumbing import idempotency, jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import Minor, format_amount, share
+from hansa.foundation.values.money import ZERO, Minor, format_amount, share
 from hansa.rooms import agents, federation, journal, ledger
+from hansa.rooms.transfers import pools
 
 from . import pair_chain, protocol, store
-from .messages import Code, Message, MessageType
+from .messages import Body, Code, Message, MessageType
 from .pair_chain import Pair
 from .protocol import Findings
 from .receiver import Terms
 from .sender import Judgement
 from .states import Money, MoneyKind, SentState, Step
+from .swapped import move_in_pool, price_of_swap, swap_is_accepted
 
 DELIVERY = "transfers: messages to a peer"
 TOMBSTONES_MAX = 100_000
@@ -52,6 +54,12 @@ class Corridor:
         """The other registry's ledger id."""
         assert self.peer.ledger_id is not None
         return self.peer.ledger_id
+
+    @property
+    def currency_received(self) -> str | None:
+        """The other registry's currency, where it is another than the own one: then units are swapped."""
+        theirs = self.peer.settlement_currency
+        return None if theirs == self.book.currency else theirs
 
     def lies_in_namespaces(self, message: Message) -> bool:
         """Whether payer and payee belong to the registries that the message says."""
@@ -135,7 +143,9 @@ async def write_step(tx: Tx, corridor: Corridor, pair: Pair, step: Step) -> Pair
         await jobs.enqueue(tx, DELIVERY, corridor.key)
     for money in step.money:
         await _carry_out(tx, corridor, money)
-    if step.sent is not None and step.sent.state is SentState.COMMITTED and step.sent.receipt is not None:
+    sent = step.sent
+    is_confirmed = sent is not None and sent.state is SentState.COMMITTED and sent.receipt is not None
+    if is_confirmed and row.body.swap is None:
         await ledger.confirm_out(tx, corridor.frame, transfer_id, corridor.book)
     return pair
 
@@ -146,6 +156,8 @@ async def _carry_out(tx: Tx, corridor: Corridor, money: Money) -> None:
     if money.kind in COMPLETING:
         await federation.record_signal(tx, corridor.peer.id, "crossing")
         await journal.append(tx, _completed(corridor, money))
+    if money.body.swap is not None:
+        await move_in_pool(tx, corridor.key, money)
     await ledger.apply(tx, [step.order(corridor.book) for step in _orders(corridor, money)], corridor.book)
 
 
@@ -163,34 +175,48 @@ LedgerStep = (
 
 def _orders(corridor: Corridor, money: Money) -> list[LedgerStep]:
     frame, transfer_id, body = corridor.frame, UUID(money.body.transfer_id), money.body
-    reserve_out = ledger.ReserveOut(
-        frame, transfer_id, body.sender_did, Minor(body.amount), body.receiver_did, body.memo
-    )
+    is_swap = body.swap is not None
+    reserve_out = _reserve_out(corridor, body)
+    commit_out = ledger.CommitOut(frame, transfer_id, is_swap)
     reserve_in = _reserve_in(corridor, money)
-    commit_in = ledger.CommitIn(frame, transfer_id, body.memo)
+    commit_in = ledger.CommitIn(frame, transfer_id, body.memo, is_swap)
     orders: dict[MoneyKind, list[LedgerStep]] = {
         MoneyKind.RESERVE_OUT: [reserve_out],
-        MoneyKind.COMMIT_OUT: [ledger.CommitOut(frame, transfer_id)],
-        MoneyKind.ABORT_OUT: [ledger.AbortOut(frame, transfer_id)],
-        MoneyKind.REPLAY_OUT: [reserve_out, ledger.CommitOut(frame, transfer_id)],
+        MoneyKind.COMMIT_OUT: [commit_out],
+        MoneyKind.ABORT_OUT: [ledger.AbortOut(frame, transfer_id, is_swap)],
+        MoneyKind.REPLAY_OUT: [reserve_out, commit_out],
         MoneyKind.RESERVE_IN: [reserve_in],
         MoneyKind.COMMIT_IN: [commit_in],
-        MoneyKind.ABORT_IN: [ledger.AbortIn(frame, transfer_id)],
+        MoneyKind.ABORT_IN: [ledger.AbortIn(frame, transfer_id, is_swap)],
         MoneyKind.REPLAY_IN: [reserve_in, commit_in],
     }
     return orders[money.kind]
 
 
+def _reserve_out(corridor: Corridor, body: Body) -> ledger.ReserveOut:
+    return ledger.ReserveOut(
+        corridor.frame,
+        UUID(body.transfer_id),
+        body.sender_did,
+        Minor(body.amount),
+        body.receiver_did,
+        body.memo,
+        is_swap=body.swap is not None,
+    )
+
+
 def _reserve_in(corridor: Corridor, money: Money) -> ledger.ReserveIn:
-    limit = corridor.peer.net_in_limit
+    is_swap = money.body.swap is not None
+    limit = None if is_swap else corridor.peer.net_in_limit
     return ledger.ReserveIn(
         corridor.frame,
         UUID(money.body.transfer_id),
         money.body.receiver_did,
-        Minor(money.body.amount),
-        Minor(money.fee),
+        Minor(money.net if is_swap else money.body.amount),
+        ZERO if is_swap else Minor(money.fee),
         None if limit is None else Minor(limit),
         money.body.sender_did,
+        is_swap,
     )
 
 
@@ -217,6 +243,7 @@ def _completed(corridor: Corridor, money: Money) -> CrossRegistryTransferComplet
         amount_received=format_amount(money.net),
         fee=format_amount(money.fee),
         currency=body.currency,
+        currency_received=body.swap.currency_received if body.swap else body.currency,
         counterparty_frame=corridor.frame,
     )
 
@@ -228,11 +255,10 @@ async def _judgement(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -
     code, has_units = None, True
     if message.type is MessageType.PREPARED:
         code = await _why_not_committed(tx, corridor, body.sender_did)
+        if code is None and not await swap_is_accepted(tx, corridor.key, message):
+            code = Code.POOL_DIFFERS
     if message.type is MessageType.RECEIPT and message.proof is not None:
-        order = ledger.ReserveOut(
-            corridor.frame, UUID(body.transfer_id), body.sender_did, Minor(body.amount), body.receiver_did
-        )
-        has_units = await _refusal_code(tx, corridor, order) is None
+        has_units = await _refusal_code(tx, corridor, _reserve_out(corridor, body)) is None
     return Judgement(code, pair.may_decide, has_units)
 
 
@@ -242,38 +268,48 @@ async def _terms(tx: Tx, corridor: Corridor, pair: Pair, message: Message, *, is
     assert body is not None
     if is_known and message.type is not MessageType.COMMIT:
         return NO_TERMS
-    fee = share(body.amount, federation.BORDER_FEE)
-    code, headroom, full = None, UNLIMITED, False
-    if message.type is MessageType.PREPARE:
-        code = await _why_not_prepared(tx, corridor, pair, message, fee)
+    net, fee, code = await _price(tx, corridor, message)
+    headroom, full = UNLIMITED, False
+    if message.type is MessageType.PREPARE and code is None:
+        code = await _why_not_prepared(tx, corridor, pair, Money(MoneyKind.RESERVE_IN, body, net, fee))
     if message.type is MessageType.COMMIT and not is_known and not await _has_room(tx, corridor, message):
         headroom = 0
     if not is_known and (code is not None or message.type is MessageType.ABORT):
         full = await store.tombstones(tx, corridor.key, TOMBSTONES_MAX) >= TOMBSTONES_MAX
-    return Terms(body.amount - fee, fee, headroom, code, full)
+    return Terms(net, fee, headroom, code, full)
 
 
-async def _why_not_prepared(
-    tx: Tx, corridor: Corridor, pair: Pair, message: Message, fee: Minor
-) -> str | None:
+async def _price(tx: Tx, corridor: Corridor, message: Message) -> tuple[int, int, str | None]:
+    """What the receiver gets of the amount, the fee, and why a swap is refused. Its pool is locked from here on."""
     body = message.body
     assert body is not None
+    if body.swap is not None:
+        return await price_of_swap(tx, corridor.key, message, corridor.settings)
+    fee = share(body.amount, federation.BORDER_FEE)
+    return body.amount - fee, fee, None
+
+
+async def _why_not_prepared(tx: Tx, corridor: Corridor, pair: Pair, money: Money) -> str | None:
+    body = money.body
     if (code := await _why_closed(tx, corridor)) is not None:
         return code
     if not pair.is_open or await store.has_doubt(tx, corridor.key):
         return Code.PEER_REWOUND
-    if body.currency != corridor.book.currency:
+    own = corridor.book.currency
+    expected = (own, None) if body.swap is None else (corridor.peer.settlement_currency, own)
+    if (body.currency, body.swap and body.swap.currency_received) != expected:
         return Code.CURRENCY_DIFFERS
     if await federation.is_blocklisted(tx, body.receiver_did):
         return BLOCKED
-    order = _reserve_in(corridor, Money(MoneyKind.RESERVE_IN, body, body.amount - fee, fee))
-    return await _refusal_code(tx, corridor, order)
+    return await _refusal_code(tx, corridor, _reserve_in(corridor, money))
 
 
 async def _has_room(tx: Tx, corridor: Corridor, message: Message) -> bool:
     body = message.body
     assert body is not None
     money = Money(MoneyKind.RESERVE_IN, body, message.net or 0, message.fee or 0)
+    if body.swap is not None and not await pools.covers(tx, corridor.key, money.net):
+        return False
     return await _refusal_code(tx, corridor, _reserve_in(corridor, money)) is None
 
 

@@ -4,9 +4,19 @@ from .admin_routes import pools_admin_router
 from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnknown
 from .jobs_of_pools import POOL_JOBS
 from .pricing import Price, SwapCode, SwapImpossible
-from .reading import quoted_output
 from .routes import fx_peer_router, fx_router
-from .swapping import Amounts, SwapStep, accepts, covers, move, price_received, price_sent
+from .swapping import (
+    Amounts,
+    Least,
+    SwapStep,
+    SwapTerms,
+    accepts,
+    covers,
+    has_pool,
+    move,
+    price_received,
+    price_sent,
+)
 
 __all__ = [
     "POOL_JOBS",
@@ -14,19 +24,21 @@ __all__ = [
     "REFUSAL_OF",
     "SWAP_REFUSALS",
     "Amounts",
+    "Least",
     "NotASwap",
     "PoolUnknown",
     "Price",
     "SwapCode",
     "SwapImpossible",
     "SwapStep",
+    "SwapTerms",
     "accepts",
     "covers",
     "fx_peer_router",
     "fx_router",
+    "has_pool",
     "move",
     "pools_admin_router",
     "price_received",
     "price_sent",
-    "quoted_output",
 ]

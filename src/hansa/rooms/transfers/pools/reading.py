@@ -12,7 +12,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import federation
 
 from . import pricing, store
-from .errors import REFUSAL_OF, CurrencyAmbiguous, PoolUnknown, QuoteDiffers, QuoteEnded, QuoteUnknown
+from .errors import REFUSAL_OF, CurrencyAmbiguous, PoolUnknown
 from .pricing import Price, SwapImpossible
 from .records import Minute, Pool, limits_of
 from .swapping import closed_until, require_allowed
@@ -119,18 +119,6 @@ def pool_view(pool: Pool) -> pricing.View:
         return pool.view(gives_own=True)
     except SwapImpossible as impossible:
         raise REFUSAL_OF[impossible.code] from None
-
-
-async def quoted_output(tx: Tx, quote_id: UUID, agent_did: str, peer: str, amount: Minor) -> Minor:
-    """The least output that a quote promises. Raises: QuoteUnknown, QuoteEnded, QuoteDiffers."""
-    found = await store.find_quote(tx, quote_id, agent_did)
-    if found is None:
-        raise QuoteUnknown
-    if not found["is_open"]:
-        raise QuoteEnded
-    if (found["peer"], found["amount_in"]) != (peer, amount):
-        raise QuoteDiffers
-    return Minor(found["amount_out"])
 
 
 def decimal_text(value: Fraction, digits: int = RATE_DIGITS) -> str:

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
+from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 
 from . import pricing, store
-from .errors import PoolUnknown
+from .errors import PoolUnknown, QuoteDiffers, QuoteEnded, QuoteUnknown
 from .pricing import Price, SwapCode, SwapImpossible
 from .records import Pool, limits_of
+
+
+async def has_pool(tx: Tx, peer: str) -> bool:
+    """Whether a pool is shared with this peer."""
+    return await store.find_pool(tx, peer) is not None
 
 
 class SwapStep(StrEnum):
@@ -94,22 +100,55 @@ async def move(tx: Tx, peer: str, step: SwapStep, swap: Amounts) -> None:
     await store.change(tx, peer, change.deltas)
 
 
-async def price_sent(
-    tx: Tx, peer: str, amount: int, least: Minor | None, settings: Settings
-) -> tuple[Minor, Price | None]:
-    """The least output of a swap that leaves, and its price where this registry is the home.
+@dataclass(frozen=True)
+class Least:
+    """What an agent states about the output: a least amount, a quote of its own, both or neither."""
 
-    Without `least` it is the spot price less slippage_max. The pool is locked. Raises: PoolUnknown, SwapImpossible.
+    agent_did: str
+    amount_out: Minor | None = None
+    quote_id: UUID | None = None
+
+
+@dataclass(frozen=True)
+class SwapTerms:
+    """What a swap that leaves has to pay at least, what it would pay now, and its price if this registry fixes it."""
+
+    least: Minor
+    estimate: Price
+    fixed: Price | None
+
+
+async def price_sent(tx: Tx, peer: str, amount: Minor, stated: Least, settings: Settings) -> SwapTerms:
+    """The terms of a swap that leaves. Without a statement the least is the spot price less slippage_max.
+
+    The pool is locked. Raises: PoolUnknown, QuoteUnknown, QuoteEnded, QuoteDiffers, SwapImpossible.
     """
     pool = await store.find_pool(tx, peer, lock=True)
     if pool is None:
         raise PoolUnknown
+    # After the lock: a rival that spends the same quote is seen.
+    least = stated.amount_out
+    if stated.quote_id is not None:
+        quoted = await quoted_output(tx, stated.quote_id, stated.agent_did, peer, amount)
+        least = quoted if least is None else max(least, quoted)
     price = await price_now(tx, pool, amount, settings, gives_own=True)
     if least is None:
         least = pricing.least_output(pool.view(gives_own=True), amount, limits_of(settings).slippage_max)
     if price.amount_out < least:
         raise SwapImpossible(SwapCode.BELOW_MINIMUM)
-    return least, price if pool.is_home else None
+    return SwapTerms(least, price, price if pool.is_home else None)
+
+
+async def quoted_output(tx: Tx, quote_id: UUID, agent_did: str, peer: str, amount: Minor) -> Minor:
+    """The least output that a quote promises. Raises: QuoteUnknown, QuoteEnded, QuoteDiffers."""
+    found = await store.find_quote(tx, quote_id, agent_did)
+    if found is None:
+        raise QuoteUnknown
+    if not found["is_open"]:
+        raise QuoteEnded
+    if (found["peer"], found["amount_in"]) != (peer, amount):
+        raise QuoteDiffers
+    return Minor(found["amount_out"])
 
 
 async def price_now(tx: Tx, pool: Pool, amount: int, settings: Settings, *, gives_own: bool) -> Price:
