@@ -20,8 +20,7 @@ LEFT JOIN ledger_account other
 LEFT JOIN ledger_account transit ON t.tx_type IN ('out', 'in', 'return') AND transit.unit = ''
   AND transit.did = replace(other.did, ':system:fx:', ':system:transit:')
 LEFT JOIN ledger_crossing crossed ON crossed.transit_id = transit.id
-  AND crossed.direction = concat(CASE WHEN other.did LIKE '%:system:fx:%' THEN 'swap_' END,
-    CASE t.tx_type WHEN 'in' THEN 'in' ELSE 'out' END)
+  AND crossed.direction = ANY (CASE t.tx_type WHEN 'in' THEN '{in,swap_in}' ELSE '{out,swap_out}' END::text[])
   AND crossed.transfer_id = CASE WHEN t.tx_type IN ('out', 'in', 'return') THEN t.ref::uuid END
 WHERE own.did = $1
   AND ($2::text IS NULL OR (CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END) = $2)
