@@ -10,6 +10,7 @@ _.access_token
 _.account
 _.account_status
 _.act
+_.act_id
 _.acted_at
 _.active_24h
 _.active_only
@@ -43,6 +44,8 @@ _.alive
 _.allowed_currencies
 _.allowlist
 _.amount
+_.amount_in
+_.amount_out
 _.amount_paid
 _.amount_received
 _.answer
@@ -58,6 +61,7 @@ _.approved_at
 _.apy_percent
 _.as_of
 _.as_of_event_seq
+_.asked
 _.asked_at
 _.assertion_method
 _.asset
@@ -96,6 +100,7 @@ _.bonded_only
 _.bootstrap_token
 _.bound
 _.bound_at
+_.breaker
 _.buckets
 _.budget_remaining
 _.budget_total
@@ -284,6 +289,7 @@ _.fee
 _.fee_amount
 _.fee_collector_address
 _.fee_currency
+_.fee_pct
 _.fees
 _.fetched_at
 _.field
@@ -329,6 +335,7 @@ _.hold_release_at
 _.holder_agent_did
 _.holder_did
 _.holds
+_.home
 _.hop_distance
 _.host
 _.human_readable_id
@@ -382,6 +389,7 @@ _.jobs_verified
 _.journal_months
 _.journal_sequence
 _.jwks_url
+_.k
 _.key
 _.key_id
 _.key_name
@@ -452,6 +460,7 @@ _.metadata
 _.method
 _.milestone
 _.milestones
+_.min_amount_out
 _.min_count
 _.min_interactions
 _.minimum
@@ -485,6 +494,7 @@ _.ok
 _.old_hash
 _.old_size
 _.older
+_.open_until
 _.opened_at
 _.operation
 _.operations
@@ -517,6 +527,7 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.pct
 _.peer
 _.peer_id
 _.peer_type
@@ -538,6 +549,7 @@ _.prev_hash
 _.previous_status
 _.price
 _.price_currency
+_.price_impact
 _.pricing
 _.pricing_model
 _.privacy_url
@@ -545,6 +557,7 @@ _.private_key_pem
 _.proof
 _.properties
 _.proposal
+_.proposed
 _.protected
 _.protocol
 _.protocol_type
@@ -559,6 +572,7 @@ _.qr_svg
 _.quarantine_reason
 _.quarantined_at
 _.query
+_.quote_id
 _.quote_token
 _.ranges
 _.rate
@@ -600,6 +614,11 @@ _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
 _.reserve
+_.reserve_floor
+_.reserve_foreign
+_.reserve_from
+_.reserve_own
+_.reserve_to
 _.reserved
 _.resource
 _.resource_documentation
@@ -667,6 +686,7 @@ _.signed_at
 _.signers
 _.since
 _.size
+_.size_cap
 _.skill_description
 _.skill_name
 _.skills
@@ -675,6 +695,7 @@ _.skip_in_projection
 _.slash_amount
 _.slash_applied
 _.slash_requested
+_.slippage_max
 _.soft
 _.soft_reinstate
 _.soft_suspend
@@ -740,6 +761,7 @@ _.timeout_seconds
 _.timestamp
 _.title
 _.to
+_.to_currency
 _.token
 _.token_endpoint
 _.token_endpoint_auth_methods_supported

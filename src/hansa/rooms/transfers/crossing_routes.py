@@ -66,7 +66,9 @@ async def transfer_across(
         raise ReceiverIsLocal
     repeatable = None
     if key is not None:
-        repeatable = Repeatable(agent.did, ROUTE, key, body.model_dump(mode="json", exclude=not_compared(body)))
+        repeatable = Repeatable(
+            agent.did, ROUTE, key, body.model_dump(mode="json", exclude=not_compared(body))
+        )
     asked = asked_crossing(
         runtime.settings,
         body.order_by(agent.did),

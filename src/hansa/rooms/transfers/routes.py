@@ -43,7 +43,15 @@ from .bulk import (
     transfer_each,
 )
 from .bulk_answer import bulk_answer
-from .crossing import CROSSING_REFUSALS, ReceiverIsForeign, asked_crossing, bounds_of, is_foreign, not_compared, peer_of
+from .crossing import (
+    CROSSING_REFUSALS,
+    ReceiverIsForeign,
+    asked_crossing,
+    bounds_of,
+    is_foreign,
+    not_compared,
+    peer_of,
+)
 from .governed import GovernedTransfer, transfer_governed
 from .pools import NotASwap
 from .schemas import (

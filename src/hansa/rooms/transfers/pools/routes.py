@@ -23,8 +23,8 @@ from .schemas import (
     PoolActIn,
     PoolActOut,
     PoolOut,
-    QuoteIn,
-    QuoteOut,
+    SwapQuoteIn,
+    SwapQuoteOut,
     RateOut,
     RatesOut,
 )
@@ -49,8 +49,8 @@ READ = problems(*NAMED, TooManyRequests)
     "/quote", responses=problems(Unauthorized, BodyInvalid, TooManyRequests, *NAMED, *SWAP_REFUSALS)
 )
 async def quote_swap(
-    body: QuoteIn, agent: CurrentAgent, db: Db, config: Config, *, writes: WriteLimit, peer: OfPeer = None
-) -> QuoteOut:
+    body: SwapQuoteIn, agent: CurrentAgent, db: Db, config: Config, *, writes: WriteLimit, peer: OfPeer = None
+) -> SwapQuoteOut:
     """The price of a swap from the own currency, kept for a minute under `quote_id`."""
     await writes.admit(agent.did)
 
@@ -62,7 +62,7 @@ async def quote_swap(
         is_exact_out = body.direction == "exact_out"
         return await reading.quote(tx, agent.did, pool, body.minor, config, is_exact_out=is_exact_out)
 
-    return QuoteOut.of(await db.act(priced), config.settlement_currency, limits_of(config))
+    return SwapQuoteOut.of(await db.act(priced), config.settlement_currency, limits_of(config))
 
 
 @fx_router.get("/rate", responses=READ, dependencies=[Depends(within_read_limit)])

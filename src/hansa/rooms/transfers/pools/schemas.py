@@ -32,7 +32,7 @@ FEE_PCT = percent_text(FEE)
 Currency = Annotated[str, Field(pattern=CURRENCY_PATTERN, examples=["BOB"])]
 
 
-class QuoteIn(RequestBody):
+class SwapQuoteIn(RequestBody):
     """The swap to be priced: into a currency, or to a receiver at another registry."""
 
     to_currency: Currency | None = None
@@ -44,7 +44,7 @@ class QuoteIn(RequestBody):
     ] = "exact_in"
 
     @model_validator(mode="after")
-    def _one_target(self) -> "QuoteIn":
+    def _one_target(self) -> "SwapQuoteIn":
         if (self.to_currency is None) == (self.receiver_did is None):
             raise ValueError("exactly one of to_currency and receiver_did is required")
         return self
@@ -55,7 +55,7 @@ class QuoteIn(RequestBody):
         return parse_positive(self.amount)
 
 
-class QuoteOut(BaseModel):
+class SwapQuoteOut(BaseModel):
     """A price that holds until the pool moves. A transfer with `quote_id` pays at least `amount_out`, or is refused."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -75,7 +75,7 @@ class QuoteOut(BaseModel):
     expires_at: datetime
 
     @classmethod
-    def of(cls, quote: Quote, own: str, limits: Limits) -> "QuoteOut":
+    def of(cls, quote: Quote, own: str, limits: Limits) -> "SwapQuoteOut":
         """The answer that describes a quote."""
         return cls.model_validate(
             {
