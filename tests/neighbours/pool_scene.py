@@ -14,7 +14,7 @@ from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
 from tests.running_jobs import run_due, time_passes
 
-ACTS = POOL_JOBS[0]
+ACTS, TERMS, _ = POOL_JOBS
 
 
 @dataclass(frozen=True)

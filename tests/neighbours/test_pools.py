@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.neighbours.crossing_scene import refusal
-from tests.neighbours.pool_scene import Currencies, currencies, quote
+from tests.neighbours.pool_scene import TERMS, Currencies, currencies, quote
 from tests.registry import DatabaseFarm
+from tests.running_jobs import run_scheduled_transactions
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +186,28 @@ async def test_only_administrators_of_the_treasury_change_pools(scene: Currencie
             await scene.a.registry.post(path, json={"amount": "1"}, headers=agent.headers)
         ).status_code == 401
         assert (await scene.a.registry.post(path, json={"amount": "1"}, headers=headers)).status_code == 403
+
+
+async def test_the_registry_card_states_the_terms_of_swaps(scene: Currencies):
+    for one, currency in ((scene.a, "ARA"), (scene.b, "BOB")):
+        before = (await one.registry.http.get("/.well-known/registry-card.json")).json()["fees"]["fx"]
+        assert before == {"enabled": False, "route_enabled": False}
+        await run_scheduled_transactions(one.registry.runtime, TERMS)
+        card = (await one.registry.http.get("/.well-known/registry-card.json")).json()
+        note = card["fees"]["fx"].pop("note")
+        assert note == f"Swaps into {scene.other(one)} ({'b' if one is scene.a else 'a'}.example)"
+        assert card["fees"]["fx"] == {
+            "enabled": True,
+            "currency": currency,
+            "rate_mode": "pool",
+            "fee_pct": 0.5,
+            "fee_split": {"pool_retained_pct": 100, "fee_collector_pct": 0},
+            "size_cap": "1000",
+            "reserve_floor": "0.01",
+            "slippage_max": 2,
+            "breaker_pct": 20,
+        }
+        etag = card["lifecycle"]["card_etag"]
+        await run_scheduled_transactions(one.registry.runtime, TERMS)
+        again = (await one.registry.http.get("/.well-known/registry-card.json")).json()
+        assert again["lifecycle"]["card_etag"] == etag

@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.jobs import LeasedKind, Retries, sweep, sweep_wit
 
 from . import store
 from .acts import DELIVERY, deliver
-from .administering import follow_rate_mode
+from .on_card import follow_settings
 
 FOLLOW_SECONDS = 60.0
 FORGET_SECONDS = 3600.0
@@ -13,10 +13,6 @@ POOL_JOBS = (
     LeasedKind(
         DELIVERY, deliver, at_once=4, retries=Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
     ),
-    sweep_with_runtime(
-        "transfers: FX_RATE_MODE of pools",
-        FOLLOW_SECONDS,
-        lambda tx, runtime: follow_rate_mode(tx, runtime.settings),
-    ),
+    sweep_with_runtime("transfers: terms of pools", FOLLOW_SECONDS, follow_settings),
     sweep("transfers: quotes that expired", FORGET_SECONDS, store.forget_quotes),
 )

@@ -23,10 +23,10 @@ from .schemas import (
     PoolActIn,
     PoolActOut,
     PoolOut,
-    SwapQuoteIn,
-    SwapQuoteOut,
     RateOut,
     RatesOut,
+    SwapQuoteIn,
+    SwapQuoteOut,
 )
 
 fx_router = APIRouter(prefix="/teg/fx", tags=["transfers"], route_class=GuardedRoute)
