@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0116"
-down_revision = "0090"
+down_revision = "0129"
 
 SQL = """
 DO $$

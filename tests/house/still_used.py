@@ -94,7 +94,6 @@ _.is_central_registry
 _.sovereign_mainframes
 _.federation_sync_interval_seconds
 _.registry_tier
-_.jurisdiction_profile
 _.oauth_authorization_server_url
 _.security_contact
 _.security_policy_url

@@ -40,11 +40,9 @@ class Border:
         reserve = ledger.ReserveIn("a.example", transfer, self.receiver.did, AMOUNT, FEE, None)
         await self.carry_out(self.b, reserve, ledger.CommitIn("a.example", transfer))
 
-    async def confirm(self, transfer: UUID) -> bool:
+    async def confirm(self, transfer: UUID) -> None:
         book = ledger.Book.of(self.a.registry.settings)
-        return await self.a.registry.database.act(
-            lambda tx: ledger.confirm_out(tx, "b.example", transfer, book)
-        )
+        await self.a.registry.database.act(lambda tx: ledger.confirm_out(tx, "b.example", [transfer], book))
 
     async def compare(self) -> None:
         for one in (self.a, self.b):

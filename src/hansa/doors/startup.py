@@ -96,7 +96,7 @@ async def joined_database(settings: Settings) -> AsyncIterator[str]:
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
 
-    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the ground raises.
+    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the registry raises.
     """
     if settings.database_url is not None:
         await _require_schema(settings.database_url)

@@ -29,6 +29,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "be-paid",
             "payments",
             "pay-across-registries",
+            "bridge",
             "staking",
         ),
     ),
@@ -38,7 +39,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Operators",
         ("settings", "backups", "several-machines", "observing", "administrators", "suspension", "services"),
     ),
-    ("Federation", ("join-a-federation", "licences", "misbehaving-peers")),
+    ("Federation", ("join-a-federation", "licences", "jurisdiction", "misbehaving-peers")),
     ("Verification", ("auditing", "registry-card")),
 )
 

@@ -2,9 +2,10 @@
 
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import agents, federation
+from hansa.rooms import agents, federation, transfers
 
 from . import bonds, contracts, disputes, payments, x402
+from .agora_card import agora_router
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
@@ -25,6 +26,7 @@ ROOM = Room(
         Routes(2020, payments.router),
         Routes(2021, payments.buy_router),
         Routes(3500, x402.router, at_root=True),
+        Routes(3510, agora_router, at_root=True),
     ),
     reactors=(contracts.CONTRACTS_FOLLOW,),
     jobs=(
@@ -42,6 +44,7 @@ ROOM = Room(
             "dispute_slash_max",
             "dispute_window_hours",
             "outgoing_allow_hosts",
+            "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
             "trust_domain",
@@ -63,6 +66,8 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        transfers.PAYMENT_DECIDED.filled_with(payments.end_by_decision),
+        federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

@@ -8,10 +8,11 @@ from hansa.rooms.federation.admission import (
     issue_licence,
     list_licences,
 )
-from hansa.rooms.federation.blocklist import is_blocklisted, put_on_blocklist
+from hansa.rooms.federation.blocklist import blocklisted_among, is_blocklisted, put_on_blocklist
 from hansa.rooms.federation.charter import (
     BORDER_FEE,
     CARD_PATHS,
+    ICON_MAX_BYTES,
     LAST_AUDIT,
     CardEditor,
     CardMark,
@@ -39,7 +40,9 @@ from hansa.rooms.federation.charter import (
     registry_id_of,
     replace_sealed_key,
     require_present_key,
+    rewritten_icon,
     rotate_key,
+    set_icon,
 )
 from hansa.rooms.federation.crossing import (
     AgentBlocked,
@@ -51,11 +54,13 @@ from hansa.rooms.federation.crossing import (
 )
 from hansa.rooms.federation.descriptor import ROOM
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
+from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
     CertificateAct,
     CertificateFilter,
     CertificateRequest,
     Delivered,
+    InstallIn,
     IssuedCertificate,
     OwnLicence,
     Subject,
@@ -64,6 +69,7 @@ from hansa.rooms.federation.licences import (
     found_network,
     held_licence,
     initialize_licensing_key,
+    is_mainframe,
     issue_certificate,
     join_network,
     licensing_public_key,
@@ -72,7 +78,7 @@ from hansa.rooms.federation.licences import (
     publish_card,
     replace_sealed_licensing_key,
 )
-from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_signal
+from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_crossings, record_signal
 from hansa.rooms.federation.peers import (
     NET_IN_LIMIT_DEFAULT,
     PEER_CALLS,
@@ -89,6 +95,7 @@ from hansa.rooms.federation.peers import (
     PeerExists,
     PeerOut,
     PeerRecord,
+    PeerSilent,
     PeerStatus,
     PeerUnknown,
     PeerUnreachable,
@@ -115,10 +122,13 @@ from hansa.rooms.federation.peers import (
     peer_by_spiffe_id,
     peer_for_namespace,
     peers,
+    post_messages,
+    read_signed,
     read_topology,
     refusals_of,
     remove_peer,
     resume_peer,
+    signed_message,
     sync_by_name,
     sync_peer,
     trust_version,
@@ -136,8 +146,10 @@ from hansa.rooms.federation.workloads import (
 )
 
 __all__ = [
+    "ATTESTED_CONTRACT",
     "BORDER_FEE",
     "CARD_PATHS",
+    "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
     "PEER_CALLS",
@@ -146,6 +158,7 @@ __all__ = [
     "ROOM",
     "SYNC_PEER",
     "AgentBlocked",
+    "AttestedContract",
     "CardEditor",
     "CardMark",
     "CardPath",
@@ -158,6 +171,7 @@ __all__ = [
     "EnrolledService",
     "ExpectedRegistry",
     "FederationOff",
+    "InstallIn",
     "IssuedCertificate",
     "IssuedLicenceOut",
     "KeyDoesNotOpen",
@@ -174,6 +188,7 @@ __all__ = [
     "PeerOut",
     "PeerPaused",
     "PeerRecord",
+    "PeerSilent",
     "PeerStatus",
     "PeerSuspended",
     "PeerUnknown",
@@ -201,6 +216,7 @@ __all__ = [
     "add_by_hand",
     "add_peer",
     "all_keys",
+    "blocklisted_among",
     "call_peer",
     "card_schema",
     "certificate_request",
@@ -216,6 +232,7 @@ __all__ = [
     "initialize_licensing_key",
     "invite",
     "is_blocklisted",
+    "is_mainframe",
     "issue_certificate",
     "issue_licence",
     "join_network",
@@ -236,6 +253,7 @@ __all__ = [
     "peer_by_spiffe_id",
     "peer_for_namespace",
     "peers",
+    "post_messages",
     "publish_card",
     "publish_card_with_fx",
     "published_keys",
@@ -243,7 +261,9 @@ __all__ = [
     "read_card",
     "read_editable_version",
     "read_operator",
+    "read_signed",
     "read_topology",
+    "record_crossings",
     "record_signal",
     "refusals_of",
     "registry_id_of",
@@ -255,8 +275,11 @@ __all__ = [
     "require_present_key",
     "resume_peer",
     "revoke_service",
+    "rewritten_icon",
     "rotate_key",
     "service_id_of",
+    "set_icon",
+    "signed_message",
     "sync_by_name",
     "sync_peer",
     "trust_version",

@@ -14,6 +14,15 @@ from hansa.rooms.ledger.accounts import (
 from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.bridging import (
+    BridgeAmount,
+    are_locked,
+    keep_locked,
+    lock_for_bridge,
+    locked_in_bridges,
+    return_locked,
+    unlock,
+)
 from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
 from hansa.rooms.ledger.crossings import (
     AbortIn,
@@ -28,10 +37,11 @@ from hansa.rooms.ledger.crossings import (
     corridor_totals,
     crossing,
     totals_with,
+    transactions_out,
 )
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
-from hansa.rooms.ledger.engine import Result, apply
+from hansa.rooms.ledger.engine import Result, apply, refusals_of
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -105,6 +115,7 @@ __all__ = [
     "AccountUnknown",
     "Balance",
     "Book",
+    "BridgeAmount",
     "Capture",
     "ClaimRefused",
     "CommitIn",
@@ -150,6 +161,7 @@ __all__ = [
     "TransferOrder",
     "TreasuryInsufficient",
     "apply",
+    "are_locked",
     "as_csv",
     "balance_of",
     "capture_hold",
@@ -172,8 +184,11 @@ __all__ = [
     "is_of_receipts",
     "issue",
     "issue_by_administrator",
+    "keep_locked",
     "kept_receipts",
     "lines_of",
+    "lock_for_bridge",
+    "locked_in_bridges",
     "mint",
     "newest_transaction",
     "open_account",
@@ -187,14 +202,18 @@ __all__ = [
     "read_holds",
     "read_open_holds",
     "read_positions",
+    "refusals_of",
     "reinstate_accounts",
     "release_hold",
     "require_issuable",
+    "return_locked",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",
     "totals_with",
+    "transactions_out",
     "transfer",
     "transfer_all",
     "uncovered",
+    "unlock",
 ]

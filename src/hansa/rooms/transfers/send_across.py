@@ -31,9 +31,9 @@ async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, d
 
 async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut:
     settings, order, database = runtime.settings, asked.order, runtime.database
-    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, settings))
+    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, runtime))
     clearance = await database.read(lambda tx: agents.preview_payment(tx, agent, asked.payment, settings))
-    plan = await database.act(lambda tx: preview_crossing(tx, corridor, asked))
+    left, terms = await database.act(lambda tx: preview_crossing(tx, corridor, order, asked.bounds))
     await require_receiver(runtime, corridor, order.payee)
     method: Literal["fx", "async", "2pc"] = "async" if asked.backend == "async" else "2pc"
     detail = "The receiver is on another registry; nothing was moved."
@@ -45,9 +45,9 @@ async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut
         transfer_id=None,
         currency_sent=corridor.book.currency,
         currency_received=corridor.currency_received or corridor.book.currency,
-        amount_received=format_amount(plan.net),
-        fee_amount=format_amount(plan.fee),
-        new_sender_balance=format_amount(plan.left),
+        amount_received=format_amount(terms.net),
+        fee_amount=format_amount(terms.estimated_fee),
+        new_sender_balance=format_amount(left),
         receiver_registry=corridor.frame,
         detail=detail,
     )

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import LOG_KEY, WITNESS_KEY, VerifierKey, log, read_verifier_key
-from hansa_verify.cosignatures import cosignature_line, cosigned_message
+from hansa_verify.log import cosignature_line, cosigned_message
 
 from . import store
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed

@@ -40,6 +40,8 @@ class CardFacts:
     """Hexadecimal SHA-256 of the uploaded icon, or None without one."""
     licence: Mapping[str, Any] | None = None
     """The block `federation.licence` of the certificate that the registry holds, or None without one."""
+    compliance: Mapping[str, Any] | None = None
+    """The block `compliance`, or None without a profile and without authorizations."""
     fx: Mapping[str, Any] | None = None
     """The block `fees.fx` of a registry that has a pool, or None without one."""
 
@@ -64,6 +66,7 @@ def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "federation": _federation(settings, policy, facts),
         "policy": policy,
         "endpoints": _endpoints(settings.base_url),
+        **({"compliance": dict(facts.compliance)} if facts.compliance else {}),
     }
 
 
@@ -186,6 +189,7 @@ def _endpoints(base: str) -> dict[str, Any]:
         "registry_card_schema": base + SCHEMA_AT,
         "attestations": f"{base}/api/auditor/attestations",
         "log_checkpoint": f"{base}/log/checkpoint",
+        "authorizations": f"{base}{API}/jurisdiction/authorizations",
     }
 
 

@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.jurisdiction import compliance_block
 
 from . import card_store
 from .card_content import CardFacts, card_body
@@ -31,7 +32,14 @@ async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
     await card_store.lock_card(tx)
     written = await card_store.written_card(tx)
     assert written.founded_at is not None
-    facts = CardFacts(written.founded_at, written.editable, written.icon_digest, written.licence, written.fx)
+    facts = CardFacts(
+        written.founded_at,
+        written.editable,
+        written.icon_digest,
+        written.licence,
+        await compliance_block(tx, settings),
+        written.fx,
+    )
     body = card_body(settings, facts)
     return await _sign_unless_signed(tx, body, seal)
 

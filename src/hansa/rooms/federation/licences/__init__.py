@@ -16,7 +16,8 @@ from .records import (
     Subject,
 )
 from .routes import admin_router, peer_router, root_router, router
-from .schemas import certificate_request
+from .rules import is_mainframe
+from .schemas import InstallIn, certificate_request
 from .states import change_certificate
 from .verdicts import (
     are_licences_demanded,
@@ -33,6 +34,7 @@ __all__ = [
     "CertificateFilter",
     "CertificateRequest",
     "Delivered",
+    "InstallIn",
     "IssuedCertificate",
     "OwnLicence",
     "Subject",
@@ -44,6 +46,7 @@ __all__ = [
     "held_delivered",
     "held_licence",
     "initialize_licensing_key",
+    "is_mainframe",
     "issue_certificate",
     "join_network",
     "judge_licence",

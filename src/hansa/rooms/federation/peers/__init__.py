@@ -25,6 +25,7 @@ from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import bundle_in_document, read_publicly
 from .own_bundle import own_bundle
+from .posting import PeerSilent, post_messages, read_signed, signed_message
 from .public_routes import bundle_router, public_router
 from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
@@ -80,6 +81,7 @@ __all__ = [
     "PeerOut",
     "PeerRecord",
     "PeerRemoving",
+    "PeerSilent",
     "PeerStatus",
     "PeerUnknown",
     "PeerUnreachable",
@@ -120,14 +122,17 @@ __all__ = [
     "peer_for_namespace",
     "peers",
     "peers_admin_router",
+    "post_messages",
     "public_router",
     "read_publicly",
+    "read_signed",
     "read_topology",
     "refresh_peer",
     "refusals_of",
     "remove_peer",
     "require_name",
     "resume_peer",
+    "signed_message",
     "store_card",
     "sync_by_name",
     "sync_peer",

@@ -13,7 +13,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
 from hansa_verify import encoded
-from hansa_verify.compact import CompactSignature, read_compact
+from hansa_verify.jws import CompactSignature, read_compact
 
 from .messages import Body, Message, MessageType, Position, Swap
 

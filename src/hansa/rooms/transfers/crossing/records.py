@@ -21,6 +21,9 @@ class Bounds:
         return self.min_amount_out is not None or self.quote_id is not None
 
 
+NO_BOUNDS = Bounds()
+
+
 @dataclass(frozen=True)
 class CrossingView:
     """Amounts in minor units, `net` (what the receiver gets) and `fee` of the currency received. `state` is reserved, prepared, committed, aborted or in_doubt; `code` says why aborted.

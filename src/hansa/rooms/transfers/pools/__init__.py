@@ -5,18 +5,7 @@ from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnk
 from .jobs_of_pools import POOL_JOBS
 from .pricing import Price, SwapCode, SwapImpossible
 from .routes import fx_peer_router, fx_router
-from .swapping import (
-    Amounts,
-    Least,
-    SwapStep,
-    SwapTerms,
-    accepts,
-    covers,
-    has_pool,
-    move,
-    price_received,
-    price_sent,
-)
+from .swapping import Amounts, Least, PoolAtWork, SwapStep, SwapTerms, has_pool, price_sent
 
 __all__ = [
     "POOL_JOBS",
@@ -26,19 +15,16 @@ __all__ = [
     "Amounts",
     "Least",
     "NotASwap",
+    "PoolAtWork",
     "PoolUnknown",
     "Price",
     "SwapCode",
     "SwapImpossible",
     "SwapStep",
     "SwapTerms",
-    "accepts",
-    "covers",
     "fx_peer_router",
     "fx_router",
     "has_pool",
-    "move",
     "pools_admin_router",
-    "price_received",
     "price_sent",
 ]

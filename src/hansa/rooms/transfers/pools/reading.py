@@ -15,7 +15,7 @@ from . import pricing, store
 from .errors import REFUSAL_OF, CurrencyAmbiguous, PoolUnknown
 from .pricing import Price, SwapImpossible
 from .records import Minute, Pool, limits_of
-from .swapping import closed_until, require_allowed
+from .swapping import PoolAtWork, closed_until
 
 QUOTE_SECONDS = 60.0
 RATE_DIGITS = 18
@@ -104,7 +104,8 @@ async def quote(
     view = pool_view(pool)
     try:
         price = pricing.price_out(view, amount) if is_exact_out else pricing.price_in(view, amount)
-        await require_allowed(tx, pool, price, settings, gives_own=True)
+        at_work = await PoolAtWork.read(tx, pool, settings)
+        at_work.require_allowed(price, gives_own=True)
     except SwapImpossible as impossible:
         raise REFUSAL_OF[impossible.code] from None
     quote_id = uuid4()

@@ -1,10 +1,10 @@
-"""Price a swap and move the figures of its pool, in the transaction of a step of its transfer.
+"""Price swaps and move the figures of their pool, in the transaction of the steps of their transfers.
 
 The home of the pool fixes the output; the other side checks what it is asked to pay or accept. The row of the pool is locked
 from the price to the commit, so that the next swap is priced with this one pending.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -16,13 +16,10 @@ from hansa.foundation.values.money import Minor
 
 from . import pricing, store
 from .errors import PoolUnknown, QuoteDiffers, QuoteEnded, QuoteUnknown
-from .pricing import Price, SwapCode, SwapImpossible
+from .pricing import Limits, Price, SwapCode, SwapImpossible
 from .records import Pool, limits_of
 
-
-async def has_pool(tx: Tx, peer: str) -> bool:
-    """Whether a pool is shared with this peer."""
-    return await store.find_pool(tx, peer) is not None
+Openings = list[tuple[datetime, int, int]]
 
 
 class SwapStep(StrEnum):
@@ -59,6 +56,10 @@ class Change:
     in_foreign: int = 0
     out_foreign: int = 0
 
+    def plus(self, other: "Change") -> "Change":
+        """Both."""
+        return Change(*(one + two for one, two in zip(self.deltas, other.deltas, strict=True)))
+
     @property
     def deltas(self) -> tuple[int, ...]:
         """In the order of the store."""
@@ -89,15 +90,108 @@ def change_by(step: SwapStep, swap: Amounts) -> Change:
     return changes[step]
 
 
-async def move(tx: Tx, peer: str, step: SwapStep, swap: Amounts) -> None:
-    """Carry the step out in the row of the pool, which is locked from here on."""
-    await store.find_pool(tx, peer, lock=True)
-    change = change_by(step, swap)
-    if change.reserve_own:
-        is_out = step in {SwapStep.COMMIT_OUT, SwapStep.REPLAY_OUT}
-        fees = {"fees_foreign" if is_out else "fees_own": swap.fee}
-        await store.note_minute(tx, peer, swaps=1, **fees)
-    await store.change(tx, peer, change.deltas)
+@dataclass
+class PoolAtWork:
+    """A pool and the swaps of one transaction: each is priced with those before it pending. Locked, unless for a quote."""
+
+    pool: Pool
+    limits: Limits
+    openings: Openings
+    """The reserves, own and foreign, with which the minutes of the last hour began."""
+    change: Change = Change()
+    swaps: int = 0
+    fees_own: int = 0
+    fees_foreign: int = 0
+
+    @classmethod
+    async def locked(cls, tx: Tx, peer: str, settings: Settings) -> "PoolAtWork":
+        """The pool shared with this peer. Raises: PoolUnknown."""
+        pool = await store.find_pool(tx, peer, lock=True)
+        if pool is None:
+            raise PoolUnknown
+        return await cls.read(tx, pool, settings)
+
+    @classmethod
+    async def read(cls, tx: Tx, pool: Pool, settings: Settings) -> "PoolAtWork":
+        """A pool that was read, or locked."""
+        return cls(pool, limits_of(settings), await store.openings(tx, pool.peer))
+
+    def price_now(self, amount: int, *, gives_own: bool) -> Price:
+        """The price of an input, within every limit of this registry. Raises: SwapImpossible."""
+        price = pricing.price_in(self.pool.view(gives_own=gives_own), amount)
+        self.require_allowed(price, gives_own=gives_own)
+        return price
+
+    def require_allowed(self, price: Price, *, gives_own: bool) -> None:
+        """The limits and the breaker of this registry. Raises: SwapImpossible."""
+        view = self.pool.view(gives_own=gives_own)
+        pricing.require_within(view, price, self.limits, gives_own=gives_own)
+        openings = [(own, foreign) if gives_own else (foreign, own) for _, own, foreign in self.openings]
+        pricing.require_calm(view, price, openings, self.limits.breaker)
+
+    def price_received(self, amount: int, least: int, fixed: tuple[int, int] | None) -> Price:
+        """The price of a swap that enters: fixed here at the home, else (output, fee) of the home is checked.
+
+        Raises: SwapImpossible.
+        """
+        if self.pool.is_home != (fixed is None):
+            raise SwapImpossible(SwapCode.HOME_DIFFERS)
+        if fixed is None:
+            price = self.price_now(amount, gives_own=False)
+        else:
+            price = Price(Minor(amount), Minor(fixed[0]), Minor(fixed[1]))
+            view = self.pool.view(gives_own=False)
+            pricing.require_within(view, price, self.limits, gives_own=False)
+            if not pricing.keeps_k(view, price):
+                raise SwapImpossible(SwapCode.HOME_DIFFERS)
+        if price.amount_out < least:
+            raise SwapImpossible(SwapCode.BELOW_MINIMUM)
+        return price
+
+    def accepts(self, given: int, received: int) -> bool:
+        """Whether what the home promises for a swap that leaves lowers no product of the reserves here."""
+        try:
+            view = self.pool.view(gives_own=True)
+        except SwapImpossible:
+            return False
+        return pricing.keeps_k(view, Price(Minor(given), Minor(received), Minor(0)))
+
+    def covers(self, received: int) -> bool:
+        """Whether the own reserve pays this beside everything that it has promised."""
+        return self.pool.own.lowest >= received
+
+    def move(self, step: SwapStep, swap: Amounts) -> None:
+        """Carry a step out."""
+        added = change_by(step, swap)
+        self.change = self.change.plus(added)
+        if added.reserve_own:
+            is_out = step in {SwapStep.COMMIT_OUT, SwapStep.REPLAY_OUT}
+            self.swaps += 1
+            self.fees_foreign += swap.fee if is_out else 0
+            self.fees_own += 0 if is_out else swap.fee
+        self.pool = _changed(self.pool, added)
+
+    async def write(self, tx: Tx) -> None:
+        """Write what the steps came to, of a pool that is locked."""
+        if self.swaps:
+            await store.note_minute(
+                tx, self.pool.peer, swaps=self.swaps, fees_own=self.fees_own, fees_foreign=self.fees_foreign
+            )
+        if self.change != Change():
+            await store.change(tx, self.pool.peer, self.change.deltas)
+
+
+def _changed(pool: Pool, added: Change) -> Pool:
+    own, foreign, in_own, out_own, in_foreign, out_foreign = added.deltas
+    return replace(
+        pool,
+        reserve_own=Minor(pool.reserve_own + own),
+        reserve_foreign=Minor(pool.reserve_foreign + foreign),
+        in_own=Minor(pool.in_own + in_own),
+        out_own=Minor(pool.out_own + out_own),
+        in_foreign=Minor(pool.in_foreign + in_foreign),
+        out_foreign=Minor(pool.out_foreign + out_foreign),
+    )
 
 
 @dataclass(frozen=True)
@@ -118,22 +212,20 @@ class SwapTerms:
     fixed: Price | None
 
 
-async def price_sent(tx: Tx, peer: str, amount: Minor, stated: Least, settings: Settings) -> SwapTerms:
+async def price_sent(tx: Tx, at_work: PoolAtWork, amount: Minor, stated: Least) -> SwapTerms:
     """The terms of a swap that leaves. Without a statement the least is the spot price less slippage_max.
 
-    The pool is locked. Raises: PoolUnknown, QuoteUnknown, QuoteEnded, QuoteDiffers, SwapImpossible.
+    Raises: QuoteUnknown, QuoteEnded, QuoteDiffers, SwapImpossible.
     """
-    pool = await store.find_pool(tx, peer, lock=True)
-    if pool is None:
-        raise PoolUnknown
-    # After the lock: a rival that spends the same quote is seen.
+    pool = at_work.pool
+    # The pool is locked: a rival that spends the same quote is seen.
     least = stated.amount_out
     if stated.quote_id is not None:
-        quoted = await quoted_output(tx, stated.quote_id, stated.agent_did, peer, amount)
+        quoted = await quoted_output(tx, stated.quote_id, stated.agent_did, pool.peer, amount)
         least = quoted if least is None else max(least, quoted)
-    price = await price_now(tx, pool, amount, settings, gives_own=True)
+    price = at_work.price_now(amount, gives_own=True)
     if least is None:
-        least = pricing.least_output(pool.view(gives_own=True), amount, limits_of(settings).slippage_max)
+        least = pricing.least_output(pool.view(gives_own=True), amount, at_work.limits.slippage_max)
     if price.amount_out < least:
         raise SwapImpossible(SwapCode.BELOW_MINIMUM)
     return SwapTerms(least, price, price if pool.is_home else None)
@@ -151,60 +243,9 @@ async def quoted_output(tx: Tx, quote_id: UUID, agent_did: str, peer: str, amoun
     return Minor(found["amount_out"])
 
 
-async def price_now(tx: Tx, pool: Pool, amount: int, settings: Settings, *, gives_own: bool) -> Price:
-    """The price of an input as the pool stands, within every limit of this registry. Raises: SwapImpossible."""
-    price = pricing.price_in(pool.view(gives_own=gives_own), amount)
-    await require_allowed(tx, pool, price, settings, gives_own=gives_own)
-    return price
-
-
-async def require_allowed(tx: Tx, pool: Pool, price: Price, settings: Settings, *, gives_own: bool) -> None:
-    """The limits and the breaker of this registry. Raises: SwapImpossible."""
-    view, limits = pool.view(gives_own=gives_own), limits_of(settings)
-    pricing.require_within(view, price, limits, gives_own=gives_own)
-    found = await store.openings(tx, pool.peer)
-    openings = [(own, foreign) if gives_own else (foreign, own) for _, own, foreign in found]
-    pricing.require_calm(view, price, openings, limits.breaker)
-
-
-async def price_received(
-    tx: Tx, peer: str, amount: int, least: int, fixed: tuple[int, int] | None, *, settings: Settings
-) -> Price:
-    """The price of a swap that enters: fixed here at the home, else (output, fee) of the home is checked. The pool is locked.
-
-    Raises: PoolUnknown, SwapImpossible.
-    """
-    pool = await store.find_pool(tx, peer, lock=True)
-    if pool is None:
-        raise PoolUnknown
-    if pool.is_home != (fixed is None):
-        raise SwapImpossible(SwapCode.HOME_DIFFERS)
-    if fixed is None:
-        price = await price_now(tx, pool, amount, settings, gives_own=False)
-    else:
-        price = Price(Minor(amount), Minor(fixed[0]), Minor(fixed[1]))
-        view = pool.view(gives_own=False)
-        pricing.require_within(view, price, limits_of(settings), gives_own=False)
-        if not pricing.keeps_k(view, price):
-            raise SwapImpossible(SwapCode.HOME_DIFFERS)
-    if price.amount_out < least:
-        raise SwapImpossible(SwapCode.BELOW_MINIMUM)
-    return price
-
-
-async def accepts(tx: Tx, peer: str, given: int, received: int) -> bool:
-    """Whether what the home promises for a swap that leaves lowers no `k` here."""
-    pool = await store.find_pool(tx, peer)
-    if pool is None:
-        return False
-    price = Price(Minor(given), Minor(received), Minor(0))
-    return pricing.keeps_k(pool.view(gives_own=True), price)
-
-
-async def covers(tx: Tx, peer: str, received: int) -> bool:
-    """Whether the own reserve pays this beside everything that it has promised. The pool is locked."""
-    pool = await store.find_pool(tx, peer, lock=True)
-    return pool is not None and pool.own.lowest >= received
+async def has_pool(tx: Tx, peer: str) -> bool:
+    """Whether a pool is shared with this peer."""
+    return await store.find_pool(tx, peer) is not None
 
 
 async def closed_until(tx: Tx, pool: Pool, breaker: Fraction) -> datetime | None:

@@ -1,0 +1,26 @@
+"""What registries of one network do between each other beyond transfers, in the examples of the OpenAPI document."""
+
+from typing import Any
+
+from hansa.doors.http.api_example_bodies import DID, LICENCE_JWS
+
+WRAPPED = {
+    "wrapped_currency": "AVT.peer.example.org",
+    "wrapped": "120.5",
+    "burning": "0",
+    "locked_proved": "120.5",
+    "delta": "0",
+    "status": "OK",
+}
+
+BRIDGES: dict[str, Any] = {
+    "BridgeMessagesIn.messages": [LICENCE_JWS],
+    "BridgeMessagesOut.messages": [LICENCE_JWS],
+    "BridgeStatusOut.reason": None,
+    "BridgeStatusOut.sender_did": DID,
+    "BridgeStatusOut.wrapped_currency": "AVT.hansa.local",
+    "BridgeStatusOut.source": "hansa.local",
+    "BridgeStatusOut.destination": "peer.example.org",
+    "LockedUnits.locked": "30",
+    "WrappedUnits": WRAPPED,
+}
