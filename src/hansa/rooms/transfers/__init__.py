@@ -26,6 +26,7 @@ from hansa.rooms.transfers.crossing import (
     undecided_transfers,
 )
 from hansa.rooms.transfers.descriptor import ROOM
+from hansa.rooms.transfers.pools import decimal_text, swapped_amounts
 
 __all__ = [
     "BRIDGE_JOBS",
@@ -43,6 +44,7 @@ __all__ = [
     "WrappedSupply",
     "ask_to_prepare",
     "corridor_to",
+    "decimal_text",
     "find_payment",
     "is_foreign",
     "net_at_peer",
@@ -50,6 +52,7 @@ __all__ = [
     "raised_by_fee",
     "require_no_wrapped",
     "reserve_payment",
+    "swapped_amounts",
     "undecided_transfers",
     "wrapped_supply",
 ]

@@ -4,6 +4,7 @@ from .admin_routes import pools_admin_router
 from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnknown
 from .jobs_of_pools import POOL_JOBS
 from .pricing import Price, SwapCode, SwapImpossible
+from .reading import decimal_text, swapped_amounts
 from .routes import fx_peer_router, fx_router
 from .swapping import Amounts, Least, PoolAtWork, SwapStep, SwapTerms, has_pool, price_sent
 
@@ -22,9 +23,11 @@ __all__ = [
     "SwapImpossible",
     "SwapStep",
     "SwapTerms",
+    "decimal_text",
     "fx_peer_router",
     "fx_router",
     "has_pool",
     "pools_admin_router",
     "price_sent",
+    "swapped_amounts",
 ]

@@ -67,7 +67,8 @@ async def open_one_pool(body: PoolIn, administrator: Administrator, request: Req
         body.currency, body.peer, parse_positive(body.reserve_own), parse_positive(body.reserve_foreign)
     )
     pool = await administering.open_pool(runtime, administrator, new)
-    return await _answer(runtime.database, runtime.settings, pool)
+    state = await runtime.database.read(lambda tx: reading.state_of(tx, pool, runtime.settings))
+    return _answer(state, runtime.settings)
 
 
 @pools_admin_router.post(
@@ -138,12 +139,12 @@ async def _changed(
     named: tuple[str, str | None],
     change: Callable[[Tx, Pool], Awaitable[Pool]],
 ) -> PoolOut:
-    async def act(tx: Tx) -> Pool:
-        return await change(tx, await reading.find_pool(tx, *named))
+    async def act(tx: Tx) -> reading.PoolState:
+        # The answer is read with the act: a failure after the commit would have the administrator repeat it.
+        return await reading.state_of(tx, await change(tx, await reading.find_pool(tx, *named)), config)
 
-    return await _answer(db, config, await db.act(act))
+    return _answer(await db.act(act), config)
 
 
-async def _answer(db: Database, config: Settings, pool: Pool) -> PoolOut:
-    state = await db.read(lambda tx: reading.state_of(tx, pool, config))
+def _answer(state: reading.PoolState, config: Settings) -> PoolOut:
     return PoolOut.of(state, config.settlement_currency, config.trust_domain, limits_of(config))

@@ -114,6 +114,25 @@ async def quote(
     return Quote(quote_id, pool.currency, price, pricing.impact(view, price), expires_at)
 
 
+async def swapped_amounts(
+    tx: Tx, peer: str, settings: Settings, *, sent: Minor | None = None, received: Minor | None = None
+) -> tuple[Minor, Minor] | None:
+    """What is sent and received, in minor units of each currency, of a swap to this peer of which one is given.
+
+    None where there is no pool, or where it does not make such a swap now.
+    """
+    pool = await store.find_pool(tx, peer)
+    try:
+        if pool is None:
+            return None
+        view = pool.view(gives_own=True)
+        price = pricing.price_in(view, sent) if sent is not None else pricing.price_out(view, received or 0)
+        (await PoolAtWork.read(tx, pool, settings)).require_allowed(price, gives_own=True)
+    except SwapImpossible:
+        return None
+    return price.amount_in, price.amount_out
+
+
 def pool_view(pool: Pool) -> pricing.View:
     """The pool as a swap that leaves sees it. Raises: RateMissing."""
     try:
