@@ -6,7 +6,7 @@ import pytest
 
 from tests.neighbours.paying_scene import abroad
 from tests.neighbours.pool_scene import Currencies, currencies
-from tests.neighbours.reading_peers import administer, read
+from tests.neighbours.reading_peers import read
 from tests.registry import DatabaseFarm
 
 
@@ -36,7 +36,7 @@ async def test_a_token_is_settled_by_a_swap_within_the_transfer(scene: Currencie
 
 async def test_a_quote_converts_the_price_with_the_pool(scene: Currencies):
     service = await scene.b.registry.agent(pricing={"base_rate": "19.88011988", "currency": "BOB"})
-    await read(scene.a, await administer(scene.a), scene.b)
+    await read(scene.a, scene.b)
     caller = await scene.a.registry.agent()
 
     async def quoted(**query: str) -> dict[str, str]:
