@@ -110,6 +110,7 @@ _.bootstrap_token
 _.bound
 _.bound_at
 _.breaker
+_.breaker_open_until
 _.buckets
 _.budget_remaining
 _.budget_total
@@ -306,6 +307,8 @@ _.fee_collector_address
 _.fee_currency
 _.fee_pct
 _.fees
+_.fees_foreign
+_.fees_own
 _.fetched_at
 _.field
 _.filter
@@ -570,6 +573,7 @@ _.place
 _.plain_api_key
 _.plan
 _.policy
+_.pools
 _.position
 _.position_id
 _.positions
@@ -783,6 +787,7 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.swaps
 _.tables
 _.tag
 _.tags

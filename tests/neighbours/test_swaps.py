@@ -282,3 +282,20 @@ async def an_hour_passes(one: Neighbour) -> None:
     await one.registry.database.act(
         lambda tx: tx.execute("UPDATE transfers_pool SET base_at = base_at - interval '61 minutes'")
     )
+
+
+async def test_the_page_shows_pools_with_reserves_prices_and_fees(scene: Currencies):
+    alice, bob = await agents(scene)
+    assert (await send(alice, bob, "5")).status_code == 200
+    assert (await send(bob, alice, "5")).status_code == 200
+    await scene.settle()
+    page = (await scene.a.registry.http.get("/swaps")).text
+    assert page.count("<svg") == 3
+    for shown in ("ARA and BOB", "b.example", "BOB for 1 ARA", "Fees kept each hour, ARA"):
+        assert shown in page
+    told = (await scene.b.registry.http.get("/swaps.json")).json()
+    (pool,) = told["pools"]
+    assert (told["currency"], pool["currency"], pool["home"]) == ("BOB", "ARA", "a.example")
+    of_b = await scene.pool(scene.b)
+    assert (pool["reserve_own"], pool["reserve_foreign"]) == (of_b["reserve_from"], of_b["reserve_to"])
+    assert sum(one["swaps"] for one in pool["history"]) > 0
