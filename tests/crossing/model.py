@@ -21,6 +21,7 @@ from hansa.rooms.transfers.crossing.states import (
     SentState,
     Step,
 )
+from hansa.rooms.transfers.pools.records import Pool
 
 TOMBSTONES_MAX = 50
 
@@ -51,6 +52,8 @@ class Toward:
     room: int = 0
     net_in: int = 0
     moved: tuple[tuple[str, str], ...] = ()
+    pool: Pool | None = None
+    """Shared with a peer of another currency (`swaps.py`)."""
 
     def copy(self) -> "Toward":
         return replace(self, sent=dict(self.sent), received=dict(self.received), heads=dict(self.heads))
@@ -145,7 +148,7 @@ class Registry:
         if message.body is None or pair_chain.is_outdated(kept.pair, message):
             return stamped
         transfer_id = message.body.transfer_id
-        findings = Findings(self._terms(kept, message.body), self._judgement(kept, message.body))
+        findings = Findings(self._terms(kept, message), self._judgement(kept, message.body, message))
         step = protocol.receive(
             kept.sent.get(transfer_id), kept.received.get(transfer_id), message, findings, now
         )
@@ -162,7 +165,9 @@ class Registry:
             _reopen(kept)
         return old
 
-    def _terms(self, kept: Toward, body: Body) -> Terms:
+    def _terms(self, kept: Toward, message: Message) -> Terms:
+        body = message.body
+        assert body is not None
         code = "AGENT_BLOCKED" if body.transfer_id in self.blocked else None
         if not kept.pair.is_open or _has_doubt(kept):
             code = Code.PEER_REWOUND
@@ -170,7 +175,7 @@ class Registry:
         full = sum(1 for row in kept.received.values() if _is_tombstone(row)) >= TOMBSTONES_MAX
         return Terms(body.amount - fee, fee, self.limit - kept.net_in - kept.room, code, full)
 
-    def _judgement(self, kept: Toward, body: Body) -> Judgement:
+    def _judgement(self, kept: Toward, body: Body, _message: Message | None = None) -> Judgement:
         code = "SENDER_SUSPENDED" if "-late" + body.transfer_id in self.blocked else None
         return Judgement(code, kept.pair.may_decide, body.amount <= max(self.units, self.shortfalls))
 

@@ -1,7 +1,10 @@
 """Each statement of taking in a message of a peer fails once: nothing has changed, and the message is applied once."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -48,8 +51,10 @@ class Scene:
 
         return ask
 
-    async def entering(self, kind: MessageType, body: Body) -> Message:
-        message = Message(kind, body, net=AMOUNT - FEE, fee=FEE, own=Position(1))
+    async def entering(
+        self, kind: MessageType, body: Body, net: int = AMOUNT - FEE, fee: int = FEE
+    ) -> Message:
+        message = Message(kind, body, net=net, fee=fee, own=Position(1))
         key = await SIGNATORY.of(self.purses.registry.runtime).present_key()
         return replace(message, raw=signed_text(key, message))
 
@@ -80,6 +85,9 @@ class Scene:
         order = RESERVE.on(reserve.order(corridor.book), new)
         await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [order], corridor.book))
         return body
+
+
+SceneKind = TypeVar("SceneKind", bound=Scene)
 
 
 async def _prepare(scene: Scene) -> Asking:
@@ -117,14 +125,23 @@ async def stage(
 ) -> AsyncIterator[tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
     """A registry with few connections, so that a broken one is met again at once."""
     directory = tmp_path_factory.mktemp("messages")
-    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE) as purses:
+    async with open_stage(database_farm, directory, Scene) as stage:
+        yield stage
+
+
+@asynccontextmanager
+async def open_stage(
+    farm: DatabaseFarm, directory: Path, kind: type[SceneKind]
+) -> AsyncIterator[tuple[SceneKind, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
+    """A scene, its plan of failures, and a connection that sees what was written."""
+    async with open_purses(farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
         await registry.database.act(
             lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
-        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
+        scene = kind(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))

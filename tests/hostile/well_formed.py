@@ -171,6 +171,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{currency}": "BOB",
         "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
@@ -589,6 +590,8 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /log/consistency": lambda _: {"old_size": "1"},
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
+    "GET /api/v1/teg/fx/rate": lambda stage: {"to": "BOB"},
+    "GET /api/v1/teg/fx/pool": lambda stage: {"to": "BOB"},
     "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},
 }
 
@@ -916,6 +919,22 @@ async def _crossing(stage: Stage) -> WellFormed:
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
 
 
+async def _swap_quote(stage: Stage) -> WellFormed:
+    return _json(to_currency="BOB", amount="1")
+
+
+async def _new_pool(stage: Stage) -> WellFormed:
+    return _json(currency="BOB", peer="elsewhere.example", reserve_own="10", reserve_foreign="10")
+
+
+async def _pool_rate(stage: Stage) -> WellFormed:
+    return _json(rate="2.5")
+
+
+async def _pool_act(stage: Stage) -> WellFormed:
+    return _json(act_id=str(uuid4()), kind="fund", currency="BOB", amount="1", asked="0", mode="pool")
+
+
 async def _bridge_transfer(stage: Stage) -> WellFormed:
     return _json(receiver_did=f"did:hansa:elsewhere.example:{uuid4()}", amount="0.0001")
 
@@ -1127,6 +1146,12 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
+    "POST /api/v1/federation/fx/acts": _pool_act,
+    "POST /api/v1/teg/fx/quote": _swap_quote,
+    "POST /api/v1/admin/fx/pools": _new_pool,
+    "POST /api/v1/admin/fx/pools/{currency}/fund": _release,
+    "POST /api/v1/admin/fx/pools/{currency}/drain": _release,
+    "PUT /api/v1/admin/fx/rates/{currency}": _pool_rate,
     "POST /api/v1/teg/cross-registry-transfer": _crossing,
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,

@@ -11,6 +11,7 @@ _.account
 _.account_status
 _.accounts
 _.act
+_.act_id
 _.acted_at
 _.action
 _.active_24h
@@ -46,6 +47,8 @@ _.alive
 _.allowed_currencies
 _.allowlist
 _.amount
+_.amount_in
+_.amount_out
 _.amount_paid
 _.amount_received
 _.answer
@@ -61,6 +64,7 @@ _.approved_at
 _.apy_percent
 _.as_of
 _.as_of_event_seq
+_.asked
 _.asked_at
 _.assertion_method
 _.asset
@@ -106,6 +110,8 @@ _.bonded_only
 _.bootstrap_token
 _.bound
 _.bound_at
+_.breaker
+_.breaker_open_until
 _.buckets
 _.budget_remaining
 _.budget_total
@@ -302,7 +308,10 @@ _.fee
 _.fee_amount
 _.fee_collector_address
 _.fee_currency
+_.fee_pct
 _.fees
+_.fees_foreign
+_.fees_own
 _.fetched_at
 _.field
 _.filter
@@ -349,6 +358,7 @@ _.holder_agent_did
 _.holder_did
 _.holding_frame
 _.holds
+_.home
 _.home_frame
 _.hop_distance
 _.host
@@ -404,6 +414,7 @@ _.journal_months
 _.journal_sequence
 _.jwks_uri
 _.jwks_url
+_.k
 _.key
 _.key_id
 _.key_name
@@ -478,6 +489,7 @@ _.metadata
 _.method
 _.milestone
 _.milestones
+_.min_amount_out
 _.min_count
 _.min_interactions
 _.minimum
@@ -514,6 +526,7 @@ _.ok
 _.old_hash
 _.old_size
 _.older
+_.open_until
 _.opened_at
 _.operation
 _.operations
@@ -549,6 +562,7 @@ _.payment_requirements
 _.payment_token
 _.payment_tx_id
 _.payments
+_.pct
 _.peer
 _.peer_id
 _.peer_tx_id
@@ -563,6 +577,7 @@ _.place
 _.plain_api_key
 _.plan
 _.policy
+_.pools
 _.position
 _.position_id
 _.positions
@@ -571,6 +586,7 @@ _.prev_hash
 _.previous_status
 _.price
 _.price_currency
+_.price_impact
 _.pricing
 _.pricing_model
 _.privacy_url
@@ -579,6 +595,7 @@ _.proof
 _.proofs
 _.properties
 _.proposal
+_.proposed
 _.protected
 _.protocol
 _.protocol_type
@@ -595,6 +612,7 @@ _.quarantine_reason
 _.quarantined_at
 _.query
 _.quote
+_.quote_id
 _.quote_token
 _.ranges
 _.rate
@@ -639,6 +657,11 @@ _.require_signature
 _.requires_2fa
 _.requires_well_known_fetch
 _.reserve
+_.reserve_floor
+_.reserve_foreign
+_.reserve_from
+_.reserve_own
+_.reserve_to
 _.reserved
 _.resource
 _.resource_documentation
@@ -710,6 +733,7 @@ _.signed_at
 _.signers
 _.since
 _.size
+_.size_cap
 _.skill_description
 _.skill_name
 _.skills
@@ -719,6 +743,7 @@ _.slash_amount
 _.slash_applied
 _.slash_requested
 _.slashed_amount
+_.slippage_max
 _.soft
 _.soft_reinstate
 _.soft_suspend
@@ -768,6 +793,7 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.swaps
 _.tables
 _.tag
 _.tags
@@ -786,6 +812,7 @@ _.timeout_seconds
 _.timestamp
 _.title
 _.to
+_.to_currency
 _.token
 _.token_aud
 _.token_endpoint

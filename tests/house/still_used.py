@@ -89,7 +89,6 @@ _.unchanged
 _.enforcement_propagation_mode
 _.governance_weight_mode
 _.teg_cross_frame_backend
-_.fx_rate_mode
 _.zkp_dispute_slash_reduction
 _.is_central_registry
 _.sovereign_mainframes

@@ -30,6 +30,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "be-paid",
             "payments",
             "pay-across-registries",
+            "swap-currencies",
             "bridge",
             "staking",
         ),

@@ -34,12 +34,14 @@ from hansa.doors.http.api_example_bodies import (
 from hansa.doors.http.api_example_bridges import BRIDGES
 from hansa.doors.http.api_example_federation import FEDERATION
 from hansa.doors.http.api_example_peers import PEERS
+from hansa.doors.http.api_example_swaps import SWAPS
 
 VALUES: dict[str, Any] = {
     **BODIES,
     **BRIDGES,
     **FEDERATION,
     **PEERS,
+    **SWAPS,
     # Identifiers.
     "did": DID,
     "agent_did": DID,

@@ -30,6 +30,7 @@ from hansa.doors.console import (
     session_pages,
     status_page,
     supply_page,
+    swap_pages,
 )
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import admin_jobs, api_description, problems, status
@@ -76,6 +77,7 @@ def service_routes() -> ServiceRoutes:
         event_pages.router,
         contract_pages.router,
         supply_page.router,
+        swap_pages.router,
         federation_pages.router,
         proofs_page.router,
         status_page.router,

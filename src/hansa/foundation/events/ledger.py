@@ -69,7 +69,8 @@ class TokensIssued(Event, frozen=True):
 class CrossRegistryTransferCompleted(Event, frozen=True):
     """A transfer between an agent here and one of another registry is final; `direction` is out or in.
 
-    It moves nothing itself. `fee` is what the receiver's registry kept.
+    It moves nothing itself. `fee` is what the receiver's registry kept; of a swap, what stayed in the pool.
+    `amount_received` and `fee` are in `currency_received`.
     """
 
     source: ClassVar[str] = "ledger"
@@ -83,6 +84,7 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
     fee: str
     currency: str
     counterparty_frame: str
+    currency_received: str | None = None
 
     @property
     def aggregate_id(self) -> str:

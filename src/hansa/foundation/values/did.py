@@ -55,6 +55,11 @@ def transit_did(method: str, ledger_id: str) -> str:
     return f"did:{method}:system:transit:{quote(ledger_id, safe='')}"
 
 
+def leg_did(method: str, ledger_id: str) -> str:
+    """The DID of the account with the own reserve of the pool shared with the registry of this ledger id."""
+    return f"did:{method}:system:fx:{quote(ledger_id, safe='')}"
+
+
 def bridge_did(method: str, ledger_id: str) -> str:
     """The DID of the account for own units that are held wrapped at the registry with this ledger id."""
     return f"did:{method}:system:bridge:{quote(ledger_id, safe='')}"

@@ -10,6 +10,7 @@ from hansa.rooms.ledger.accounts import (
     circulating,
     newest_transaction,
     open_account,
+    open_leg,
 )
 from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
@@ -59,6 +60,7 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SupplyExhausted,
     SystemAccountRefused,
+    TreasuryInsufficient,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
 from hansa.rooms.ledger.holds import (
@@ -168,6 +170,7 @@ __all__ = [
     "SupplyExhausted",
     "SystemAccountRefused",
     "TransferOrder",
+    "TreasuryInsufficient",
     "apply",
     "are_locked",
     "as_csv",
@@ -204,6 +207,7 @@ __all__ = [
     "newest_transaction",
     "open_account",
     "open_hold",
+    "open_leg",
     "orders",
     "payment_line",
     "preview",

@@ -18,6 +18,7 @@ __all__ = [
     "circulating",
     "newest_transaction",
     "open_account",
+    "open_leg",
 ]
 
 
@@ -37,6 +38,11 @@ async def open_account(tx: Tx, did: str) -> None:
     Raises: asyncpg.UniqueViolationError when the DID has one, which a fresh DID never has.
     """
     await store.open_account(tx, did)
+
+
+async def open_leg(tx: Tx, did: str) -> None:
+    """Open the account with the own reserve of a pool, unless it is there."""
+    await store.open_accounts(tx, [did], kind="system")
 
 
 async def balance_of(tx: Tx, did: str) -> Balance:

@@ -19,7 +19,8 @@ WHERE transit.did = $1 AND transit.unit = '' AND c.direction = $2 AND c.transfer
 
 _TRANSACTIONS_OUT = """
 SELECT c.transfer_id, c.tx_id FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id
-WHERE transit.did = $1 AND transit.unit = '' AND c.direction = 'out' AND c.transfer_id = ANY ($2)
+WHERE transit.did = $1 AND transit.unit = '' AND c.direction IN ('out', 'swap_out')
+  AND c.transfer_id = ANY ($2)
 """
 
 _TOTALS = """
@@ -28,7 +29,7 @@ SELECT a.did, a.transit, coalesce(k.committed_out, 0) AS committed_out, coalesce
 FROM ledger_account a
 LEFT JOIN ledger_corridor k ON k.transit_id = a.id
 CROSS JOIN LATERAL (
-  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction = 'out'), 0)::bigint AS reserved_out,
+  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction IN ('out', 'swap_out')), 0)::bigint AS reserved_out,
     coalesce(sum(c.amount) FILTER (WHERE c.direction = 'in'), 0)::bigint AS reserved_in
   FROM ledger_crossing c WHERE c.transit_id = a.id AND c.state = 'reserved'
 ) u

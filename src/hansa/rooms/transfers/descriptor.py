@@ -18,6 +18,7 @@ from .crossing import (
     peer_router,
 )
 from .crossing_routes import crossing_router
+from .pools import POOL_JOBS, fx_peer_router, fx_router, pools_admin_router
 from .routes import router
 
 
@@ -36,10 +37,24 @@ ROOM = Room(
         Routes(140, peer_router),
         Routes(141, bridge_router),
         Routes(142, bridge_peer_router),
+        Routes(160, fx_router),
+        Routes(170, fx_peer_router),
+        Routes(180, pools_admin_router),
     ),
-    jobs=(*CROSSING_JOBS, *BRIDGE_JOBS),
+    jobs=(*CROSSING_JOBS, *BRIDGE_JOBS, *POOL_JOBS),
     settings=frozenset(
-        {"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend", "trust_domain"}
+        {
+            "agent_rbac_mode",
+            "fx_breaker",
+            "fx_rate_mode",
+            "fx_reserve_floor",
+            "fx_size_cap",
+            "fx_slippage_max",
+            "issuer",
+            "settlement_currency",
+            "teg_cross_frame_backend",
+            "trust_domain",
+        }
     ),
     background=(open_outbox,),
     offers=(OUTBOX, PAYMENT_DECIDED, SIGNATORY),

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .jurisdiction import profile_file
-from .values import fraction, plan
+from .values import Decimals, fraction, plan, reserve_floor
 
 
 class FederationSettings(BaseSettings):
@@ -29,6 +29,12 @@ class FederationSettings(BaseSettings):
     peer_trust_restrict_below: Annotated[str, AfterValidator(fraction)] = "0.50"
     peer_trust_suspend_below: Annotated[str, AfterValidator(fraction)] = "0.30"
     peer_trust_recover_margin: Annotated[str, AfterValidator(fraction)] = "0.05"
+
+    fx_rate_mode: Literal["fixed", "pool"] = "pool"
+    fx_size_cap: Decimals = "1000"
+    fx_reserve_floor: Annotated[Decimals, AfterValidator(reserve_floor)] = "0.01"
+    fx_slippage_max: Annotated[str, AfterValidator(fraction)] = "0.02"
+    fx_breaker: Annotated[str, AfterValidator(fraction)] = "0.2"
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:

@@ -17,5 +17,4 @@ class UnbuiltSettings(BaseSettings):
     model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
 
     governance_weight_mode: Literal["off", "lock"] = "lock"
-    fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"

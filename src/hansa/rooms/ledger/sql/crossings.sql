@@ -92,7 +92,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger_net_in(transit_account bigint) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c
-      WHERE c.transit_id = transit_account AND c.state = 'reserved')
+      WHERE c.transit_id = transit_account AND c.state = 'reserved' AND c.direction <> 'swap_in')
     + coalesce((SELECT k.compensated FROM ledger_corridor k WHERE k.transit_id = transit_account), 0)
     - (SELECT a.transit FROM ledger_account a WHERE a.id = transit_account);
 END $$;
@@ -100,7 +100,8 @@ END $$;
 -- What came in from all registries and may still come, less what went out for good, or 0 if that is less; minor units.
 CREATE OR REPLACE FUNCTION ledger_net_in_of_all() RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN greatest(0, (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c WHERE c.state = 'reserved')
+  RETURN greatest(0, (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c
+      WHERE c.state = 'reserved' AND c.direction <> 'swap_in')
     - (SELECT coalesce(sum(a.transit), 0) FROM ledger_account a WHERE a.kind = 'system'));
 END $$;
 
@@ -141,7 +142,7 @@ BEGIN
   INSERT INTO ledger_corridor AS k (transit_id, committed_out, committed_in)
   SELECT transit_id, coalesce(sum(amount) FILTER (WHERE direction = 'out'), 0),
     coalesce(sum(amount) FILTER (WHERE direction = 'in'), 0)
-  FROM changed WHERE state = 'committed' GROUP BY transit_id
+  FROM changed WHERE state = 'committed' AND direction IN ('out', 'in') GROUP BY transit_id
   ON CONFLICT (transit_id) DO UPDATE SET committed_out = k.committed_out + excluded.committed_out,
     committed_in = k.committed_in + excluded.committed_in;
 END $$;
@@ -158,7 +159,7 @@ BEGIN
     IF outcomes[i] = 'repeated' THEN
       place := (crossing_place ->> ledger_crossing_key(more[i]))::int;
       tx_ids[i] := CASE WHEN more[i] -> 'crossing' ->> 'step' = 'abort' THEN return_tx_ids[place]
-        WHEN (more[i] -> 'crossing' ->> 'direction' = 'out') = (more[i] -> 'crossing' ->> 'step' = 'reserve')
+        WHEN (more[i] -> 'crossing' ->> 'direction' IN ('out', 'swap_out')) = (more[i] -> 'crossing' ->> 'step' = 'reserve')
           THEN crossing_txs[place] END;
     END IF;
   END LOOP;

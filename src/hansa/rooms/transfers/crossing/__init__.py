@@ -1,4 +1,4 @@
-"""Transfers to and from agents of other registries, in the same unit."""
+"""Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
 from .corridor import Corridor, namespace_of
 from .destination import (
@@ -21,7 +21,15 @@ from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
 from .reserving import AskedCrossing
-from .schemas import CrossRegistryTransferIn, CrossRegistryTransferOut, CrossRegistryTransferState
+from .schemas import (
+    CrossRegistryTransferIn,
+    CrossRegistryTransferOut,
+    CrossRegistryTransferState,
+    MinAmountOut,
+    QuoteId,
+    bounds_of,
+    not_compared,
+)
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
@@ -39,7 +47,9 @@ __all__ = [
     "CrossingDecision",
     "CrossingPayment",
     "CrossingView",
+    "MinAmountOut",
     "Outbox",
+    "QuoteId",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
     "TransferUnknown",
@@ -47,6 +57,7 @@ __all__ = [
     "across",
     "ask_to_prepare",
     "asked_crossing",
+    "bounds_of",
     "corridor_to",
     "fee_of_peer",
     "find_crossing",
@@ -55,6 +66,7 @@ __all__ = [
     "is_settled_with",
     "namespace_of",
     "net_at_peer",
+    "not_compared",
     "open_outbox",
     "peer_of",
     "peer_router",

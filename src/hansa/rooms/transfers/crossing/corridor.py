@@ -38,6 +38,12 @@ class Corridor:
         assert self.peer.ledger_id is not None
         return self.peer.ledger_id
 
+    @property
+    def currency_received(self) -> str | None:
+        """The other registry's currency, where it is another than the own one: then units are swapped."""
+        theirs = self.peer.settlement_currency
+        return None if theirs == self.book.currency else theirs
+
     def lies_in_namespaces(self, message: Message) -> bool:
         """Whether payer and payee belong to the registries that the message says."""
         assert message.body is not None

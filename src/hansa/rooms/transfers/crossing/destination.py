@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
+from hansa.rooms.transfers import pools
 
 from .corridor import Corridor, namespace_of
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
@@ -46,9 +47,10 @@ async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
     if peer is None:
         raise ReceiverRegistryUnknown
     await federation.require_may_cross(tx, runtime.settings, peer)
-    if peer.settlement_currency != runtime.settings.settlement_currency:
+    corridor = Corridor.to(peer, runtime)
+    if corridor.currency_received is not None and not await pools.has_pool(tx, corridor.key):
         raise CurrencyDiffers
-    return Corridor.to(peer, runtime)
+    return corridor
 
 
 def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:

@@ -16,7 +16,7 @@ from hansa.rooms import federation
 from hansa_verify import encoded
 from hansa_verify.jws import CompactSignature, read_compact
 
-from .messages import Body, Message, MessageType, Position
+from .messages import Body, Message, MessageType, Position, Swap
 
 TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
@@ -25,6 +25,7 @@ MEMO_MAX_CHARACTERS = 256
 CODE_MAX_CHARACTERS = 64
 NUMBER_MAX = 2**53
 HEAD_CHARACTERS = 64
+AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
 WITHOUT_TRANSFER = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
 
 
@@ -57,6 +58,7 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
             "receiver_did": body.receiver_did,
             "amount": format_amount(body.amount),
             "currency": body.currency,
+            **_swap_members(body.swap),
         }
     optional = {
         "memo": body.memo if body else None,
@@ -67,6 +69,18 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
         "proof": message.proof.raw if message.proof else None,
     }
     return members | {name: value for name, value in optional.items() if value is not None}
+
+
+def _swap_members(swap: Swap | None) -> dict[str, Any]:
+    if swap is None:
+        return {}
+    members = {
+        "currency_received": swap.currency_received,
+        "min_amount_out": format_amount(swap.min_amount_out),
+        "amount_out": None if swap.amount_out is None else format_amount(swap.amount_out),
+        "quote_id": swap.quote_id,
+    }
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def read_message(text: str, peer_keys: Mapping[str, bytes]) -> Message:
@@ -139,10 +153,25 @@ def _body(payload: Mapping[str, Any]) -> Body:
         transfer_id,
         _text(payload, "sender_did", DID_MAX_CHARACTERS),
         _text(payload, "receiver_did", DID_MAX_CHARACTERS),
-        parse_positive(_text(payload, "amount", 32)),
-        _text(payload, "currency", 8),
+        parse_positive(_text(payload, "amount", AMOUNT_CHARACTERS)),
+        _text(payload, "currency", CURRENCY_CHARACTERS),
         _optional(payload, "memo", MEMO_MAX_CHARACTERS),
+        _swap(payload),
     )
+
+
+def _swap(payload: Mapping[str, Any]) -> Swap | None:
+    currency = _optional(payload, "currency_received", CURRENCY_CHARACTERS)
+    if currency is None:
+        return None
+    least = parse_positive(_text(payload, "min_amount_out", AMOUNT_CHARACTERS))
+    fixed = _amount(payload, "amount_out")
+    if fixed is not None and fixed < least:
+        raise MalformedMessage("amount_out")
+    quote_id = _optional(payload, "quote_id", 36)
+    if quote_id is not None and str(UUID(quote_id)) != quote_id:
+        raise MalformedMessage("quote_id")
+    return Swap(currency, least, fixed, quote_id)
 
 
 def _position(members: Mapping[str, Any]) -> Position:
@@ -171,4 +200,4 @@ def _optional(members: Mapping[str, Any], name: str, longest: int) -> str | None
 
 
 def _amount(members: Mapping[str, Any], name: str) -> int | None:
-    return None if members.get(name) is None else parse_amount(_text(members, name, 32))
+    return None if members.get(name) is None else parse_amount(_text(members, name, AMOUNT_CHARACTERS))

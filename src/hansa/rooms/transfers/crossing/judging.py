@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import Minor, share
+from hansa.foundation.values.money import share
 from hansa.rooms import agents, federation, ledger
+from hansa.rooms.transfers import pools
 
 from . import store
 from .corridor import Corridor
@@ -15,7 +16,8 @@ from .money_orders import reserve_in, reserve_out
 from .pair_chain import Pair
 from .receiver import Terms
 from .sender import Judgement
-from .states import Sent, SentState
+from .states import Money, Sent, SentState
+from .swapped import pool_at_work, step_of_swap
 
 TOMBSTONES_MAX = 100_000
 BLOCKED = Code.AGENT_BLOCKED
@@ -34,6 +36,8 @@ class Judge:
     blocked: frozenset[str] = frozenset()
     refused: Mapping[str, str | None] = field(default_factory=dict)
     """Of the new transfers that are to be prepared, by id: why the ledger refuses them."""
+    pool: pools.PoolAtWork | None = None
+    """Locked, where one of the messages is about a swap and there is a pool."""
     has_doubt: bool = False
     new_tombstones: int = 0
     _kept_tombstones: int | None = None
@@ -56,6 +60,8 @@ class Judge:
         if new or payers:
             judge.closed = await _why_closed(tx, corridor)
             judge.blocked = await _blocked(tx, payers, {body.receiver_did for body in new.values()})
+        if any(one.body is not None and one.body.swap is not None for one in messages):
+            judge.pool = await pool_at_work(tx, corridor)
         if new:
             judge.has_doubt = await store.has_doubt(tx, corridor.key)
             judge.refused = await _refused_by_ledger(tx, corridor, list(new.values()))
@@ -67,7 +73,7 @@ class Judge:
         assert body is not None
         code, has_units = None, True
         if message.type is MessageType.PREPARED:
-            code = self._why_not_committed(body.sender_did)
+            code = self._why_not_committed(body.sender_did) or self._why_not_swapped(message)
         is_replay = sent is None or sent.state is not SentState.COMMITTED
         if message.type is MessageType.RECEIPT and message.proof is not None and is_replay:
             order = reserve_out(self.corridor, body).order(self.corridor.book)
@@ -80,22 +86,59 @@ class Judge:
         assert body is not None
         if is_known and message.type is not MessageType.COMMIT:
             return NO_TERMS
-        fee = share(body.amount, federation.BORDER_FEE)
+        net, fee = message.net or 0, message.fee or 0
         code, headroom, full = None, UNLIMITED, False
         if message.type is MessageType.PREPARE:
             code = self._why_not_prepared(pair, body)
+        if body.swap is None:
+            fee = share(body.amount, federation.BORDER_FEE)
+            net = body.amount - fee
+        elif message.type is MessageType.PREPARE and code is None:
+            net, fee, code = self._price(message)
         if message.type is MessageType.COMMIT and not is_known and not await self._has_room(message):
             headroom = 0
         if not is_known and (code is not None or message.type is MessageType.ABORT):
             full = await self._tombstones() >= TOMBSTONES_MAX
-        return Terms(body.amount - fee, fee, headroom, code, full)
+        return Terms(net, fee, headroom, code, full)
+
+    def _price(self, message: Message) -> tuple[int, int, str | None]:
+        """What the receiver of a swap gets, the fee, and why the swap is refused."""
+        body = message.body
+        assert body is not None
+        assert body.swap is not None
+        swap = body.swap
+        if self.pool is None:
+            return 0, 0, pools.PoolUnknown.code
+        fixed = None if swap.amount_out is None else (swap.amount_out, message.fee or 0)
+        try:
+            price = self.pool.price_received(body.amount, swap.min_amount_out, fixed)
+        except pools.SwapImpossible as impossible:
+            return 0, 0, impossible.code.value
+        return price.amount_out, price.fee, None
+
+    def _why_not_swapped(self, message: Message) -> str | None:
+        """What the receiver's registry promises must lower no product of the reserves here."""
+        body = message.body
+        assert body is not None
+        if body.swap is None:
+            return None
+        accepted = self.pool is not None and self.pool.accepts(body.amount, message.net or 0)
+        return None if accepted else Code.POOL_DIFFERS
+
+    def move(self, money: Sequence[Money]) -> None:
+        """The next message of the request is priced with these steps done."""
+        for one in money:
+            if one.body.swap is not None and self.pool is not None:
+                self.pool.move(*step_of_swap(one))
 
     def _why_not_prepared(self, pair: Pair, body: Body) -> str | None:
         if self.closed is not None:
             return self.closed
         if not pair.is_open or self.has_doubt:
             return Code.PEER_REWOUND
-        if body.currency != self.corridor.book.currency:
+        own = self.corridor.book.currency
+        expected = (own, None) if body.swap is None else (self.corridor.peer.settlement_currency, own)
+        if (body.currency, body.swap and body.swap.currency_received) != expected:
             return Code.CURRENCY_DIFFERS
         if body.receiver_did in self.blocked:
             return BLOCKED
@@ -108,8 +151,11 @@ class Judge:
         return None if self.closed == federation.PeerPaused.code else self.closed
 
     async def _has_room(self, message: Message) -> bool:
-        assert message.body is not None
-        order = reserve_in(self.corridor, message.body, message.fee or 0).order(self.corridor.book)
+        body, net = message.body, message.net or 0
+        assert body is not None
+        if body.swap is not None and (self.pool is None or not self.pool.covers(net)):
+            return False
+        order = reserve_in(self.corridor, body, message.fee or 0, net).order(self.corridor.book)
         return await refusal_codes(self.tx, self.corridor, [order]) == [None]
 
     async def _tombstones(self) -> int:
@@ -138,7 +184,8 @@ def _code_of(refusal: Refused) -> str:
 
 async def _refused_by_ledger(tx: Tx, corridor: Corridor, bodies: Sequence[Body]) -> dict[str, str | None]:
     orders = [
-        reserve_in(corridor, body, share(Minor(body.amount), federation.BORDER_FEE)).order(corridor.book)
+        # Of a swap the price is not known yet; what its receiver may get does not depend on it.
+        reserve_in(corridor, body, share(body.amount, federation.BORDER_FEE), net=1).order(corridor.book)
         for body in bodies
     ]
     codes = await refusal_codes(tx, corridor, orders)

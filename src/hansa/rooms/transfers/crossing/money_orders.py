@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from hansa.foundation.values.money import Minor
+from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import ledger
 
 from .corridor import Corridor
@@ -33,11 +33,23 @@ def reserve_out(corridor: Corridor, body: Body) -> ledger.ReserveOut:
         Minor(body.amount),
         body.receiver_did,
         body.memo,
+        is_swap=body.swap is not None,
     )
 
 
-def reserve_in(corridor: Corridor, body: Body, fee: int) -> ledger.ReserveIn:
-    """Room for what enters, within the limit of the peer."""
+def reserve_in(corridor: Corridor, body: Body, fee: int, net: int) -> ledger.ReserveIn:
+    """Room for what enters, within the limit of the peer. A swap is paid by its pool: no units enter."""
+    if body.swap is not None:
+        return ledger.ReserveIn(
+            corridor.frame,
+            UUID(body.transfer_id),
+            body.receiver_did,
+            Minor(net),
+            ZERO,
+            None,
+            body.sender_did,
+            is_swap=True,
+        )
     limit = corridor.peer.net_in_limit
     return ledger.ReserveIn(
         corridor.frame,
@@ -52,15 +64,18 @@ def reserve_in(corridor: Corridor, body: Body, fee: int) -> ledger.ReserveIn:
 
 def _steps(corridor: Corridor, money: Money) -> list[LedgerStep]:
     frame, transfer_id, body = corridor.frame, UUID(money.body.transfer_id), money.body
-    commit_in = ledger.CommitIn(frame, transfer_id, body.memo)
+    is_swap = body.swap is not None
+    entering = reserve_in(corridor, body, money.fee, money.net)
+    commit_in = ledger.CommitIn(frame, transfer_id, body.memo, is_swap)
+    commit_out = ledger.CommitOut(frame, transfer_id, is_swap)
     steps: dict[MoneyKind, list[LedgerStep]] = {
         MoneyKind.RESERVE_OUT: [reserve_out(corridor, body)],
-        MoneyKind.COMMIT_OUT: [ledger.CommitOut(frame, transfer_id)],
-        MoneyKind.ABORT_OUT: [ledger.AbortOut(frame, transfer_id)],
-        MoneyKind.REPLAY_OUT: [reserve_out(corridor, body), ledger.CommitOut(frame, transfer_id)],
-        MoneyKind.RESERVE_IN: [reserve_in(corridor, body, money.fee)],
+        MoneyKind.COMMIT_OUT: [commit_out],
+        MoneyKind.ABORT_OUT: [ledger.AbortOut(frame, transfer_id, is_swap)],
+        MoneyKind.REPLAY_OUT: [reserve_out(corridor, body), commit_out],
+        MoneyKind.RESERVE_IN: [entering],
         MoneyKind.COMMIT_IN: [commit_in],
-        MoneyKind.ABORT_IN: [ledger.AbortIn(frame, transfer_id)],
-        MoneyKind.REPLAY_IN: [reserve_in(corridor, body, money.fee), commit_in],
+        MoneyKind.ABORT_IN: [ledger.AbortIn(frame, transfer_id, is_swap)],
+        MoneyKind.REPLAY_IN: [entering, commit_in],
     }
     return steps[money.kind]

@@ -21,7 +21,7 @@ from hansa.foundation.values.errors import Unavailable
 from . import store
 from .corridor import Corridor
 from .exchange import BATCH, PeerSilent, abort_now, answers_to
-from .messages import Body, Message, MessageType
+from .messages import Message, MessageType
 
 AT_ONCE = 2
 """Requests under way to one peer: while it works on one, this process works on the answers to the other."""
@@ -56,8 +56,8 @@ class Outbox:
                 "Too many transfers to this registry are waiting; retry shortly.", retry_after=1
             )
 
-    async def decided(self, corridor: Corridor, body: Body) -> asyncpg.Record:
-        """Ask the peer to prepare a transfer that is reserved; its row once it is decided.
+    async def decided(self, corridor: Corridor, prepare: Message) -> asyncpg.Record:
+        """Send the prepare of a transfer that is reserved; its row once it is decided.
 
         Where the peer does not answer, the transfer is aborted. The row may show it as reserved still while this registry
         may not decide. Raises: Unavailable.
@@ -65,8 +65,9 @@ class Outbox:
         queue = self._queues.setdefault(corridor.key, _Queue(corridor))
         queue.corridor = corridor
         outcome: asyncio.Future[asyncpg.Record] = asyncio.get_running_loop().create_future()
-        queue.callers[UUID(body.transfer_id)] = outcome
-        queue.waiting.append(Message(MessageType.PREPARE, body))
+        assert prepare.body is not None
+        queue.callers[UUID(prepare.body.transfer_id)] = outcome
+        queue.waiting.append(prepare)
         self._send(queue)
         return await outcome
 

@@ -12,15 +12,16 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 
-from . import store
+from . import sender, store
 from .corridor import Corridor
-from .destination import fee_of_peer
 from .errors import PeerRewound
 from .exchange import PeerSilent, exchange
-from .messages import Message, MessageType
+from .messages import Body
+from .money_orders import reserve_out
 from .reading import view_of_sent
-from .records import CrossingView
+from .records import NO_BOUNDS, Bounds, CrossingView
 from .reserving import RESERVE
+from .swapping_out import swap_terms
 
 RETRY_SECONDS = 2.0
 
@@ -36,15 +37,25 @@ class CrossingPayment:
     order: ledger.TransferOrder
     seconds: float
     request_scope: bytes | None = None
+    bounds: Bounds = NO_BOUNDS
 
 
 async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) -> Minor:
-    """Set the units aside for the payee's registry; returns the border fee that its card states.
+    """Set the units aside for the payee's registry; returns the border fee that its card states, of a swap its own.
 
-    Raises: PeerRewound, AccountUnknown, AccountSuspended, InsufficientBalance.
+    Raises: PeerRewound, the refusals of swaps, AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     order, book = payment.order, corridor.book
-    fee = fee_of_peer(corridor.peer, order.amount)
+    terms = await swap_terms(tx, corridor, order, payment.bounds)
+    body = Body(
+        str(payment.transfer_id),
+        order.payer,
+        order.payee,
+        order.amount,
+        book.currency,
+        order.message,
+        terms.swap,
+    )
     new = store.NewSent(
         transfer_id=payment.transfer_id,
         peer=corridor.key,
@@ -54,22 +65,21 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         amount=order.amount,
         currency=book.currency,
         memo=order.message,
-        expected_fee=fee,
+        expected_fee=terms.fee,
         backend="async",
         is_counted=False,
         capability_id=None,
         request_scope=payment.request_scope.hex() if payment.request_scope else None,
         deadline_seconds=payment.seconds,
         first_retry_seconds=RETRY_SECONDS,
+        **store.swap_columns(terms.swap),
     )
-    reserved = ledger.ReserveOut(
-        corridor.frame, payment.transfer_id, order.payer, order.amount, order.payee, order.message
-    )
+    await terms.reserve(tx, body)
     try:
-        await ledger.apply(tx, [RESERVE.on(reserved.order(book), new)], book)
+        await ledger.apply(tx, [RESERVE.on(reserve_out(corridor, body).order(book), new)], book)
     except ledger.ClaimRefused:
         raise PeerRewound from None
-    return fee
+    return terms.fee
 
 
 async def find_payment(tx: Tx, transfer_id: UUID) -> CrossingView | None:
@@ -85,6 +95,6 @@ async def ask_to_prepare(runtime: Runtime, corridor: Corridor, transfer_id: UUID
     if row is None or row["state"] != "reserved":
         return
     try:
-        await exchange(runtime, corridor, [Message(MessageType.PREPARE, store.sent_of(row).body)], rounds=1)
+        await exchange(runtime, corridor, sender.outstanding(store.sent_of(row)), rounds=1)
     except PeerSilent:
         return

@@ -17,14 +17,17 @@ from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
+from hansa.rooms.transfers import pools
 
 from . import store
 from .corridor import Corridor
 from .destination import fee_of_peer
 from .errors import PeerRewound
 from .exchange import DELIVERY
-from .messages import Body
+from .messages import Body, Message, Swap
 from .money_orders import reserve_out
+from .records import Bounds
+from .swapping_out import prepare_of, swap_terms
 
 CALLER_SECONDS = 10.0
 """How long a caller waits for the decision; then it is ABORT."""
@@ -42,6 +45,7 @@ class AskedCrossing:
     payment: agents.Payment
     request: Repeatable | None
     backend: str
+    bounds: Bounds
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -55,10 +59,10 @@ RESERVE = ledger.Extension("transfers_reserve", store.NewSent, _Kept)
 
 @dataclass(frozen=True)
 class Reserved:
-    """The transfer; `body` is None where it was reserved before under the same key."""
+    """The transfer, and what its peer is asked; None where it was reserved before under the same key."""
 
     transfer_id: UUID
-    body: Body | None
+    prepare: Message | None
 
 
 async def reserve(
@@ -66,16 +70,21 @@ async def reserve(
 ) -> Reserved | agents.Approval:
     """Reserve the transfer, or ask the agent's owner.
 
-    Raises: what `agents.hold_budget` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, Unavailable.
+    A swap is priced under the lock of its pool, in a transaction of its own.
+
+    Raises: what `agents.hold_budget` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, Unavailable, NotASwap, the
+    refusals of swaps and quotes.
     """
-    if agents.pays_plainly(agent, asked.payment.capability_token):
+    if corridor.currency_received is None and asked.bounds.are_stated:
+        raise pools.NotASwap
+    if corridor.currency_received is None and agents.pays_plainly(agent, asked.payment.capability_token):
         return await _gathered(runtime, corridor, asked)
     return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, asked))
 
 
 async def _gathered(runtime: Runtime, corridor: Corridor, asked: AskedCrossing) -> Reserved:
     body = _body(corridor, asked)
-    new = _new(corridor, asked, body, NO_BUDGET)
+    new = _new(corridor, asked, body, NO_BUDGET, fee_of_peer(corridor.peer, asked.order.amount))
     order = RESERVE.on(reserve_out(corridor, body).order(corridor.book), new)
     batch = ledger.GROUP_COMMIT.of(runtime)
     try:
@@ -87,7 +96,7 @@ async def _gathered(runtime: Runtime, corridor: Corridor, asked: AskedCrossing) 
         return Reserved(transfer_id, None)
     if asked.backend == "async":
         await runtime.database.act(lambda tx: jobs.enqueue(tx, DELIVERY, corridor.key))
-    return Reserved(transfer_id, body)
+    return Reserved(transfer_id, prepare_of(body, new.expected_fee))
 
 
 def _render(receipts: Sequence[ledger.Receipt]) -> str:
@@ -100,7 +109,9 @@ async def _judged(
     request = asked.request
     if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
         return Reserved(_kept(kept).crossing, None)
-    body = _body(corridor, asked)
+    # The pool is locked before the budget, as when a decision gives the budget back.
+    terms = await swap_terms(tx, corridor, asked.order, asked.bounds)
+    body = _body(corridor, asked, terms.swap)
     order = reserve_out(corridor, body).order(corridor.book)
     held = await agents.hold_budget(tx, agent, asked.payment, runtime.settings)
     if held is None:
@@ -112,11 +123,13 @@ async def _judged(
         await idempotency.remember(tx, request, kept)
     if asked.backend == "async":
         await jobs.enqueue(tx, DELIVERY, corridor.key)
+    await terms.reserve(tx, body)
     try:
-        await ledger.apply(tx, [RESERVE.on(order, _new(corridor, asked, body, held))], corridor.book)
+        new = _new(corridor, asked, body, held, terms.fee)
+        await ledger.apply(tx, [RESERVE.on(order, new)], corridor.book)
     except ledger.ClaimRefused:
         raise PeerRewound from None
-    return Reserved(UUID(body.transfer_id), body)
+    return Reserved(UUID(body.transfer_id), prepare_of(body, terms.fee))
 
 
 def _kept(kept: str) -> _Kept:
@@ -126,12 +139,16 @@ def _kept(kept: str) -> _Kept:
     return msgspec.json.decode(kept, type=_Kept)
 
 
-def _body(corridor: Corridor, asked: AskedCrossing) -> Body:
+def _body(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) -> Body:
     order = asked.order
-    return Body(str(uuid4()), order.payer, order.payee, order.amount, corridor.book.currency, order.message)
+    return Body(
+        str(uuid4()), order.payer, order.payee, order.amount, corridor.book.currency, order.message, swap
+    )
 
 
-def _new(corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget) -> store.NewSent:
+def _new(
+    corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget, fee: Minor
+) -> store.NewSent:
     waits = asked.backend == "2pc"
     return store.NewSent(
         transfer_id=UUID(body.transfer_id),
@@ -142,11 +159,12 @@ def _new(corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.Held
         amount=Minor(body.amount),
         currency=body.currency,
         memo=body.memo,
-        expected_fee=fee_of_peer(corridor.peer, Minor(body.amount)),
+        expected_fee=fee,
         backend=asked.backend,
         is_counted=held.is_counted,
         capability_id=held.capability_id,
         request_scope=asked.request.scope.hex() if asked.request else None,
         deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
         first_retry_seconds=RETRY_SECONDS if waits else 0.0,
+        **store.swap_columns(body.swap),
     )

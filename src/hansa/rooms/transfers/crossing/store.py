@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .envelope import kept_message
-from .messages import Body, Position
+from .messages import Body, Position, Swap
 from .pair_chain import Crossing, Pair
 from .states import Received, ReceivedState, Sent, SentState
 
@@ -60,15 +60,17 @@ WHERE peer = $1 AND state IN ('committed', 'aborted')
 
 _WRITE_SENT = f"""
 INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, code, prepared, receipt, backend, deadline, decided_at, credited_at, next_at)
+  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, backend, deadline,
+  decided_at, credited_at, next_at)
 SELECT n.transfer_id, $1, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.expected_fee, n.code,
-  n.prepared, n.receipt, '2pc', clock_timestamp(), clock_timestamp(),
+  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, '2pc', clock_timestamp(), clock_timestamp(),
   CASE WHEN n.state = 'committed' AND n.receipt IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN n.receipt IS NULL AND n.state <> 'in_doubt'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[],
-  $12::text[], $13::text[]) AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, expected_fee, code,
-  prepared, receipt)
+  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[]) AS n (transfer_id, sender_did,
+  receiver_did, amount, currency, memo, state, expected_fee, code, prepared, receipt, currency_received, min_amount_out,
+  amount_out, quote_id)
 ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
   receipt = excluded.receipt,
   decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
@@ -81,14 +83,15 @@ WHERE row.peer = excluded.peer
 
 _WRITE_RECEIVED = f"""
 INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
-  net, fee, code, decision, is_closed, decided_at, next_at)
+  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, decided_at, next_at)
 SELECT $1, n.transfer_id, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.net, n.fee, n.code,
-  n.decision, n.is_closed, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
+  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN NOT n.is_closed AND n.state <> 'refused'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-  $11::bigint[], $12::text[], $13::text[], $14::boolean[]) AS n (transfer_id, sender_did, receiver_did, amount, currency, memo,
-  state, net, fee, code, decision, is_closed)
+  $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[])
+  AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
+  currency_received, min_amount_out, amount_out, quote_id)
 ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
   code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
   decided_at = coalesce(row.decided_at, excluded.decided_at),
@@ -154,6 +157,10 @@ class NewSent(msgspec.Struct, frozen=True):
     request_scope: str | None
     deadline_seconds: float
     first_retry_seconds: float
+    currency_received: str | None = None
+    min_amount_out: Minor | None = None
+    amount_out: Minor | None = None
+    quote_id: UUID | None = None
 
 
 async def lock_pair(tx: Tx, peer: str) -> Pair:
@@ -268,6 +275,7 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
             one.code,
             one.prepared.raw if one.prepared else None,
             one.receipt.raw if one.receipt else None,
+            *_swap_members(one.body.swap),
         )
         for one in changed
     ]
@@ -288,6 +296,7 @@ async def write_received(tx: Tx, peer: str, frame: str, changed: Sequence[Receiv
             one.code,
             one.decision.raw if one.decision else None,
             one.is_closed,
+            *_swap_members(one.body.swap),
         )
         for one in changed
     ]
@@ -385,7 +394,33 @@ def _body(row: asyncpg.Record) -> Body:
         row["amount"],
         row["currency"],
         row["memo"],
+        _swap(row),
     )
+
+
+def _swap(row: asyncpg.Record) -> Swap | None:
+    if row["currency_received"] is None:
+        return None
+    quote_id = row["quote_id"]
+    return Swap(
+        row["currency_received"],
+        row["min_amount_out"],
+        row["amount_out"],
+        None if quote_id is None else str(quote_id),
+    )
+
+
+def swap_columns(swap: Swap | None) -> dict[str, Any]:
+    """The members of a new row that a swap has."""
+    names = ("currency_received", "min_amount_out", "amount_out", "quote_id")
+    return dict(zip(names, _swap_members(swap), strict=True))
+
+
+def _swap_members(swap: Swap | None) -> tuple[Any, ...]:
+    if swap is None:
+        return (None, None, None, None)
+    quote_id = None if swap.quote_id is None else UUID(swap.quote_id)
+    return (swap.currency_received, swap.min_amount_out, swap.amount_out, quote_id)
 
 
 def _members(body: Body) -> tuple[Any, ...]:

@@ -150,6 +150,7 @@ class _Taking:
 
     def _change(self, step: Step) -> None:
         self.changes.add(step)
+        self.judge.move(step.money)
         own = self.changes.pair.own
         if step.entry is not None:
             self.heads[own.epoch, own.seq] = own.head

@@ -23,11 +23,12 @@ from .corridor import Corridor
 from .destination import corridor_to
 from .errors import PeerRewound, refusal_of
 from .exchange import abort_now
-from .messages import Body
+from .messages import Message
 from .outbox import OUTBOX
 from .reading import view_of_sent
-from .records import CrossingView
+from .records import Bounds, CrossingView
 from .reserving import CALLER_SECONDS, AskedCrossing, reserve
+from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
 FIRST_LOOK_SECONDS, LONGEST_LOOK_SECONDS = 0.02, 0.25
@@ -46,30 +47,31 @@ async def cross(
 ) -> Crossed | agents.Approval:
     """Carry the transfer out, or ask the agent's owner.
 
-    Raises: what `agents.clear_payment` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, and why the receiver's
-    registry refused.
+    Raises: what `agents.clear_payment` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, the refusals of swaps and
+    quotes, and why the receiver's registry refused.
     """
     outbox = OUTBOX.of(runtime)
     outbox.require_room(corridor)
     reserved = await reserve(runtime, agent, corridor, asked)
     if isinstance(reserved, agents.Approval):
         return reserved
-    if reserved.body is not None and asked.backend == "2pc":
-        row = await _decided(runtime, corridor, reserved.body)
+    if reserved.prepare is not None and asked.backend == "2pc":
+        row = await _decided(runtime, corridor, reserved.transfer_id, reserved.prepare)
     else:
         row = await _outcome(runtime, reserved.transfer_id)
     if row["state"] == "aborted":
         raise refusal_of(row["code"], str(reserved.transfer_id))
-    return Crossed(view_of_sent(row), replayed=reserved.body is None)
+    return Crossed(view_of_sent(row), replayed=reserved.prepare is None)
 
 
-async def _decided(runtime: Runtime, corridor: Corridor, body: Body) -> asyncpg.Record:
+async def _decided(
+    runtime: Runtime, corridor: Corridor, transfer_id: UUID, prepare: Message
+) -> asyncpg.Record:
     """The row once the peer answered; without an answer in time the transfer is aborted."""
     try:
         async with asyncio.timeout(CALLER_SECONDS):
-            row = await OUTBOX.of(runtime).decided(corridor, body)
+            row = await OUTBOX.of(runtime).decided(corridor, prepare)
     except TimeoutError:
-        transfer_id = UUID(body.transfer_id)
         await runtime.database.act(lambda tx: abort_now(tx, corridor, [transfer_id]))
         return await _outcome(runtime, transfer_id)
     return row if row["state"] != "reserved" else await _outcome(runtime, row["transfer_id"])
@@ -98,12 +100,14 @@ async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
     return row
 
 
-async def preview_crossing(tx: Tx, corridor: Corridor, order: ledger.TransferOrder) -> Minor:
-    """What the payer would have left; nothing is written. Raises: as the reserve."""
+async def preview_crossing(
+    tx: Tx, corridor: Corridor, order: ledger.TransferOrder, bounds: Bounds
+) -> tuple[Minor, OutTerms]:
+    """What the payer would have left, and the terms of the transfer; nothing is written. Raises: as the reserve."""
     await require_open(tx, corridor)
     reserve = ledger.ReserveOut(corridor.frame, uuid4(), order.payer, order.amount, order.payee)
     (result,) = await ledger.apply(tx, [reserve.order(corridor.book)], corridor.book, dry=True)
-    return result.balance
+    return result.balance, await swap_terms(tx, corridor, order, bounds)
 
 
 async def require_open(tx: Tx, corridor: Corridor) -> None:
@@ -127,6 +131,7 @@ def asked_crossing(
     backend: str | None,
     approval: UUID | None,
     capability: str | None,
+    bounds: Bounds,
 ) -> AskedCrossing:
     """The transfer as it is judged: by roles, capability and spend policy."""
     payment = agents.Payment(
@@ -140,4 +145,4 @@ def asked_crossing(
         request_scope=request.scope if request else None,
     )
     standard = "async" if settings.teg_cross_frame_backend == "async" else "2pc"
-    return AskedCrossing(order, payment, request, backend or standard)
+    return AskedCrossing(order, payment, request, backend or standard, bounds)

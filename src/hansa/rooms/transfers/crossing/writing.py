@@ -15,6 +15,7 @@ from .money_orders import orders_of
 from .pair_chain import Pair
 from .payment_slot import CrossingDecision
 from .states import Money, MoneyKind, Received, Sent, SentState, Step
+from .swapped import move_in_pool
 
 COMPLETING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.COMMIT_IN, MoneyKind.REPLAY_IN})
 LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT})
@@ -57,7 +58,7 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     confirmed = [
         UUID(transfer_id)
         for transfer_id, sent in changes.sent.items()
-        if sent.state is SentState.COMMITTED and sent.receipt is not None
+        if sent.state is SentState.COMMITTED and sent.receipt is not None and sent.body.swap is None
     ]
     if confirmed:
         await ledger.confirm_out(tx, corridor.frame, confirmed, corridor.book)
@@ -65,6 +66,7 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
 
 async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     money = changes.money
+    await move_in_pool(tx, corridor, money)
     returned = [one.body for one in money if one.kind is MoneyKind.ABORT_OUT]
     # Budgets are locked in the order of their payers, as no two requests lock them otherwise.
     for body in sorted(returned, key=lambda body: body.sender_did):
@@ -109,5 +111,6 @@ def _completed(corridor: Corridor, money: Money) -> CrossRegistryTransferComplet
         amount_received=format_amount(money.net),
         fee=format_amount(money.fee),
         currency=body.currency,
+        currency_received=body.swap.currency_received if body.swap else body.currency,
         counterparty_frame=corridor.frame,
     )
