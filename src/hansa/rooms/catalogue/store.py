@@ -241,6 +241,14 @@ async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     return None if row is None else card_in(row)
 
 
+async def mirrored_status(tx: Tx, did: str) -> str | None:
+    """The status on a mirrored card."""
+    status: str | None = await tx.fetchval(
+        "SELECT status FROM catalogue_card WHERE did = $1 AND source_registry IS NOT NULL", did
+    )
+    return status
+
+
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of these own agents, by DID."""
     rows = await tx.fetch(_NAMES_OF_AGENTS, dids)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms import agents
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import agents, transfers
 
-from . import paying, recorded, rules, store
+from . import paying, paying_across, recorded, rules, store
 from .contract import Contract, Payment, Status
 from .moves import Act, move, require_in_time, take
 
@@ -22,23 +22,28 @@ class Approval:
 
 
 async def approve(
-    tx: Tx, agent: Agent, contract_id: int, approval: Approval, settings: Settings
+    tx: Tx, agent: Agent, contract_id: int, approval: Approval, runtime: Runtime
 ) -> Contract | agents.Approval:
     """Pay and approve what was submitted, or ask the agent's owner about the payment.
 
-    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, what `paying.pay_part` and
-    `paying.settle_token` raise, and what a spend policy refuses with.
+    A provider of another registry is paid by a crossing: the contract stays SUBMITTED until that is decided.
+
+    Raises: ContractUnknown, WrongParty, WrongState, PaymentUnderWay, DeadlinePassed, MilestoneNotNext, what a spend policy
+    refuses with, and what `paying.pay_part`, `paying.settle_token` or `paying_across.begin` raise.
     """
+    settings = runtime.settings
     contract = await take(tx, contract_id)
     rules.require_contractor(contract, agent.did)
     rules.require_state(contract, Status.SUBMITTED)
     await require_in_time(tx, contract)
     rules.require_next(contract, approval.milestone)
+    assert contract.provider_did is not None
+    if transfers.is_foreign(contract.provider_did, settings):
+        return await _approve_across(tx, agent, contract, approval, runtime)
     if approval.payment_token is not None:
         paid = await paying.settle_token(tx, contract, approval.payment_token, settings)
         return await approve_paid(tx, contract, paid, agent.did)
     if agent.is_governed and not contract.funded and not contract.auto_approve:
-        assert contract.provider_did is not None
         asked = await paying.clear(
             tx, agent, contract.provider_did, contract.part, consent=approval.consent, settings=settings
         )
@@ -46,6 +51,28 @@ async def approve(
             return asked
     payment = await paying.pay_part(tx, contract, settings)
     return await approve_paid(tx, contract, payment, agent.did)
+
+
+async def _approve_across(
+    tx: Tx, agent: Agent, contract: Contract, approval: Approval, runtime: Runtime
+) -> Contract | agents.Approval:
+    scope = approval.consent.request_scope
+    if approval.payment_token is not None:
+        return await paying_across.begin_with_token(
+            tx, contract, approval.payment_token, agent.did, runtime, request_scope=scope
+        )
+    held = paying_across.UNBUDGETED
+    if agent.is_governed and not contract.auto_approve:
+        assert contract.provider_did is not None
+        payment = paying.payment_of(contract.provider_did, contract.part, approval.consent, runtime.settings)
+        counted = await agents.hold_budget(tx, agent, payment, runtime.settings)
+        if counted is None:
+            return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
+        held = counted
+    begun = await paying_across.begin(tx, contract, agent.did, runtime, held=held, request_scope=scope)
+    if isinstance(begun, Payment):
+        return await approve_paid(tx, contract, begun, agent.did)
+    return begun
 
 
 async def approve_paid(tx: Tx, contract: Contract, payment: Payment, actor: str | None) -> Contract:

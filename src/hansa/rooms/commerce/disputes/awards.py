@@ -9,12 +9,13 @@ from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
-from hansa.rooms import ledger
+from hansa.rooms import ledger, transfers
 from hansa.rooms.commerce import contracts
 
 from . import recorded, store
 from .bond import BondSlash, BondSlashed, SlashBond
 from .dispute import Decision, Dispute
+from .errors import RulingInvalid
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -63,7 +64,8 @@ class Awards:
         return Minor(from_hold + self.earlier)
 
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
-        """Move them. Raises: MintTooLarge, SupplyExhausted."""
+        """Move them. Raises: RulingInvalid, MintTooLarge, SupplyExhausted."""
+        self._require_own_units()
         bond = await self._slash_bond(tx, slash_bond)
         orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
         done = await ledger.apply(tx, list(orders.values()), ledger.Book.of(self.settings)) if orders else []
@@ -76,6 +78,15 @@ class Awards:
             results.get("hold") if is_captured else None,
             tuple(self._events(bond, liquid, results.get("compensation"))),
         )
+
+    def _require_own_units(self) -> None:
+        """Only units of agents of this registry are destroyed and issued here."""
+        for amount, did, what in (
+            (self.decision.slash, self.dispute.defendant_did, "slash"),
+            (self.decision.compensation, self.dispute.complainant_did, "compensation"),
+        ):
+            if amount and transfers.is_foreign(did, self.settings):
+                raise RulingInvalid(f"{what} must be 0: {did} is an agent of another registry.")
 
     async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
         if not self.decision.slash:

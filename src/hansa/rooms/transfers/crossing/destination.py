@@ -14,7 +14,7 @@ from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
 
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
-from .taking_in import Corridor, namespace_of
+from .taking_in import Corridor, is_withheld_abroad, namespace_of
 
 NOT_FOUND = 404
 FEE_PATH = "fees.cross_registry.base_rate_percent"
@@ -38,17 +38,24 @@ async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
 
 
 async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
-    """The corridor by which units reach the DID now.
+    """The corridor by which units reach the DID now. Raises: as `require_reachable`."""
+    return Corridor.to(await require_reachable(tx, did, runtime.settings), runtime)
 
-    Raises: ReceiverRegistryUnknown, CurrencyDiffers, and what `require_may_cross` raises.
+
+async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
+    """The peer at which units reach the DID now.
+
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers, AgentBlocked, and what `require_may_cross` raises.
     """
     peer = await peer_of(tx, did)
     if peer is None:
         raise ReceiverRegistryUnknown
-    await federation.require_may_cross(tx, runtime.settings, peer)
-    if peer.settlement_currency != runtime.settings.settlement_currency:
+    await federation.require_may_cross(tx, settings, peer)
+    if peer.settlement_currency != settings.settlement_currency:
         raise CurrencyDiffers
-    return Corridor.to(peer, runtime)
+    if await is_withheld_abroad(tx, did):
+        raise federation.AgentBlocked(context={"did": did})
+    return peer
 
 
 def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:

@@ -14,10 +14,10 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount, share
-from hansa.rooms import agents, federation, journal, ledger
+from hansa.rooms import agents, catalogue, federation, journal, ledger
 
 from . import pair_chain, protocol, store
-from .messages import Code, Message, MessageType
+from .messages import Body, Code, Message, MessageType
 from .pair_chain import Pair
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision, PaymentDecided
 from .protocol import Findings
@@ -155,7 +155,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, money: Money, code: str | None)
     await ledger.apply(tx, [step.order(corridor.book) for step in _orders(corridor, money)], corridor.book)
     if money.kind in {MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT}:
         left = await ledger.crossing(tx, corridor.frame, "out", transfer_id, corridor.book)
-        assert left is not None
+        assert left is not None, "what is committed was reserved"
         await corridor.decided(tx, CrossingDecision(transfer_id, left.tx_id, None), corridor.settings)
 
 
@@ -237,7 +237,7 @@ async def _judgement(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -
     assert body is not None
     code, has_units = None, True
     if message.type is MessageType.PREPARED:
-        code = await _why_not_committed(tx, corridor, body.sender_did)
+        code = await _why_not_committed(tx, corridor, body)
     if message.type is MessageType.RECEIPT and message.proof is not None:
         order = ledger.ReserveOut(
             corridor.frame, UUID(body.transfer_id), body.sender_did, Minor(body.amount), body.receiver_did
@@ -308,12 +308,18 @@ async def _why_closed(tx: Tx, corridor: Corridor) -> str | None:
     return None
 
 
-async def _why_not_committed(tx: Tx, corridor: Corridor, payer: str) -> str | None:
+async def _why_not_committed(tx: Tx, corridor: Corridor, body: Body) -> str | None:
     """Suspension and licences, judged a last time. A peer that was paused meanwhile ends nothing that is under way."""
-    if await _is_blocked(tx, payer):
+    if await _is_blocked(tx, body.sender_did) or await is_withheld_abroad(tx, body.receiver_did):
         return BLOCKED
     code = await _why_closed(tx, corridor)
     return None if code == federation.PeerPaused.code else code
+
+
+async def is_withheld_abroad(tx: Tx, did: str) -> bool:
+    """Whether the home of an agent of another registry suspended or revoked it, as far as that is known here."""
+    status = await catalogue.mirrored_status(tx, did)
+    return status in {"suspended", "revoked"} or await federation.is_blocklisted(tx, did)
 
 
 async def _is_blocked(tx: Tx, did: str) -> bool:
