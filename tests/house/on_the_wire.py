@@ -90,6 +90,7 @@ _.before
 _.beta_invite_required
 _.blockers
 _.blocks
+_.body
 _.bond_tx_id
 _.bonded
 _.bonded_only
@@ -594,6 +595,7 @@ _.representative_queries
 _.reputation
 _.request
 _.request_digest
+_.request_id
 _.requested_at
 _.requested_by
 _.require_signature

@@ -103,7 +103,7 @@ async def test_funded_with_a_provider_elsewhere_is_refused(pair: Neighbours):
 async def test_a_provider_at_no_peer_is_refused(pair: Neighbours):
     abroad = await AgreementAbroad.between(pair)
     answer = await abroad.propose(provider_did=f"did:hansa:far.example:{uuid4()}")
-    assert await refusal(answer) == (404, "RECEIVER_REGISTRY_UNKNOWN")
+    assert await refusal(answer) == (404, "PROVIDER_UNKNOWN")
     for registry in ("far.example", "b.example"):
         named = await abroad.abroad("accept-federated", 7, contractor_registry=registry)
         assert await refusal(named) == (404, "PEER_UNKNOWN")

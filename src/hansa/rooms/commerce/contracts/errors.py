@@ -27,10 +27,12 @@ class PaymentUnderWay(Conflict):
 
 
 class ProviderUnknown(NotFound):
-    """No active agent of this registry has the provider's DID."""
+    """No active agent of this registry has the provider's DID, and no active peer speaks for it."""
 
     code = "PROVIDER_UNKNOWN"
-    sentence = "No active agent of this registry has the DID of the provider."
+    sentence = (
+        "No active agent of this registry has the DID of the provider, and no active peer speaks for it."
+    )
 
 
 class OwnContract(BadRequest):

@@ -66,7 +66,10 @@ async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> None:
     if transfers.is_foreign(did, settings):
         if terms.funded:
             raise FundedAcross(field="funded")
-        await transfers.require_reachable(tx, did, settings)
+        try:
+            await transfers.require_reachable(tx, did, settings)
+        except transfers.ReceiverRegistryUnknown:
+            raise ProviderUnknown(context={"did": did}) from None
         return
     known = {} if is_system_did(did) else await agents.statuses_of(tx, [did])
     if known.get(did) != "active":

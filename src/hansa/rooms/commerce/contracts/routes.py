@@ -89,7 +89,6 @@ _SPEND_POLICY: tuple[type[Refused], ...] = (
         *_SPEND_POLICY,
         errors.ProviderUnknown,
         errors.FundedAcross,
-        transfers.ReceiverRegistryUnknown,
         transfers.CurrencyDiffers,
         federation.AgentBlocked,
         federation.PeerPaused,

@@ -28,7 +28,7 @@ async def settle_across(runtime: Runtime, token: Token) -> None:
         return
     try:
         corridor = await database.look(lambda tx: transfers.corridor_to(tx, token.payee, runtime))
-        await database.act(lambda tx: _reserve_or_time_out(tx, corridor, token.id))
+        await database.act(lambda tx: reserve_or_time_out(tx, corridor, token.id))
     except Unavailable:
         raise
     except Refused as refusal:
@@ -38,7 +38,8 @@ async def settle_across(runtime: Runtime, token: Token) -> None:
     await transfers.ask_to_prepare(runtime, token.id)
 
 
-async def _reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> None:
+async def reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> None:
+    """Reserve the transfer of a settling token, once, or fail a token whose time is over. Raises: as `reserve_payment`."""
     token = await _unreserved(tx, token_id)
     if token is None:
         return
