@@ -576,6 +576,7 @@ _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
 _.recipient_did
+_.recommended
 _.recover_margin
 _.recovery_key
 _.recovery_keys

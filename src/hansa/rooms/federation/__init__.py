@@ -70,7 +70,7 @@ from hansa.rooms.federation.licences import (
     publish_card,
     replace_sealed_licensing_key,
 )
-from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_signal
+from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, call_peer, record_signal
 from hansa.rooms.federation.peers import (
     NET_IN_LIMIT_DEFAULT,
     PEER_CALLS,
@@ -99,7 +99,6 @@ from hansa.rooms.federation.peers import (
     VerifiedCard,
     add_by_hand,
     add_peer,
-    call_peer,
     count_refusal,
     judge_card,
     list_peers,

@@ -224,9 +224,12 @@ async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[st
 
 
 async def _keys(tx: Tx, dispute: Dispute) -> dict[str, Any]:
-    """The keys with which receipts and quotes in the evidence may have been signed, with their times."""
-    of_agents = {}
-    for did in dispute.parties:
+    """The keys with which receipts and quotes in the evidence may have been signed, with their times.
+
+    The keys of an agent of another registry are not known here.
+    """
+    of_agents: dict[str, list[dict[str, Any]]] = {did: [] for did in dispute.parties}
+    for did in await agents.statuses_of(tx, dispute.parties):
         held, _ = await agents.keys_of(tx, did, limit=KEYS_MAX, offset=0)
         of_agents[did] = [_key(one.public_key, one.valid_from, one.valid_until) for one in held]
     own = await federation.all_keys(tx)
