@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0111"
-down_revision = "0110"
+down_revision = "0132"
 
 SQL = """
 -- `crossing` is the transfer that is under way for the submitted part: nothing else moves the contract before it is decided.

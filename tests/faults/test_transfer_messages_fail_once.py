@@ -20,9 +20,11 @@ from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
 from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
 from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
-from hansa.rooms.transfers.crossing.taking_in import Corridor, take_in
+from hansa.rooms.transfers.crossing.reserving import RESERVE
+from hansa.rooms.transfers.crossing.taking_in import take_in
 from tests.faults.failing import Plan, put_under_plan
 from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
 from tests.hostile.credentials import peer_of
@@ -48,10 +50,10 @@ class Scene:
     corridor: Corridor
 
     async def taken(self, message: Message) -> None:
-        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, message))
+        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
 
     def asking(self, message: Message) -> Asking:
-        return self.work(lambda tx: take_in(tx, self.corridor, message))
+        return self.work(lambda tx: take_in(tx, self.corridor, [message]))
 
     def work(self, act: Callable[[Tx], Awaitable[object]]) -> Asking:
         """Work of this registry, as a route would answer it."""
@@ -77,10 +79,15 @@ class Scene:
         body = Body(str(uuid4()), self.agent.did, f"did:hansa:{PEER}:{uuid4()}", AMOUNT, "AVT")
         corridor, transfer_id = self.corridor, UUID(body.transfer_id)
         new = store.NewSent(
-            body,
+            transfer_id,
             corridor.key,
             PEER,
-            FEE,
+            body.sender_did,
+            body.receiver_did,
+            Minor(AMOUNT),
+            body.currency,
+            None,
+            Minor(FEE),
             "2pc",
             is_counted=False,
             capability_id=None,
@@ -88,14 +95,9 @@ class Scene:
             deadline_seconds=3600.0,
             first_retry_seconds=60.0,
         )
-        order = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
-
-        async def write(tx: Tx) -> None:
-            await store.open_pair(tx, corridor.key)
-            await store.add_sent(tx, new)
-            await ledger.apply(tx, [order.order(corridor.book)], corridor.book)
-
-        await self.purses.registry.database.act(write)
+        reserve = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
+        order = RESERVE.on(reserve.order(corridor.book), new)
+        await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [order], corridor.book))
         return body
 
 
@@ -179,7 +181,7 @@ async def _approval(scene: Scene, contract: dict[str, Any]) -> Callable[[Tx], Aw
         found = await contracts.take(tx, contract_id)
         if found.crossing is not None:
             return found
-        return await paying_across.begin(tx, found, scene.agent.did, registry.runtime)
+        return await paying_across.begin(tx, found, paying_across.Approver(scene.agent.did), registry.runtime)
 
     return begin
 

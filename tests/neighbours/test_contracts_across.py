@@ -171,6 +171,7 @@ async def test_an_aborted_payment_returns_everything_and_the_next_approval_is_a_
         assert (told["status"], told["payment_tx_id"]) == ("SUBMITTED", None)
         assert told["history"][-1]["act"] == "payment_failed"
         assert await abroad.contractor.balance() == "100"
+        monkeypatch.undo()
         second = await abroad.at_home("approve-completion", contract_id, key="again")
         assert second.json()["payment_tx_id"] != first.json()["payment_tx_id"]
         assert second.json()["status"] == "COMPLETED"

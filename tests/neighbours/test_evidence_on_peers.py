@@ -67,14 +67,11 @@ async def test_a_dispute_that_an_agent_of_the_peer_lost_counts(pair: Neighbours)
     path = f"/api/v1/admin/disputes/{filed.json()['id']}"
     opened = await pair.a.registry.http.put(f"{path}/open-voting", headers=administrator.headers)
     assert opened.status_code == 200, opened.text
-    ruling = {"ruling": "IN_FAVOR_OF_COMPLAINANT", "note": "It is incomplete."}
-    slashed = await pair.a.registry.http.put(
-        f"{path}/ruling", json={**ruling, "slash_amount": "1"}, headers=administrator.headers
-    )
-    assert slashed.status_code == 422, slashed.text
     assert (await evidence(pair))["dispute_lost"] == 0
-    ruled = await pair.a.registry.http.put(f"{path}/ruling", json=ruling, headers=administrator.headers)
-    assert ruled.status_code == 200, ruled.text
+    ruling = {"ruling": "IN_FAVOR_OF_COMPLAINANT", "slash_amount": "1", "note": "It is incomplete."}
+    for _ in range(2):
+        ruled = await pair.a.registry.http.put(f"{path}/ruling", json=ruling, headers=administrator.headers)
+        assert ruled.status_code == 200, ruled.text
     assert ruled.json()["defendant_did"] == abroad.provider.did
     assert (await evidence(pair))["dispute_lost"] == 1
     assert (await abroad.read(contract_id))["status"] == "CLOSED"

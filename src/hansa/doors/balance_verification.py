@@ -6,7 +6,7 @@ from urllib.parse import urljoin, urlsplit
 from hansa.doors.attestation_verification import KEY_SET
 from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
-    BalanceVerdict,
+    Judgement,
     NotAKey,
     NotAProof,
     NotCanonical,
@@ -20,7 +20,7 @@ LIABILITIES = "/api/auditor/liabilities"
 PROOF_MAX_BYTES = 64 * 1024 * 1024
 
 
-def verify_source(source: str, keys: str | None, balance: str | None) -> BalanceVerdict:
+def verify_source(source: str, keys: str | None, balance: str | None) -> Judgement:
     """The verdict on a balance proof, or on all that a registry owes. Raises: CannotRead."""
     if keys is None and not is_address(source):
         raise CannotRead(f"--keys is required for a proof in a file: use --keys https://REGISTRY{KEY_SET}")
@@ -38,7 +38,7 @@ def verify_source(source: str, keys: str | None, balance: str | None) -> Balance
     return verify_liabilities(document, key_set, balance=expected)
 
 
-def balance_verdict_json(verdict: BalanceVerdict) -> dict[str, Any]:
+def balance_verdict_json(verdict: Judgement) -> dict[str, Any]:
     """The verdict for a program."""
     return {
         "valid": verdict.is_valid,

@@ -24,9 +24,9 @@ async def card_of_agent(tx: Tx, did: str) -> Card:
     return _found(await store.card_by_key(tx, did))
 
 
-async def mirrored_status(tx: Tx, did: str) -> str | None:
-    """The status of an agent of another registry as its card here shows it; None without a mirror of it."""
-    return await store.mirrored_status(tx, did)
+async def mirrored_statuses(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The statuses of agents of other registries as their cards here show them; without those that have no mirror."""
+    return await store.mirrored_statuses(tx, dids)
 
 
 async def is_stated_bonded_here(tx: Tx, did: str) -> bool:

@@ -1,3 +1,10 @@
+from hansa.rooms.transfers.bridge import (
+    BRIDGE_JOBS,
+    AgentHoldsWrapped,
+    WrappedSupply,
+    require_no_wrapped,
+    wrapped_supply,
+)
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
     CROSSING_JOBS,
@@ -28,10 +35,12 @@ from hansa.rooms.transfers.crossing import (
 from hansa.rooms.transfers.descriptor import ROOM
 
 __all__ = [
+    "BRIDGE_JOBS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "PAYMENT_DECIDED",
     "ROOM",
+    "AgentHoldsWrapped",
     "ApprovalRequired",
     "Corridor",
     "CrossingDecision",
@@ -40,6 +49,7 @@ __all__ = [
     "CurrencyDiffers",
     "ReceiverRegistryUnknown",
     "UndecidedTransfer",
+    "WrappedSupply",
     "ask_to_prepare",
     "corridor_to",
     "find_payment",
@@ -51,7 +61,9 @@ __all__ = [
     "peer_of",
     "raised_by_fee",
     "refusal_of",
+    "require_no_wrapped",
     "require_reachable",
     "reserve_payment",
     "undecided_transfers",
+    "wrapped_supply",
 ]

@@ -39,10 +39,10 @@ class PeerActs:
         """Accept a proposal. Raises: as `contracts.accept`."""
         _read({}, self._relayed.body, _Nothing)
         admits = BOND_ADMITS.of(self._runtime)
-        contract = await contracts.accept(
+        accepted = await contracts.accept(
             tx, self._relayed.actor_did, self._relayed.contract_id, self._settings, admits
         )
-        return await self._shown(tx, contract)
+        return self._out(accepted)
 
     async def submit(self, tx: Tx) -> ContractOut:
         """Submit work. Raises: as `contracts.submit`."""
@@ -50,8 +50,9 @@ class PeerActs:
         given = _read({}, self._relayed.body, SubmissionIn)
         deliverable = given.deliverable.model_dump() if given.deliverable else None
         submission = Submission(deliverable, given.milestone)
-        contract = await contracts.submit(tx, self._relayed.actor_did, self._relayed.contract_id, submission)
-        return await self._shown(tx, contract)
+        return self._out(
+            await contracts.submit(tx, self._relayed.actor_did, self._relayed.contract_id, submission)
+        )
 
     async def dispute(self, tx: Tx) -> DisputeOut:
         """File a dispute about the contract, which stops it. Raises: as `disputes.file`."""
@@ -64,13 +65,13 @@ class PeerActs:
     async def read(self, tx: Tx) -> ContractOut:
         """The contract, as its provider may read it. Raises: ContractUnknown."""
         found = await contracts.read_contract_as(tx, self._relayed.actor_did, self._relayed.contract_id)
-        return ContractOut.of(found, self._settings.trust_domain)
+        return self._out(found)
 
     async def _require_reachable(self, tx: Tx) -> None:
         await transfers.require_reachable(tx, self._relayed.actor_did, self._settings)
 
-    async def _shown(self, tx: Tx, contract: contracts.Contract) -> ContractOut:
-        return ContractOut.of(await contracts.shown(tx, contract), self._settings.trust_domain)
+    def _out(self, contract: contracts.ContractShown) -> ContractOut:
+        return ContractOut.of(contract, self._settings.trust_domain)
 
 
 class _Nothing(BaseModel, extra="forbid"):

@@ -17,6 +17,7 @@ from hansa.rooms.commerce.contracts.errors import (
     PageLinkInvalid,
     WrongState,
 )
+from hansa.rooms.commerce.contracts.evidence import read_attested_contract
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
 from hansa.rooms.commerce.contracts.page_link import (
@@ -72,6 +73,7 @@ __all__ = [
     "open_contracts_of",
     "paid_by",
     "public_contracts_of",
+    "read_attested_contract",
     "read_by_ticket",
     "read_contract",
     "read_contract_as",

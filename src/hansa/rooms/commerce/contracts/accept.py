@@ -14,12 +14,15 @@ from .contract import Contract
 from .errors import BondRequired, ContractUnfunded, FundedAcross
 from .moves import Act, move, require_in_time, take
 from .paying import OWNER_KIND
+from .reading import ContractShown
 
 HOLD_MARGIN = timedelta(days=1)
 BONDED_VERSION = 2
 
 
-async def accept(tx: Tx, did: str, contract_id: int, settings: Settings, bond_admits: BondAdmits) -> Contract:
+async def accept(
+    tx: Tx, did: str, contract_id: int, settings: Settings, bond_admits: BondAdmits
+) -> ContractShown:
     """Accept as the agent `did`; of an open proposal the first to accept becomes the provider.
 
     Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, ContractUnfunded,

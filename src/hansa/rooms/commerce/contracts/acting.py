@@ -15,9 +15,8 @@ from hansa.foundation.plumbing.runtime import Config, Runtime, runtime_of
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents
 
-from .contract import Contract
 from .errors import PaymentNeedsApproval
-from .reading import shown
+from .reading import ContractShown
 from .when_decided import Begun, answer_when_decided, contract_json
 
 
@@ -53,7 +52,7 @@ class ContractAct:
         """What a repetition of the request is known by; None without a key."""
         return self.request.scope if self.request else None
 
-    async def once(self, act: Callable[[Tx], Awaitable[Contract | agents.Approval]]) -> Response:
+    async def once(self, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]) -> Response:
         """Carry it out once. What waits for the agent's owner leaves its key free, and is refused.
 
         Where the act begins a payment to another registry, the decision is waited for, up to ten seconds.
@@ -73,15 +72,16 @@ class ContractAct:
         return answer_once(answer, replayed=replayed)
 
     async def _recalled_or_done(
-        self, tx: Tx, act: Callable[[Tx], Awaitable[Contract | agents.Approval]]
+        self, tx: Tx, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]
     ) -> tuple[str | Begun, bool] | agents.Approval:
         if self.request is not None and (kept := await idempotency.recall(tx, self.request)) is not None:
             return Begun.of_text(kept) or kept, True
-        contract = await act(tx)
-        if isinstance(contract, agents.Approval):
-            return contract
+        outcome = await act(tx)
+        if isinstance(outcome, agents.Approval):
+            return outcome
+        contract = outcome.contract
         begun = None if contract.crossing is None else Begun(contract.id, contract.crossing)
-        answer = begun or contract_json(await shown(tx, contract), self.runtime.settings)
+        answer = begun or contract_json(outcome, self.runtime.settings)
         if self.request is not None:
             await idempotency.remember(
                 tx, self.request, answer if isinstance(answer, str) else answer.as_text()

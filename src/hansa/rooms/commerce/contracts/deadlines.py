@@ -1,5 +1,7 @@
 """What a deadline brings: carried out by a job when it has come, in one transaction under the lock of the contract."""
 
+from functools import partial
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, PutOff, TransactionalKind
 from hansa.foundation.plumbing.runtime import Runtime
@@ -7,8 +9,8 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger, transfers
 
 from . import paying, paying_across, rules, store
-from .approve import approve_paid
-from .contract import Contract, Ending, Payment, Status
+from .approved import approve_once_paid
+from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
 from .moves import DEADLINES, Act, move, suspensions_at_deadline
 from .suspension import stop
@@ -60,21 +62,20 @@ async def _not_reviewed(tx: Tx, contract: Contract, runtime: Runtime) -> None:
     settings = runtime.settings
     if contract.auto_approve:
         try:
-            paid = await _pay(tx, contract, runtime)
+            await _pay_and_approve(tx, contract, runtime)
         except _UNPAYABLE:
             pass
         else:
-            if isinstance(paid, Payment):
-                await approve_paid(tx, contract, paid, None)
             return
     await fail(tx, contract, Ending.NOT_REVIEWED, Act("not_reviewed", None), settings)
 
 
-async def _pay(tx: Tx, contract: Contract, runtime: Runtime) -> Payment | Contract:
+async def _pay_and_approve(tx: Tx, contract: Contract, runtime: Runtime) -> None:
     assert contract.provider_did is not None
     if transfers.is_foreign(contract.provider_did, runtime.settings):
-        return await paying_across.begin(tx, contract, None, runtime)
-    return await paying.pay_part(tx, contract, runtime.settings)
+        await paying_across.begin(tx, contract, paying_across.Approver(None), runtime)
+    else:
+        await approve_once_paid(tx, contract, partial(paying.pay_part, settings=runtime.settings), None)
 
 
 async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:

@@ -5,14 +5,13 @@ from datetime import timedelta
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.money import ZERO
 from hansa.rooms import agents, transfers
 
 from . import rules, store
-from .approve import approve_paid
-from .contract import Contract, Ending, Payment
+from .contract import Contract, Ending
 from .ending import fail
 from .moves import DEADLINES, Act, move, schedule, take
+from .paying_across import approve_paid_across
 from .suspension import end_of_revoked
 
 TIMEOUT = "TIMEOUT"
@@ -29,8 +28,8 @@ async def end_by_decision(tx: Tx, decision: transfers.CrossingDecision, settings
     if contract.crossing != decision.transfer_id:
         return
     if decision.tx_id is not None:
-        payment = Payment(decision.tx_id, contract.part, ZERO, decision.transfer_id)
-        await approve_paid(tx, contract, payment, await store.who_began_payment(tx, contract.id))
+        actor = await store.who_began_payment(tx, contract.id)
+        await approve_paid_across(tx, contract, decision.transfer_id, decision.tx_id, actor)
     else:
         await _not_paid(tx, contract, decision.code or "", settings)
 

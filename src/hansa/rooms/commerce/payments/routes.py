@@ -145,10 +145,10 @@ async def authorize_payment(
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
-    told = await authorize_once(
+    outcome = await authorize_once(
         db, gathered, agent, answer, capability_token=capability, quote_token=body.quote_token
     )
-    return answer_once(told.answer, replayed=told.replayed)
+    return answer_once(outcome.answer, replayed=outcome.replayed)
 
 
 @hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))

@@ -1,10 +1,10 @@
 """Peer trust: how far other registries are trusted, by what was observed of them."""
 
 from .calls import call_peer
-from .effects import accepts_cards, may_cross
-from .recording import classify_peers, record_signal
+from .recording import classify_peers, record_crossings, record_signal
 from .routes import router
 from .rules import SignalKind
+from .verdicts import accepts_cards, may_cross
 
 __all__ = [
     "SignalKind",
@@ -12,6 +12,7 @@ __all__ = [
     "call_peer",
     "classify_peers",
     "may_cross",
+    "record_crossings",
     "record_signal",
     "router",
 ]

@@ -1,5 +1,6 @@
 """Transfers to and from agents of other registries, in the same unit."""
 
+from .corridor import Corridor, namespace_of
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -22,18 +23,21 @@ from .errors import (
 from .exchange import SIGNATORY
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
+from .judging import is_withheld_abroad
+from .outbox import OUTBOX, Outbox, open_outbox
 from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
+from .reserving import AskedCrossing
 from .schemas import CrossRegistryTransferIn, CrossRegistryTransferOut, CrossRegistryTransferState
-from .taking_in import Corridor, is_withheld_abroad, namespace_of
-from .transferring import XREG_PERMISSION, AskedCrossing, across, asked_crossing, preview_crossing
+from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "OUTBOX",
     "PAYMENT_DECIDED",
     "SIGNATORY",
     "XREG_PERMISSION",
@@ -46,6 +50,7 @@ __all__ = [
     "CrossingPayment",
     "CrossingView",
     "CurrencyDiffers",
+    "Outbox",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
     "ReceiverRegistryUnknown",
@@ -64,6 +69,7 @@ __all__ = [
     "movement_of",
     "namespace_of",
     "net_at_peer",
+    "open_outbox",
     "peer_of",
     "peer_router",
     "preview_crossing",

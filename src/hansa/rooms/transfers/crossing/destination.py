@@ -13,8 +13,9 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
 
+from .corridor import Corridor, namespace_of
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
-from .taking_in import Corridor, is_withheld_abroad, namespace_of
+from .judging import is_withheld_abroad
 
 NOT_FOUND = 404
 FEE_PATH = "fees.cross_registry.base_rate_percent"

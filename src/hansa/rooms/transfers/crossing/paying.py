@@ -13,14 +13,14 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
 
 from . import store
+from .corridor import Corridor
 from .destination import fee_of_peer
+from .errors import PeerRewound
 from .exchange import PeerSilent, exchange
-from .messages import Body, Message, MessageType
-from .pair_chain import stamped
+from .messages import Message, MessageType
 from .reading import view_of_sent
 from .records import CrossingView
-from .taking_in import Corridor
-from .transferring import require_open
+from .reserving import RESERVE
 
 RETRY_SECONDS = 2.0
 UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
@@ -46,32 +46,31 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
     Raises: PeerRewound, AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     order, book = payment.order, corridor.book
-    await require_open(tx, corridor)
-    await store.open_pair(tx, corridor.key)
-    body = Body(
-        str(payment.transfer_id), order.payer, order.payee, order.amount, book.currency, order.message
-    )
     fee = fee_of_peer(corridor.peer, order.amount)
-    await store.add_sent(
-        tx,
-        store.NewSent(
-            body=body,
-            peer=corridor.key,
-            frame=corridor.frame,
-            expected_fee=fee,
-            backend="async",
-            is_counted=payment.held.is_counted,
-            capability_id=payment.held.capability_id,
-            request_scope=payment.request_scope,
-            deadline_seconds=payment.seconds,
-            first_retry_seconds=RETRY_SECONDS,
-        ),
+    new = store.NewSent(
+        transfer_id=payment.transfer_id,
+        peer=corridor.key,
+        frame=corridor.frame,
+        sender_did=order.payer,
+        receiver_did=order.payee,
+        amount=order.amount,
+        currency=book.currency,
+        memo=order.message,
+        expected_fee=fee,
+        backend="async",
+        is_counted=payment.held.is_counted,
+        capability_id=payment.held.capability_id,
+        request_scope=payment.request_scope.hex() if payment.request_scope else None,
+        deadline_seconds=payment.seconds,
+        first_retry_seconds=RETRY_SECONDS,
     )
-    reserve = ledger.ReserveOut(
+    reserved = ledger.ReserveOut(
         corridor.frame, payment.transfer_id, order.payer, order.amount, order.payee, order.message
     )
-    (result,) = await ledger.apply(tx, [reserve.order(book)], book)
-    await store.note_balance(tx, payment.transfer_id, result.balance)
+    try:
+        await ledger.apply(tx, [RESERVE.on(reserved.order(book), new)], book)
+    except ledger.ClaimRefused:
+        raise PeerRewound from None
     return fee
 
 
@@ -99,9 +98,7 @@ async def ask_to_prepare(runtime: Runtime, transfer_id: UUID) -> None:
     if peer is None or peer.ledger_id is None:
         return
     corridor = Corridor.to(peer, runtime)
-    pair = await database.look(lambda tx: store.find_pair(tx, corridor.key))
-    prepare = stamped(pair, Message(MessageType.PREPARE, store.sent_of(row).body))
     try:
-        await exchange(runtime, corridor, [prepare], rounds=1)
+        await exchange(runtime, corridor, [Message(MessageType.PREPARE, store.sent_of(row).body)], rounds=1)
     except PeerSilent:
         return

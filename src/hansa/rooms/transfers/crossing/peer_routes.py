@@ -9,9 +9,9 @@ from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Invalid, Unavailable
 from hansa.rooms import federation
 
+from .corridor import Corridor
 from .exchange import signed, take_in_texts
 from .schemas import TransferMessagesIn, TransferMessagesOut
-from .taking_in import Corridor
 
 peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 
