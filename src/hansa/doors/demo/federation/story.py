@@ -219,7 +219,7 @@ class _Story:
                 for listed in pairs.values()
                 for pair in listed
             )
-            return sound and quiet and _agree(pairs)
+            return sound and quiet and do_agree(pairs)
 
         await _until(do_the_books_agree, "the books of the registries do not agree")
         doubts = [await one.command("transfers", "in-doubt") for one in self._all]
@@ -235,12 +235,13 @@ class _Story:
         }
 
 
-def _agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
-    """What one registry says to have sent, the other says to have received."""
-    stated = {(name, pair["peer"]): pair for name, listed in pairs.items() for pair in listed}
+def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether what one registry states to have sent is what the other states to have received."""
+    stated = {
+        (name, pair["peer"]): (pair["out"], pair["in"]) for name, listed in pairs.items() for pair in listed
+    }
     return all(
-        (pair["out"], pair["in"]) == (stated[peer, name]["in"], stated[peer, name]["out"])
-        for (name, peer), pair in stated.items()
+        stated.get((peer, name)) == (received, sent) for (name, peer), (sent, received) in stated.items()
     )
 
 
