@@ -151,15 +151,19 @@ class Registry:
         )
         return stamped + self._apply(kept, step)
 
-    def restored(self, backup: "Registry", *, noticed: bool) -> "Registry":
-        """The state of the backup; where the high-water file shows it, a new epoch begins at once."""
+    def restored(self, backup: "Registry", *, noticed: str) -> "Registry":
+        """The state of the backup; where the high-water file shows it, a new epoch begins, where it is missing the heads are awaited."""
         old = backup.copy()
         old.was_restored = True
         old.nonces = self.nonces + 1000
-        for kept in old.toward.values() if noticed else ():
+        for kept in old.toward.values() if noticed != "not noticed" else ():
             old.nonces += 1
-            kept.pair = pair_chain.begin_epoch(kept.pair, f"{self.name}{old.nonces}")
-            _reopen(kept)
+            nonce = f"{self.name}{old.nonces}"
+            if noticed == "noticed":
+                kept.pair = pair_chain.begin_epoch(kept.pair, nonce)
+                _reopen(kept)
+            else:
+                kept.pair = pair_chain.await_heads(kept.pair, nonce)
         return old
 
     def _terms(self, kept: Toward, body: Body) -> Terms:

@@ -3,6 +3,7 @@
 from .destination import corridor_to, fee_of_peer, is_foreign, peer_of, require_receiver
 from .errors import CROSSING_REFUSALS, ReceiverIsForeign, ReceiverIsLocal, TransferUnknown
 from .exchange import SIGNATORY
+from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .outbox import OUTBOX, Outbox, open_outbox
@@ -16,6 +17,8 @@ from .transferring import XREG_PERMISSION, across, asked_crossing, preview_cross
 __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "HIGH_WATER",
+    "HIGH_WATER_TASK",
     "OUTBOX",
     "SIGNATORY",
     "XREG_PERMISSION",
@@ -24,6 +27,7 @@ __all__ = [
     "CrossRegistryTransferOut",
     "CrossRegistryTransferState",
     "CrossingView",
+    "HighWater",
     "Outbox",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
