@@ -22,7 +22,7 @@ class CuttingProxy:
     bytes_before_cut: int = 0
     delay_seconds: float = 0.05
     _eased: asyncio.Event = field(default_factory=asyncio.Event)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def meet(self, trouble: str, bytes_before_cut: int) -> None:
         """Begin a trouble."""
@@ -36,13 +36,12 @@ class CuttingProxy:
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, in both directions."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
         with suppress(OSError):
             there, back = await asyncio.open_connection("127.0.0.1", self.backend)
+            ends = {writer, back}
+            self._writers |= ends
             await asyncio.gather(self._copy(reader, back), self._copy(there, writer))
+            self._writers -= ends
         writer.close()
 
     async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
@@ -69,11 +68,11 @@ class CuttingProxy:
                 return content * 2
         return content
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End every connection."""
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.ease()
+        for writer in self._writers:
+            writer.transport.abort()
 
 
 @asynccontextmanager
@@ -85,4 +84,4 @@ async def cutting_proxy(port: int, backend: int) -> AsyncIterator[CuttingProxy]:
         yield proxy
     finally:
         server.close()
-        await proxy.close()
+        proxy.close()
