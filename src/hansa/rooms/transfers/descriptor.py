@@ -23,7 +23,9 @@ ROOM = Room(
     # The hot routes are matched first.
     routes=(Routes(100, router), Routes(130, crossing_router), Routes(140, peer_router)),
     jobs=CROSSING_JOBS,
-    settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
+    settings=frozenset(
+        {"agent_rbac_mode", "data_dir", "issuer", "settlement_currency", "teg_cross_frame_backend"}
+    ),
     background=(open_outbox,),
     rounds=(HIGH_WATER_TASK,),
     offers=(HIGH_WATER, OUTBOX, SIGNATORY),
