@@ -176,7 +176,9 @@ class Registry:
 
     def _judgement(self, kept: Toward, body: Body) -> Judgement:
         code = "SENDER_SUSPENDED" if "-late" + body.transfer_id in self.blocked else None
-        return Judgement(code, kept.pair.may_decide, body.amount <= max(self.units, self.shortfalls))
+        has_units = body.amount <= max(self.units, self.shortfalls)
+        is_shortfall = self.units < body.amount <= self.shortfalls
+        return Judgement(code, kept.pair.may_decide, has_units, is_shortfall)
 
     def _apply(self, kept: Toward, step: Step) -> list[Message]:
         for money in step.money:
@@ -201,11 +203,10 @@ class Registry:
             case MoneyKind.ABORT_OUT:
                 self.units, kept.transit = self.units + amount, kept.transit - amount
             case MoneyKind.REPLAY_OUT:
-                if self.units >= amount:
-                    self.units -= amount
-                else:
-                    self.shortfalls -= amount
-                kept.transit += amount
+                self.units, kept.transit = self.units - amount, kept.transit + amount
+                kept.net_in -= amount
+            case MoneyKind.SHORTFALL_OUT:
+                self.shortfalls, kept.transit = self.shortfalls - amount, kept.transit + amount
                 kept.net_in -= amount
             case MoneyKind.COMMIT_OUT:
                 kept.net_in -= amount

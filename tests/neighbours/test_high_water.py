@@ -3,12 +3,25 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.values.money import Minor
+from hansa.rooms import ledger
 from hansa.rooms.transfers.crossing import HIGH_WATER, HighWater
 from hansa.rooms.transfers.crossing.high_water import FILE
-from tests.neighbours.crossing_scene import across, crossing_of, deadlines_pass, refusal, run, settle
+from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType
+from tests.neighbours.crossing_scene import (
+    across,
+    crossing_of,
+    deadlines_pass,
+    refusal,
+    run,
+    said,
+    settle,
+    written,
+)
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm
 
@@ -98,3 +111,34 @@ async def test_a_registry_that_never_crossed_has_nothing_to_compare(pair: Neighb
         await pair.a.registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM transfers_pair"))
         == 0
     )
+
+
+async def test_a_commit_that_the_payer_cannot_pay_after_a_restore_is_charged_to_the_account_for_shortfalls(
+    pair: Neighbours,
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    body = Body(str(uuid4()), alice.did, bob.did, 150 * 10**8, "AVT")
+    # What a committed before its restore: b holds the signature and has credited.
+    prepare = await written(pair.a, pair.b, Message(MessageType.PREPARE, body))
+    (promise,) = await said(pair.a, pair.b, prepare)
+    commit = Message(MessageType.COMMIT, body, net=promise.net, fee=promise.fee)
+    await said(pair.a, pair.b, await written(pair.a, pair.b, commit))
+    assert await bob.balance() == "249.25"
+    await settle(pair.b, pair.a)
+    state = "SELECT state FROM transfers_sent"
+    database, book = pair.a.registry.database, ledger.Book.of(pair.a.registry.settings)
+    assert await database.look(lambda tx: tx.fetchval(state)) == "in_doubt"
+    assert await alice.balance() == "100"
+    assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_REWOUND")
+    await database.act(
+        lambda tx: ledger.grant(
+            tx, payee=book.shortfall, amount=Minor(150 * 10**8), ref="a shortfall", book=book
+        )
+    )
+    await settle(pair.b, pair.a)
+    assert await database.look(lambda tx: tx.fetchval(state)) == "committed"
+    holding = await database.look(lambda tx: ledger.balance_of(tx, book.shortfall))
+    assert (holding.liquid, await alice.balance()) == (0, "100")
+    assert (await across(alice, bob.did, "1")).status_code == 200
+    supply = await pair.a.registry.supply()
+    assert (supply["status"], supply["delta"]) == ("OK", "0")

@@ -32,6 +32,11 @@ class Book:
         """The account that receives what was to reach an agent whose account was closed meanwhile."""
         return system_did(self.did_method, SystemAccount.UNCLAIMED)
 
+    @property
+    def shortfall(self) -> str:
+        """The account that pays what this registry committed before a restore and whose payer does not hold it now."""
+        return system_did(self.did_method, SystemAccount.SHORTFALL)
+
     def transit(self, ledger_id: str) -> str:
         """The account for what crosses to and from the registry with this ledger id."""
         return transit_did(self.did_method, ledger_id)

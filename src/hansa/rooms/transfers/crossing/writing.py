@@ -15,7 +15,15 @@ from .money_orders import orders_of
 from .pair_chain import Pair
 from .states import Money, MoneyKind, Received, Sent, SentState, Step
 
-COMPLETING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.COMMIT_IN, MoneyKind.REPLAY_IN})
+COMPLETING = frozenset(
+    {
+        MoneyKind.COMMIT_OUT,
+        MoneyKind.REPLAY_OUT,
+        MoneyKind.SHORTFALL_OUT,
+        MoneyKind.COMMIT_IN,
+        MoneyKind.REPLAY_IN,
+    }
+)
 
 
 @dataclass
