@@ -79,7 +79,7 @@ async def test_a_database_behind_the_file_begins_an_epoch_and_crossing_waits_for
     assert await own_epoch(pair.a) == 2
 
 
-@pytest.mark.parametrize("content", [None, "{", '{"pairs": [1]}', '{"pairs": {"x": "y"}}'])
+@pytest.mark.parametrize("content", [None, '{"pairs": [1]}'])
 async def test_without_a_readable_file_nothing_is_aborted_by_time_before_the_peer_stated_its_heads(
     pair: Neighbours, content: str | None
 ):
