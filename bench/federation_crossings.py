@@ -18,7 +18,7 @@ from typing import Any
 from bench.crossing_client import drive
 from bench.figures import Figures, percentile
 from bench.http_transfer import PAYERS, Service, prepare_callers
-from bench.process_cpu import used_by
+from bench.process_cpu import used_alone, used_by
 from bench.seed import bench_runtime, seed_agents, temporary_directory
 from hansa.doors.startup import open_runtime
 from hansa.foundation.plumbing.embedded import running_dsn
@@ -95,7 +95,7 @@ async def prepared(homes: list[Path], accounts: int, *more: dict[str, str]) -> l
 
 
 async def _measure(a: End, b: End, services: list[Service], figures: Figures, seconds: float) -> None:
-    (first, second), url = services, services[0].url
+    url = services[0].url
 
     def local(number: int) -> tuple[str, str]:
         token, _ = a.callers[number % PAYERS]
@@ -106,11 +106,13 @@ async def _measure(a: End, b: End, services: list[Service], figures: Figures, se
         token, _ = a.callers[number % PAYERS]
         return token, json.dumps({"receiver_did": b.dids[number % len(b.dids)], "amount": "0.01"})
 
-    theirs, ours, median, p99, cpu, crossed, refused = [], [], [], [], [], 0, []
+    theirs, ours, median, p99, crossed, refused = [], [], [], [], 0, []
+    pids = [service.pid for service in services]
+    cpu: list[list[float]] = [[] for _ in range(3)]
     for _ in range(ROUNDS):
         base = await drive(url, "/api/v1/teg/transfer", local, connections=CONNECTIONS, seconds=seconds)
         theirs.append(base.per_second)
-        used = used_by(first.pid) + used_by(second.pid)
+        used = _used(pids)
         driven = await drive(
             url, "/api/v1/teg/cross-registry-transfer", across, connections=CONNECTIONS, seconds=seconds
         )
@@ -122,16 +124,25 @@ async def _measure(a: End, b: End, services: list[Service], figures: Figures, se
         ours.append(driven.per_second)
         median.append(percentile(waited, 0.5) * 1000)
         p99.append(percentile(waited, 0.99) * 1000)
-        cpu.append((used_by(first.pid) + used_by(second.pid) - used) / len(waited) * 1000)
+        for samples, before, after in zip(cpu, used, _used(pids), strict=True):
+            samples.append((after - before) / len(waited) * 1000)
     baseline = figures.add(f"POST /teg/transfer, {CONNECTIONS} connections", "/s", theirs)
     rate = figures.add(f"crossings, {CONNECTIONS} connections", "/s", ours)
     figures.add("until COMMIT, median", "ms", median)
     figures.add("until COMMIT, p99", "ms", p99)
-    figures.add("CPU of both registries with their databases", "ms each", cpu)
+    for what, samples in zip(
+        ("both registries", "the sender's service", "the receiver's service"), cpu, strict=True
+    ):
+        figures.add(f"CPU of {what}", "ms each", samples)
     figures.notes.append(
         f"ratio {rate / baseline:.2f} x the local transfer; {len(refused)} refusals {refused[:1]}"
     )
     figures.books_are_sound = not refused and await _sound(a, b, crossed)
+
+
+def _used(pids: list[int]) -> list[float]:
+    """CPU seconds of both registries with their databases, and of each service process."""
+    return [sum(used_by(pid) for pid in pids), *(used_alone(pid) for pid in pids)]
 
 
 async def _sound(a: End, b: End, crossed: int) -> bool:

@@ -1,4 +1,4 @@
-"""The ground of a bench: a database with many funded agents whose books add up, and the pgbench baseline."""
+"""The fixture of a bench: a database with many funded agents whose books add up, and the pgbench baseline."""
 
 import asyncio
 import re
@@ -17,8 +17,8 @@ from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor, ledger
 
 HOLDING_UNITS = 1000
-# What prepares a bench may take as long as it takes.
-PATIENT = {"statement_timeout": "0"}
+# Statements that prepare a bench have no timeout.
+WITHOUT_TIMEOUT = {"statement_timeout": "0"}
 LOG_MIB = 768
 
 # The same rows that a grant to each agent writes, set by set.
@@ -69,7 +69,7 @@ async def temporary_directory() -> AsyncIterator[Path]:
 async def seed_agents(runtime: Runtime, count: int) -> list[str]:
     """Open `count` funded accounts; returns their DIDs."""
     book, issuer = ledger.Book.of(runtime.settings), runtime.settings.trust_domain
-    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     for first in range(0, count, 50_000):
         size = min(50_000, count - first)
         await connection.execute(
@@ -133,7 +133,7 @@ async def use_log(runtime: Runtime) -> None:
 
     A new one must make each file first, 16 MiB at a time, and every commit waits for that.
     """
-    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     for _ in range(LOG_MIB):
         await connection.execute("SELECT pg_logical_emit_message(false, 'bench', repeat('-', 1048576))")
     await connection.execute("CHECKPOINT")
@@ -185,7 +185,7 @@ SELECT 'TokensTransferred', payer, 'agent', jsonb_build_object('tx_id', tx_id, '
 
 async def grow_history(runtime: Runtime, transfers: int, accounts: int) -> None:
     """Write `transfers` past transfers, an even number, two events each, that leave every balance as it is."""
-    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     chunk = 100_000
     for first in range(0, transfers, chunk):
         size = min(chunk, transfers - first)

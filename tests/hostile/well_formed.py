@@ -545,6 +545,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
+    "{settlement_id}/approve": federation_requests.settlement_that_can("approve"),
+    "{settlement_id}/reject": federation_requests.settlement_that_can("reject"),
+    "{settlement_id}": federation_requests.settlement_that_can(""),
+    "/peer-slash-config/{peer_id}": federation_requests.peer_to_configure,
     "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),
     "/federation/peers/{name:peer}/pause": federation_requests.peer_that_can("pause"),
     "/federation/peers/{name:peer}/resume": federation_requests.peer_that_can("resume"),
@@ -940,6 +944,10 @@ async def _redemption(stage: Stage) -> WellFormed:
     return _json(wrapped_currency="AVT.elsewhere.example", amount="0.0001", receiver_did=receiver)
 
 
+async def _slash_config(stage: Stage) -> WellFormed:
+    return _json(auto_slash_enabled=True, auto_slash_max_avt=50)
+
+
 async def _step_of_a_saga(stage: Stage) -> WellFormed:
     return _json(saga_id=str(uuid4()))
 
@@ -1131,6 +1139,11 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/bridge/mint-wrapped": _step_of_a_saga,
     "POST /api/v1/bridge/unlock": _step_of_a_saga,
     "POST /api/v1/federation/bridge/messages": _transfer_messages,
+    "POST /api/v1/federation/disputes/slash-request": _transfer_messages,
+    "POST /api/v1/federation/disputes/slash-confirmation": _transfer_messages,
+    "POST /api/v1/federation/disputes/settlements/{settlement_id}/approve": lambda stage: _nothing(),
+    "POST /api/v1/federation/disputes/settlements/{settlement_id}/reject": _reason,
+    "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
     "POST /api/v1/federation/fx/acts": _pool_act,

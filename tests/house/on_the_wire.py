@@ -85,6 +85,7 @@ _.authorization_servers
 _.authorizations
 _.authorize
 _.auto_approve
+_.auto_approved
 _.auto_slash_enabled
 _.auto_slash_max_avt
 _.backend
@@ -165,6 +166,7 @@ _.collector
 _.color
 _.columns
 _.commitments
+_.compensated_amount
 _.compensation_amount
 _.complainant_did
 _.completed
@@ -189,6 +191,7 @@ _.counterparty_allow
 _.counterparty_did
 _.counterparty_frame
 _.counterparty_registry
+_.counterparty_tx_id
 _.counts
 _.created
 _.created_at
@@ -562,6 +565,7 @@ _.payments
 _.pct
 _.peer
 _.peer_id
+_.peer_tx_id
 _.peer_type
 _.peers
 _.per_day_max
@@ -720,6 +724,7 @@ _.settle
 _.settle_on_timeout
 _.settled_at
 _.settlement_currency
+_.settlement_id
 _.settlement_tx_id
 _.sha256
 _.signature
@@ -737,6 +742,7 @@ _.skip_in_projection
 _.slash_amount
 _.slash_applied
 _.slash_requested
+_.slashed_amount
 _.slippage_max
 _.soft
 _.soft_reinstate

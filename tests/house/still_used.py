@@ -103,3 +103,7 @@ _.dispute_ruling_days
 _.dispute_slash_max
 
 # Policies for routes that are still to come: of peers, and of forms.
+
+# Read by functions of the database.
+_.deadline_seconds  # transfers_reserve_record
+_.first_retry_seconds  # transfers_reserve_record

@@ -101,6 +101,34 @@ async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.
         return await database.act(rotate)
 
 
+async def rotate_licensing_key(settings: Settings, reason: str | None) -> federation.NewLicensingKey:
+    """Sign licences with another key: at once, or from the installation of its certificate on.
+
+    Raises: Refused, BadKey, and what joining the database raises.
+    """
+    seal = _seal(settings)
+    async with _database(settings) as database:
+        return await database.act(
+            lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, reason=reason)
+        )
+
+
+async def rotate_witness_key(settings: Settings, reason: str | None, *, stolen: bool) -> str:
+    """Cosign logs of others with another key from now on; returns its verifier key.
+
+    Raises: Refused, BadKey, and what joining the database raises.
+    """
+    seal = _seal(settings)
+
+    async def rotate(tx: Tx) -> str:
+        key = await auditor.rotate_witness_key(tx, settings.trust_domain, seal, stolen=stolen)
+        await record_operator_act(tx, act="witness_key.rotate", subject=key.text, reason=reason)
+        return key.text
+
+    async with _database(settings) as database:
+        return await database.act(rotate)
+
+
 async def adopt_database(settings: Settings) -> list[str]:
     """Record this process's name and keys as the registry's own; returns what changed, in words.
 

@@ -23,6 +23,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Agents and payments",
         (
+            "tutorial",
             "first-agent",
             "discovery",
             "pay-for-a-call",
@@ -38,7 +39,16 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Accounts and programs", ("accounts", "agent-rights", "webhooks", "client", "command-line")),
     (
         "Operators",
-        ("settings", "backups", "several-machines", "observing", "administrators", "suspension", "services"),
+        (
+            "production",
+            "settings",
+            "backups",
+            "several-machines",
+            "observing",
+            "administrators",
+            "suspension",
+            "services",
+        ),
     ),
     ("Federation", ("join-a-federation", "licences", "jurisdiction", "misbehaving-peers")),
     ("Verification", ("auditing", "registry-card")),

@@ -14,6 +14,13 @@ WRAPPED = {
 }
 
 BRIDGES: dict[str, Any] = {
+    "SlashMessagesIn.messages": [LICENCE_JWS],
+    "SlashMessagesOut.messages": [LICENCE_JWS],
+    "SettlementOut.reason": None,
+    "SettlementOut.slashed_amount": "12.5",
+    "SettlementOut.compensated_amount": "10",
+    "SettlementReasonIn.reason": "The work was delivered as agreed.",
+    "peer_id": "peer",
     "BridgeMessagesIn.messages": [LICENCE_JWS],
     "BridgeMessagesOut.messages": [LICENCE_JWS],
     "BridgeStatusOut.reason": None,

@@ -202,6 +202,9 @@ class DisputeSlash(AgentEvent, frozen=True):
     currency: str
     tx_id: int
     bond_tx_id: int | None
+    settlement_id: int | None = None
+    counterparty_frame: str | None = None
+    """Of a dispute that another registry decided: that registry, whose number `dispute_id` is."""
 
 
 class DisputeCompensationMinted(AgentEvent, frozen=True):
@@ -213,3 +216,7 @@ class DisputeCompensationMinted(AgentEvent, frozen=True):
     amount: str
     currency: str
     tx_id: int
+    settlement_id: int | None = None
+    counterparty_frame: str | None = None
+    """The registry that destroyed units of the defendant, and its transaction."""
+    counterparty_tx_id: str | None = None

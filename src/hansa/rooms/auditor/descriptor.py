@@ -16,7 +16,7 @@ from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_r
 from .routes import router
 from .solvency import solvency_router
 from .transparency import log_router
-from .witnessing import ASK, ASK_SECONDS, ask_witnesses, witness_router
+from .witnessing import ASK, ASK_SECONDS, ask_witnesses, forget_retired_witness_keys, witness_router
 
 ROOM = Room(
     name="auditor",
@@ -37,6 +37,7 @@ ROOM = Room(
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
+        sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
     settings=frozenset(

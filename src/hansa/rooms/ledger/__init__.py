@@ -3,6 +3,7 @@
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
     BALANCES,
+    OWED,
     WRITTEN_TRANSACTIONS,
     Balance,
     balance_of,
@@ -24,6 +25,7 @@ from hansa.rooms.ledger.bridging import (
     unlock,
 )
 from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
+from hansa.rooms.ledger.compensation import Compensation, compensate
 from hansa.rooms.ledger.crossings import (
     AbortIn,
     AbortOut,
@@ -36,6 +38,7 @@ from hansa.rooms.ledger.crossings import (
     confirm_out,
     corridor_totals,
     crossing,
+    has_crossed,
     totals_with,
     transactions_out,
 )
@@ -77,7 +80,13 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
-from hansa.rooms.ledger.payments import PaymentMade, PaymentOrder, find_payment, payment_line
+from hansa.rooms.ledger.payments import (
+    PaymentMade,
+    PaymentOrder,
+    find_payment,
+    find_payment_abroad,
+    payment_line,
+)
 from hansa.rooms.ledger.posting import (
     Preview,
     Receipt,
@@ -106,6 +115,7 @@ __all__ = [
     "BALANCES",
     "DISPUTE_REFERENCE",
     "GROUP_COMMIT",
+    "OWED",
     "ROOM",
     "WRITTEN_TRANSACTIONS",
     "AbortIn",
@@ -120,6 +130,7 @@ __all__ = [
     "ClaimRefused",
     "CommitIn",
     "CommitOut",
+    "Compensation",
     "CorridorTotals",
     "Crossing",
     "CrossingDecided",
@@ -167,6 +178,7 @@ __all__ = [
     "capture_hold",
     "circulating",
     "close_account",
+    "compensate",
     "confirm_out",
     "corridor_totals",
     "crossing",
@@ -176,10 +188,12 @@ __all__ = [
     "extend_hold",
     "fee_of",
     "find_payment",
+    "find_payment_abroad",
     "free_overdue_holds",
     "freeze_hold",
     "grant",
     "grant_by_administrator",
+    "has_crossed",
     "initialize_ledger",
     "is_of_receipts",
     "issue",

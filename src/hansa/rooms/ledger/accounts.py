@@ -7,10 +7,11 @@ from hansa.foundation.values.money import Minor
 
 from . import store
 from .errors import AccountUnknown
-from .store import BALANCES, WRITTEN_TRANSACTIONS
+from .store import BALANCES, OWED, WRITTEN_TRANSACTIONS
 
 __all__ = [
     "BALANCES",
+    "OWED",
     "WRITTEN_TRANSACTIONS",
     "Balance",
     "balance_of",

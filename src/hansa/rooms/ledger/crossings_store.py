@@ -66,6 +66,23 @@ SELECT count(*) FROM named
 """
 
 
+_HAS_CROSSED = """
+SELECT EXISTS (
+  SELECT FROM ledger_account a
+  JOIN ledger_posting p ON p.account_id = a.id
+  JOIN ledger_transaction t ON t.id = p.tx_id AND t.tx_type IN ('out', 'in')
+  JOIN ledger_crossing c ON c.transit_id = CASE t.tx_type WHEN 'out' THEN t.payee_id ELSE t.payer_id END
+    AND c.direction = t.tx_type AND c.transfer_id = t.ref::uuid
+  JOIN ledger_account transit ON transit.id = c.transit_id
+  WHERE a.did = $1 AND a.unit = '' AND transit.did = $2 AND c.counterparty = $3 AND c.state = 'committed')
+"""
+
+
+async def has_crossed(tx: Tx, agent: str, transit: str, counterparty: str) -> bool:
+    """Whether units crossed between this agent and that one of the other registry for good."""
+    return bool(await tx.fetchval(_HAS_CROSSED, agent, transit, counterparty))
+
+
 async def confirm(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> int:
     """Mark committed transfers as confirmed; how many of the ids are those of committed ones."""
     committed: int = await tx.fetchval(_CONFIRM, transit, transfer_ids)

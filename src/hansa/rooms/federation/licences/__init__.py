@@ -15,6 +15,7 @@ from .records import (
     OwnLicence,
     Subject,
 )
+from .rotating import NewLicensingKey, rotate_licensing_key
 from .routes import admin_router, peer_router, root_router, router
 from .rules import is_mainframe
 from .schemas import InstallIn, certificate_request
@@ -36,6 +37,7 @@ __all__ = [
     "Delivered",
     "InstallIn",
     "IssuedCertificate",
+    "NewLicensingKey",
     "OwnLicence",
     "Subject",
     "admin_router",
@@ -62,5 +64,6 @@ __all__ = [
     "renew_card",
     "replace_sealed_licensing_key",
     "root_router",
+    "rotate_licensing_key",
     "router",
 ]

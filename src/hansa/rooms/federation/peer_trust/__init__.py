@@ -1,9 +1,9 @@
 """Peer trust: how far other registries are trusted, by what was observed of them."""
 
-from .effects import accepts_cards, may_cross
 from .recording import classify_peers, record_crossings, record_signal
 from .routes import router
 from .rules import SignalKind
+from .verdicts import accepts_cards, may_cross
 
 __all__ = [
     "SignalKind",

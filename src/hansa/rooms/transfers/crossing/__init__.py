@@ -1,6 +1,6 @@
 """Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
-from .corridor import Corridor
+from .corridor import Corridor, namespace_of
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -64,6 +64,7 @@ __all__ = [
     "find_payment",
     "is_foreign",
     "is_settled_with",
+    "namespace_of",
     "net_at_peer",
     "not_compared",
     "open_outbox",

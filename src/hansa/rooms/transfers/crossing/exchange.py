@@ -21,7 +21,7 @@ from . import pair_chain, receiver, sender, store
 from .corridor import Corridor
 from .envelope import MalformedMessage, read_message, signed_text
 from .messages import Message
-from .peer_keys import keys_of_peer, own_keys
+from .peer_keys import keys_of_peer
 from .sender import Judgement
 from .taking_in import ApplyAlone, take_in
 from .writing import Changes, write_changes
@@ -95,10 +95,9 @@ async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[st
     """Take in what a peer sent, in one transaction; what is not its message is counted and left out."""
     messages, malformed = [], 0
     peer_keys = keys_of_peer(corridor.peer)
-    own = await runtime.database.look(own_keys)
     for text in texts:
         try:
-            messages.append(read_message(text, peer_keys, own))
+            messages.append(read_message(text, peer_keys))
         except MalformedMessage:
             malformed += 1
     if malformed:

@@ -39,9 +39,12 @@ INSERT INTO transfers_entry (peer, epoch, seq, head, entry, transfer_id)
 SELECT $1, n.* FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::uuid[]) n
 """
 
+# Each place is found by its whole key, however long the chain is.
 _HEADS = """
-SELECT e.epoch, e.seq, e.head FROM unnest($2::bigint[], $3::bigint[]) AS seen (epoch, seq)
-JOIN transfers_entry e ON e.peer = $1 AND e.epoch = seen.epoch AND e.seq = seen.seq
+SELECT seen.epoch, seen.seq, own.head FROM unnest($2::bigint[], $3::bigint[]) AS seen (epoch, seq)
+CROSS JOIN LATERAL (
+  SELECT e.head FROM transfers_entry e WHERE e.peer = $1 AND e.epoch = seen.epoch AND e.seq = seen.seq LIMIT 1
+) own
 """
 
 _REOPEN_SENT = """

@@ -14,8 +14,10 @@ from hansa.rooms import federation
 
 from . import pair_chain, protocol, store
 from .corridor import Corridor
+from .envelope import MalformedMessage, proved
 from .judging import NO_TERMS, Judge
 from .messages import Message
+from .peer_keys import own_keys
 from .protocol import Findings
 from .sender import Judgement
 from .states import Received, ReceivedState, Sent, SentState, Step
@@ -91,6 +93,12 @@ class _Taking:
             return answers
         if not self.corridor.lies_in_namespaces(message):
             return self._refuse("foreign_namespace")
+        transfer_id = message.body.transfer_id
+        if protocol.rests_on_proof(self.sent.get(transfer_id), self.received.get(transfer_id), message):
+            try:
+                message = proved(message, await own_keys(self.tx))
+            except MalformedMessage:
+                return self._refuse("message_malformed")
         concerns_sent = protocol.concerns_sent(message)
         step = await (self._on_sent(message) if concerns_sent else self._on_received(message))
         return [*answers, *step.messages]
