@@ -58,16 +58,17 @@ async def run(*, full: bool) -> Figures:
     figures = Figures()
     async with AsyncExitStack() as stack:
         homes = [await stack.enter_async_context(temporary_directory()) for _ in range(2)]
-        a, b = await _prepared(homes, ACCOUNTS_FULL if full else ACCOUNTS)
-        services = [await stack.enter_async_context(_serving(end)) for end in (a, b)]
-        await _join(a, b)
+        a, b = await prepared(homes, ACCOUNTS_FULL if full else ACCOUNTS)
+        services = [await stack.enter_async_context(serving(end)) for end in (a, b)]
+        await join(a, b)
         await _measure(a, b, services, figures, SECONDS_FULL if full else SECONDS)
     figures.notes.append(f"target: {TARGET_PER_SECOND}/s, p99 {TARGET_P99_MS} ms")
     figures.notes.append("sound: no refusal, every transfer credited once, delta zero on both sides")
     return figures
 
 
-async def _prepared(homes: list[Path], accounts: int) -> list[End]:
+async def prepared(homes: list[Path], accounts: int, *more: dict[str, str]) -> list[End]:
+    """Two registries with agents; `more` are settings of each."""
     ports = [_free_port() for _ in range(4)]
     ends = []
     for number, home in enumerate(homes):
@@ -81,13 +82,14 @@ async def _prepared(homes: list[Path], accounts: int) -> list[End]:
             "FEDERATION_BASE_URL": f"https://127.0.0.1:{federated}",
             "OUTGOING_ALLOW_HOSTS": ",".join(f"127.0.0.1:{port}" for port in ports),
             "LOG_LEVEL": "warning",
+            **(more[number] if more else {}),
         }
-        named = {"trust_domain": settings["TRUST_DOMAIN"], "registry_name": settings["REGISTRY_NAME"]}
+        named = named_settings(settings)
         # Below the limit of the whole supply, which what comes in counts toward.
         async with bench_runtime(home, genesis_supply="9000000000", **named) as runtime:
             dids = await seed_agents(runtime, accounts)
-            prepared = await prepare_callers(runtime, dids[:PAYERS], home)
-        lines = [line.split() for line in prepared.read_text().splitlines()]
+            listed = await prepare_callers(runtime, dids[:PAYERS], home)
+        lines = [line.split() for line in listed.read_text().splitlines()]
         ends.append(End(home, settings, dids, [(token, did) for token, did in lines]))
     return ends
 
@@ -114,7 +116,7 @@ async def _measure(a: End, b: End, services: list[Service], figures: Figures, se
         driven = await drive(
             url, "/api/v1/teg/cross-registry-transfer", across, connections=CONNECTIONS, seconds=seconds
         )
-        await _quiet(a, b)
+        await quiet(a, b)
         waited = sorted(driven.waited)
         assert waited, driven.refused[:1]
         crossed += len(waited)
@@ -144,7 +146,7 @@ def _used(pids: list[int]) -> list[float]:
 
 
 async def _sound(a: End, b: End, crossed: int) -> bool:
-    async with _beside(a) as home, _beside(b) as away:
+    async with beside(a) as home, beside(b) as away:
         verdicts = [await one.database.read(auditor.audit_supply) for one in (home, away)]
         out = await home.database.look(lambda tx: ledger.totals_with(tx, b.trust_domain, _book(home)))
         into = await away.database.look(lambda tx: ledger.totals_with(tx, a.trust_domain, _book(away)))
@@ -160,26 +162,33 @@ def _book(runtime: Runtime) -> ledger.Book:
     return ledger.Book.of(runtime.settings)
 
 
-async def _quiet(*ends: End) -> None:
+def named_settings(settings: dict[str, str]) -> dict[str, str]:
+    """The settings that a database is founded with."""
+    names = ("TRUST_DOMAIN", "REGISTRY_NAME", "SETTLEMENT_CURRENCY")
+    return {name.lower(): settings[name] for name in names if name in settings}
+
+
+async def quiet(*ends: End) -> None:
     """Wait until both registries hold each other's receipts."""
     deadline = monotonic() + QUIET_SECONDS
     for end in ends:
-        async with _beside(end) as runtime:
+        async with beside(end) as runtime:
             while await runtime.database.look(lambda tx: tx.fetchval(_UNDER_WAY)):
                 assert monotonic() < deadline, "receipts are lacking"
                 await asyncio.sleep(0.1)
 
 
-async def _join(a: End, b: End) -> None:
-    invited = json.loads(await _command(a, "peer", "invite", "--json"))
-    await _command(b, "peer", "accept", invited["invitation"], "--json")
+async def join(a: End, b: End) -> None:
+    """Make the two registries, which serve, peers of each other."""
+    invited = json.loads(await command(a, "peer", "invite", "--json"))
+    await command(b, "peer", "accept", invited["invitation"], "--json")
     for end in (a, b):
-        async with _beside(end) as runtime:
+        async with beside(end) as runtime:
             await runtime.database.act(
                 lambda tx: tx.execute("UPDATE federation_peer SET net_in_limit = NULL")
             )
         deadline = monotonic() + QUIET_SECONDS
-        while not _is_active(json.loads(await _command(end, "peer", "list", "--json"))):
+        while not _is_active(json.loads(await command(end, "peer", "list", "--json"))):
             assert monotonic() < deadline, "the registries did not become peers"
             await asyncio.sleep(0.2)
 
@@ -188,7 +197,8 @@ def _is_active(peers: list[dict[str, Any]]) -> bool:
     return [peer["status"] for peer in peers] == ["active"]
 
 
-async def _command(end: End, *arguments: str) -> str:
+async def command(end: End, *arguments: str) -> str:
+    """What the command line of this registry prints."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", *arguments, f"--data-dir={end.directory}",
         stdout=asyncio.subprocess.PIPE, env={**os.environ, **end.settings},
@@ -199,7 +209,8 @@ async def _command(end: End, *arguments: str) -> str:
 
 
 @asynccontextmanager
-async def _serving(end: End) -> AsyncIterator[Service]:
+async def serving(end: End) -> AsyncIterator[Service]:
+    """The registry as a process of its own."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", f"--data-dir={end.directory}",
         stdout=asyncio.subprocess.PIPE, env={**os.environ, **end.settings},
@@ -214,9 +225,9 @@ async def _serving(end: End) -> AsyncIterator[Service]:
 
 
 @asynccontextmanager
-async def _beside(end: End) -> AsyncIterator[Runtime]:
-    named = {name.lower(): end.settings[name] for name in ("TRUST_DOMAIN", "REGISTRY_NAME")}
-    settings = read_settings(data_dir=end.directory, **named)
+async def beside(end: End) -> AsyncIterator[Runtime]:
+    """The database of a registry that serves."""
+    settings = read_settings(data_dir=end.directory, **named_settings(end.settings))
     async with open_runtime(settings, running_dsn(end.directory)) as runtime:
         yield runtime
 

@@ -107,3 +107,6 @@ _.dispute_slash_max
 # Read by functions of the database.
 _.deadline_seconds  # transfers_reserve_record
 _.first_retry_seconds  # transfers_reserve_record
+
+# The one table of roundings, which a guide repeats and a test compares.
+ROUNDINGS

@@ -52,6 +52,8 @@ async def test_a_quote_converts_the_price_with_the_pool(scene: Currencies):
     priced = await quoted()
     assert (priced["price"], priced["price_currency"]) == ("19.88011988", "BOB")
     assert priced["amount_received"] == "19.88011988"
+    page = (await scene.a.registry.http.get(f"/agents/{service.did}")).text
+    assert f'now <a href="/swaps">{priced["amount"]} ARA</a>' in page
     # One more unit of the pool has been given since the first token: the same price costs a little more.
     assert 10 < float(priced["amount"]) < 10.1
     assert abs(float(priced["rate"]) - float(priced["amount"]) / 19.88011988) < 1e-9

@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,12 @@ UNITS = ("ONE", "TWO", "SIX")
 
 def test_every_price_is_rounded_as_the_table_says() -> None:
     assert differences(random.Random(printed_seed()), PRICES) == []
+
+
+def test_the_guide_has_the_table_of_roundings() -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/swap-currencies.md").read_text()
+    for what, direction, formula in pricing.ROUNDINGS:
+        assert f"| {what} | {direction} | {formula} |" in guide
 
 
 def gross_up(patch: pytest.MonkeyPatch) -> None:

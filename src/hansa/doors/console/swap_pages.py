@@ -123,7 +123,7 @@ def _plots(state: transfers.PoolState, minutes: Sequence[transfers.PoolMinute], 
     """The plots for which there is anything to draw."""
     pool, plots = state.pool, []
     prices = [(one.minute, _rate(one)) for one in minutes if _is_priced(one)]
-    if prices and state.rate is not None:
+    if state.rate is not None:
         prices.append((state.as_of, state.rate))
         points = [(f"{at:%Y-%m-%d %H:%M}", int(rate * UNIT)) for at, rate in prices]
         shown = [f"{transfers.decimal_text(rate, DIGITS_SHOWN)} {pool.currency}" for _, rate in prices]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal
 from fractions import Fraction
 from uuid import UUID, uuid4
 
@@ -143,9 +143,8 @@ def pool_view(pool: Pool) -> pricing.View:
 
 def decimal_text(value: Fraction, digits: int = RATE_DIGITS) -> str:
     """A plain decimal with so many significant digits, rounded half to even: for reading, never for computing."""
-    with localcontext() as context:
-        context.prec = digits
-        text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    quotient = Context(prec=digits).divide(Decimal(value.numerator), Decimal(value.denominator))
+    text = f"{quotient:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
