@@ -504,6 +504,7 @@ _.origins
 _.other_count
 _.otpauth_uri
 _.out
+_.own
 _.owned_only
 _.owner
 _.page_size
@@ -573,6 +574,7 @@ _.quote_token
 _.ranges
 _.rate
 _.reacted
+_.read_at
 _.reason
 _.reason_code
 _.reasons
@@ -592,6 +594,7 @@ _.ref
 _.referrals
 _.refresh_token
 _.refused
+_.refuses
 _.registry
 _.registry_card_version
 _.registry_name
@@ -790,6 +793,7 @@ _.transit_net
 _.transit_ref
 _.tries
 _.trouble
+_.trust
 _.trust_domain
 _.trust_manifest
 _.trust_state

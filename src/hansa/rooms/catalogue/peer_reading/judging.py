@@ -43,7 +43,7 @@ def judge_page(body: bytes, limit: int, origin: Origin) -> JudgedPage:
         if reason is None:
             judged.items.append(item)
         else:
-            judged.refused[reason] += 1
+            judged.refuse(item, reason)
     # The keys of the peer changed: once its card was read again, the same page is taken.
     if judged.refused["key_unknown"]:
         raise PageRefused("key_unknown")

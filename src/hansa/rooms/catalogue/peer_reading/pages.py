@@ -144,6 +144,8 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
         skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}
         refused = page.refused + Counter[str](skipped)
         await _count(tx, reading.peer.id, refused)
+        for mark in page.refused_versions:
+            await federation.record_signal(tx, reading.peer.id, "card_refused", mark)
         return _Applied(result.written, result.hidden, refused, acts)
 
     applied = await reading.runtime.database.act(apply)

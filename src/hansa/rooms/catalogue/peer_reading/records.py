@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+REFUSED_VERSIONS_MAX = 20
+
 
 class Progress(NamedTuple):
     """How far a peer was read. The places are None before the first page."""
@@ -51,6 +53,14 @@ class JudgedPage:
     size: int
     items: list[dict[str, Any]] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+    refused_versions: list[str] = field(default_factory=list)
+    """DID and version of the first items that were refused, as evidence of peer trust."""
+
+    def refuse(self, item: Any, reason: str) -> None:
+        """Count an item that is refused."""
+        self.refused[reason] += 1
+        if len(self.refused_versions) < REFUSED_VERSIONS_MAX and isinstance(item, dict):
+            self.refused_versions.append(f"{item.get('did')} {item.get('version')}")
 
     @property
     def statuses(self) -> list[Stated]:

@@ -1,8 +1,19 @@
 """Peer trust: how far other registries are trusted, by what was observed of them."""
 
 from .effects import accepts_cards, may_cross
+from .own_trust import ask_peers
 from .recording import classify_peers, record_signal
-from .routes import router
+from .routes import peer_router, public_trust_router, router
 from .rules import SignalKind
 
-__all__ = ["SignalKind", "accepts_cards", "classify_peers", "may_cross", "record_signal", "router"]
+__all__ = [
+    "SignalKind",
+    "accepts_cards",
+    "ask_peers",
+    "classify_peers",
+    "may_cross",
+    "peer_router",
+    "public_trust_router",
+    "record_signal",
+    "router",
+]
