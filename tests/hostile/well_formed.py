@@ -170,6 +170,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
         "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
+        "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1e",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
         "{tile:path}": "0/000.p/1",
