@@ -536,6 +536,7 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /log/proof": lambda _: {"index": "0"},
+    "GET /witness/checkpoint": lambda _: {"origin": "nobody.example/log"},
     "GET /log/consistency": lambda _: {"old_size": "1"},
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},

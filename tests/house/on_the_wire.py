@@ -168,6 +168,7 @@ _.contractor_did
 _.contractor_registry
 _.contracts_completed
 _.controller
+_.copies
 _.cosigned_at
 _.count
 _.counterparty
@@ -301,9 +302,11 @@ _.first_timestamp
 _.first_use
 _.first_use_id
 _.foreign_only
+_.forks
 _.format
 _.former_secret_until
 _.formula
+_.found_at
 _.frame
 _.frame_trust_domain
 _.freshness
@@ -844,6 +847,7 @@ _.wallets
 _.warn_below
 _.webhook_id
 _.why
+_.witness
 _.witnesses
 _.wrapped
 _.wrapped_currency

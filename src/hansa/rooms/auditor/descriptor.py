@@ -15,7 +15,15 @@ from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
 from .transparency import log_router
-from .witnessing import ASK, ASK_SECONDS, ask_witnesses, witness_router
+from .witnessing import (
+    ASK,
+    ASK_SECONDS,
+    FOLLOW,
+    FOLLOW_SECONDS,
+    ask_witnesses,
+    follow_peers,
+    witness_router,
+)
 
 ROOM = Room(
     name="auditor",
@@ -34,11 +42,19 @@ ROOM = Room(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
+        scheduled(FOLLOW, FOLLOW_SECONDS, follow_peers),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
     settings=frozenset(
-        {"log_witnesses", "registry_name", "settlement_currency", "trust_domain", "witnessed_logs"}
+        {
+            "base_url",
+            "log_witnesses",
+            "registry_name",
+            "settlement_currency",
+            "trust_domain",
+            "witnessed_logs",
+        }
     ),
     offers=(FOREST,),
     fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),

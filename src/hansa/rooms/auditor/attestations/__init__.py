@@ -14,7 +14,7 @@ from .keys import (
     replace_sealed_auditor_key,
     rotate_auditor_key,
 )
-from .reading import Watch, attestation_of_cycle, list_attestations, prove_records, read_watch
+from .reading import Watch, attestation_of_cycle, list_attestations, prove_records, published_keys, read_watch
 from .records import Attestation, AuditorKey
 from .routes import admin_router, root_router
 from .schemas import AttestationOut
@@ -34,6 +34,7 @@ __all__ = [
     "initialize_attestations",
     "list_attestations",
     "prove_records",
+    "published_keys",
     "read_watch",
     "rebaseline_transit",
     "replace_sealed_auditor_key",

@@ -2,16 +2,22 @@
 
 from .asking import ASK, ASK_SECONDS, ask_witnesses, list_log_witnesses
 from .cosigning import initialize_witness, replace_sealed_witness_key
+from .peer_logs import FOLLOW, FOLLOW_SECONDS, follow_peers, list_forks
 from .routes import witness_router
-from .schemas import LogWitnessesOut, LogWitnessOut
+from .schemas import LogForksOut, LogWitnessesOut, LogWitnessOut
 
 __all__ = [
     "ASK",
     "ASK_SECONDS",
+    "FOLLOW",
+    "FOLLOW_SECONDS",
+    "LogForksOut",
     "LogWitnessOut",
     "LogWitnessesOut",
     "ask_witnesses",
+    "follow_peers",
     "initialize_witness",
+    "list_forks",
     "list_log_witnesses",
     "replace_sealed_witness_key",
     "witness_router",
