@@ -80,6 +80,7 @@ class ProofsOut(BaseModel):
     licence: LicenceShown | None
     log: LogShown | None
     witnesses: auditor.LogWitnessesOut
+    forks: auditor.LogForksOut = Field(description="Logs of others that have forked.")
 
 
 @both_forms(router, "/proofs")
@@ -94,6 +95,7 @@ async def show_proofs(
             licence=await _licence(tx, settings),
             log=await _log(tx),
             witnesses=auditor.LogWitnessesOut.of(await auditor.list_log_witnesses(tx, settings)),
+            forks=auditor.LogForksOut.of(await auditor.list_forks(tx), settings.trust_domain),
         )
 
     return page_or_json(request, "proofs.html", await db.read(reading))

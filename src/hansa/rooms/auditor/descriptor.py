@@ -16,7 +16,16 @@ from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_r
 from .routes import router
 from .solvency import solvency_router
 from .transparency import log_router
-from .witnessing import ASK, ASK_SECONDS, ask_witnesses, forget_retired_witness_keys, witness_router
+from .witnessing import (
+    ASK,
+    ASK_SECONDS,
+    FOLLOW,
+    FOLLOW_SECONDS,
+    ask_witnesses,
+    follow_peers,
+    forget_retired_witness_keys,
+    witness_router,
+)
 
 ROOM = Room(
     name="auditor",
@@ -36,6 +45,7 @@ ROOM = Room(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
+        scheduled(FOLLOW, FOLLOW_SECONDS, follow_peers),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
         sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),

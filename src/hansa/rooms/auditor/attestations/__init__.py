@@ -21,6 +21,7 @@ from .reading import (
     attestation_of_cycle,
     list_attestations,
     prove_records,
+    published_keys,
     read_newest_audit,
     read_watch,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "initialize_attestations",
     "list_attestations",
     "prove_records",
+    "published_keys",
     "read_newest_audit",
     "read_watch",
     "rebaseline_transit",

@@ -7,17 +7,23 @@ from .keys import (
     replace_sealed_witness_key,
     rotate_witness_key,
 )
+from .peer_logs import FOLLOW, FOLLOW_SECONDS, follow_peers, list_forks
 from .routes import witness_router
-from .schemas import LogWitnessesOut, LogWitnessOut
+from .schemas import LogForksOut, LogWitnessesOut, LogWitnessOut
 
 __all__ = [
     "ASK",
     "ASK_SECONDS",
+    "FOLLOW",
+    "FOLLOW_SECONDS",
+    "LogForksOut",
     "LogWitnessOut",
     "LogWitnessesOut",
     "ask_witnesses",
+    "follow_peers",
     "forget_retired_witness_keys",
     "initialize_witness",
+    "list_forks",
     "list_log_witnesses",
     "replace_sealed_witness_key",
     "rotate_witness_key",
