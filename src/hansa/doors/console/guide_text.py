@@ -36,7 +36,16 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Accounts and programs", ("accounts", "agent-rights", "webhooks", "client", "command-line")),
     (
         "Operators",
-        ("settings", "backups", "several-machines", "observing", "administrators", "suspension", "services"),
+        (
+            "settings",
+            "backups",
+            "keys",
+            "several-machines",
+            "observing",
+            "administrators",
+            "suspension",
+            "services",
+        ),
     ),
     ("Federation", ("join-a-federation", "licences", "jurisdiction", "misbehaving-peers")),
     ("Verification", ("auditing", "registry-card")),
