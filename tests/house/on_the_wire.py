@@ -515,6 +515,7 @@ _.origins
 _.other_count
 _.otpauth_uri
 _.out
+_.own
 _.owned_only
 _.owner
 _.page
@@ -565,6 +566,7 @@ _.pricing
 _.pricing_model
 _.privacy_url
 _.private_key_pem
+_.profile
 _.proof
 _.proofs
 _.properties

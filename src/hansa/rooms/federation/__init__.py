@@ -54,11 +54,13 @@ from hansa.rooms.federation.licences import (
     CertificateAct,
     CertificateFilter,
     CertificateRequest,
+    CertificateUnknown,
     Delivered,
     IssuedCertificate,
     NewLicensingKey,
     OwnLicence,
     Subject,
+    VerifiedLicence,
     certificate_request,
     change_certificate,
     found_network,
@@ -72,6 +74,8 @@ from hansa.rooms.federation.licences import (
     publish_card,
     replace_sealed_licensing_key,
     rotate_licensing_key,
+    verify_issued_licence,
+    verify_own_licence,
 )
 from hansa.rooms.federation.peer_trust import SignalKind, accepts_cards, record_signal
 from hansa.rooms.federation.peers import (
@@ -158,6 +162,7 @@ __all__ = [
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
+    "CertificateUnknown",
     "Delivered",
     "EnrolledService",
     "ExpectedRegistry",
@@ -200,6 +205,7 @@ __all__ = [
     "Topology",
     "TopologyOut",
     "VerifiedCard",
+    "VerifiedLicence",
     "accept",
     "accepts_cards",
     "add_by_hand",
@@ -266,6 +272,8 @@ __all__ = [
     "sync_peer",
     "trust_version",
     "trusted_bundles",
+    "verify_issued_licence",
+    "verify_own_licence",
     "view_by_name",
     "view_of",
 ]

@@ -1,5 +1,6 @@
 """Licence certificates: by which registries of different trust domains recognise each other as one network."""
 
+from .errors import CertificateUnknown
 from .installing import held_licence
 from .issuing import issue_certificate
 from .keys import initialize_licensing_key, licensing_public_key, replace_sealed_licensing_key
@@ -28,16 +29,19 @@ from .verdicts import (
     licence_verdict,
     own_issued_list,
 )
+from .verifying import VerifiedLicence, verify_issued_licence, verify_own_licence
 
 __all__ = [
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
+    "CertificateUnknown",
     "Delivered",
     "IssuedCertificate",
     "NewLicensingKey",
     "OwnLicence",
     "Subject",
+    "VerifiedLicence",
     "admin_router",
     "are_licences_demanded",
     "certificate_request",
@@ -63,4 +67,6 @@ __all__ = [
     "root_router",
     "rotate_licensing_key",
     "router",
+    "verify_issued_licence",
+    "verify_own_licence",
 ]
