@@ -2,6 +2,7 @@
 
 from .asking import ASK, ASK_SECONDS, ask_witnesses, list_log_witnesses
 from .keys import (
+    SEALED_WITNESS_KEYS,
     forget_retired_witness_keys,
     initialize_witness,
     replace_sealed_witness_key,
@@ -13,6 +14,7 @@ from .schemas import LogWitnessesOut, LogWitnessOut
 __all__ = [
     "ASK",
     "ASK_SECONDS",
+    "SEALED_WITNESS_KEYS",
     "LogWitnessOut",
     "LogWitnessesOut",
     "ask_witnesses",

@@ -3,7 +3,12 @@
 from .errors import CertificateUnknown
 from .installing import held_licence
 from .issuing import issue_certificate
-from .keys import initialize_licensing_key, licensing_public_key, replace_sealed_licensing_key
+from .keys import (
+    SEALED_LICENSING_KEYS,
+    initialize_licensing_key,
+    licensing_public_key,
+    replace_sealed_licensing_key,
+)
 from .on_card import found_network, join_network, publish_card, renew_card
 from .operator_caller import operator_caller
 from .reading import list_licence_certificates
@@ -32,6 +37,7 @@ from .verdicts import (
 from .verifying import VerifiedLicence, verify_issued_licence, verify_own_licence
 
 __all__ = [
+    "SEALED_LICENSING_KEYS",
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
