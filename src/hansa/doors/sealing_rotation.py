@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hansa.doors.assembly import ASSEMBLY
-from hansa.doors.startup import bring_up_to_date, open_database, require_data_directory
+from hansa.doors.startup import adoptable_database, require_data_directory
 from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.keys import BadKey, Keyring, secret_in, write_once
 from hansa.foundation.plumbing.registry_identity import (
     fingerprint_of_secret,
     key_recorded,
     replace_key,
-    require_adoptable,
 )
 from hansa.foundation.plumbing.seal import KEY_NAME, Seal
 from hansa.foundation.plumbing.sealed_columns import Resealed, seal_anew
@@ -62,27 +61,20 @@ async def rotate_sealing_key(settings: Settings, reason: str | None) -> Resealed
     """
     require_data_directory(settings)
     files = _Files.of(settings)
-    async with open_database(settings) as dsn:
-        await bring_up_to_date(dsn, settings.database_variable)
-        database = Database(dsn, pool_size=1)
-        await database.open()
-        try:
-            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
-            recorded, _ = await database.look(lambda tx: key_recorded(tx, KEY_NAME))
-            if files.next.exists() and _fingerprint(files.next) == recorded:
-                files.promote()
-                return Resealed()
-            if _fingerprint(files.current) != recorded:
-                raise Conflict(
-                    "The sealing key in DIR/keys is not the one of this registry; copy it from another machine."
-                )
-            if not files.next.exists():
-                write_once(files.next, new_hex("").encode())
-            found = await database.act(lambda tx: _seal_anew(tx, files, reason))
+    async with adoptable_database(settings) as database:
+        recorded, _ = await database.look(lambda tx: key_recorded(tx, KEY_NAME))
+        if files.next.exists() and _fingerprint(files.next) == recorded:
             files.promote()
-            return found
-        finally:
-            await database.close()
+            return Resealed()
+        if _fingerprint(files.current) != recorded:
+            raise Conflict(
+                "The sealing key in DIR/keys is not the one of this registry; copy it from another machine."
+            )
+        if not files.next.exists():
+            write_once(files.next, new_hex("").encode())
+        found = await database.act(lambda tx: _seal_anew(tx, files, reason))
+        files.promote()
+        return found
 
 
 async def _seal_anew(tx: Tx, files: _Files, reason: str | None) -> Resealed:
