@@ -283,6 +283,13 @@ async def _genesis(stage: Stage) -> str:
     return str(made.json()["hash"])
 
 
+async def _issued_lid(stage: Stage) -> str:
+    """The id of a certificate that the registry issued."""
+    await _genesis(stage)
+    lid = "SELECT lid FROM federation_certificate WHERE type = 'genesis'"
+    return str(await stage.registry.database.read(lambda tx: tx.fetchval(lid)))
+
+
 async def _before_genesis(stage: Stage) -> WellFormed:
     await _forget_licences(stage)
     return _json()
@@ -537,6 +544,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
+    "/licences/{lid:uuid}": _issued_lid,
     "{lid}/suspend": _licence("suspend"),
     "{lid}/reinstate": _licence("reinstate"),
     "{lid}/revoke": _licence("revoke"),

@@ -596,6 +596,7 @@ _.pricing
 _.pricing_model
 _.privacy_url
 _.private_key_pem
+_.profile
 _.proof
 _.proofs
 _.properties

@@ -9,7 +9,7 @@ from hansa.rooms import federation
 from .across import compare_with_peers
 from .across import peer_router as totals_router
 from .across import router as across_router
-from .attestations import admin_router, forget_retired_keys, root_router
+from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, root_router
 from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
@@ -21,6 +21,7 @@ from .witnessing import (
     ASK_SECONDS,
     FOLLOW,
     FOLLOW_SECONDS,
+    SEALED_WITNESS_KEYS,
     ask_witnesses,
     follow_peers,
     forget_retired_witness_keys,
@@ -60,6 +61,7 @@ ROOM = Room(
             "witnessed_logs",
         }
     ),
+    sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
     offers=(FOREST,),
     fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
     metrics=(audit_status, supply_delta),

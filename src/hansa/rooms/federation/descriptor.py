@@ -11,6 +11,7 @@ from .admission import check_licence
 from .admission import router as admission_router
 from .charter import (
     LAST_AUDIT,
+    SEALED_REGISTRY_KEYS,
     admin_router,
     authorizations_admin_router,
     card_admin_router,
@@ -25,9 +26,9 @@ from .charter import (
 from .crossing import refresh_licences
 from .invitations import invitations_admin_router, invitations_router
 from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
+from .licences import SEALED_LICENSING_KEYS, renew_card
 from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
-from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
 from .peer_trust import ask_peers, classify_peers, public_trust_router
@@ -142,6 +143,7 @@ ROOM = Room(
     ),
     background=(connections_to_peers,),
     metrics=(peer_refusals_total,),
+    sealed=(SEALED_REGISTRY_KEYS, SEALED_LICENSING_KEYS),
     offers=(
         ATTESTED_CONTRACT,
         LAST_AUDIT,

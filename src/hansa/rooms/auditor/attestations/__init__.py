@@ -9,6 +9,7 @@ from .appending import (
 )
 from .errors import AttestationUnknown
 from .keys import (
+    SEALED_AUDITOR_KEYS,
     checkpoint_keys,
     forget_retired_keys,
     initialize_attestations,
@@ -31,6 +32,7 @@ from .schemas import AttestationOut
 
 __all__ = [
     "ANY_ORIGIN",
+    "SEALED_AUDITOR_KEYS",
     "Attestation",
     "AttestationOut",
     "AttestationUnknown",

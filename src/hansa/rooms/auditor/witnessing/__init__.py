@@ -2,6 +2,7 @@
 
 from .asking import ASK, ASK_SECONDS, ask_witnesses, list_log_witnesses
 from .keys import (
+    SEALED_WITNESS_KEYS,
     forget_retired_witness_keys,
     initialize_witness,
     replace_sealed_witness_key,
@@ -16,6 +17,7 @@ __all__ = [
     "ASK_SECONDS",
     "FOLLOW",
     "FOLLOW_SECONDS",
+    "SEALED_WITNESS_KEYS",
     "LogForksOut",
     "LogWitnessOut",
     "LogWitnessesOut",
