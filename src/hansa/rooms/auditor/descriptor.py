@@ -14,7 +14,7 @@ from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
-from .transparency import log_router
+from .transparency import TILES, KeptTiles, log_router
 from .witnessing import ASK, ASK_SECONDS, ask_witnesses, witness_router
 
 ROOM = Room(
@@ -40,7 +40,11 @@ ROOM = Room(
     settings=frozenset(
         {"log_witnesses", "registry_name", "settlement_currency", "trust_domain", "witnessed_logs"}
     ),
-    offers=(FOREST,),
-    fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
+    offers=(FOREST, TILES),
+    fills=(
+        federation.LAST_AUDIT.filled_with(last_audit),
+        FOREST.built_by(lambda _: KeptForest()),
+        TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
+    ),
     metrics=(audit_status, supply_delta),
 )
