@@ -5,7 +5,7 @@ import time
 import asyncpg
 
 from bench.figures import Figures
-from bench.seed import PATIENT, bench_runtime, seed_agents, sound_between, temporary_directory
+from bench.seed import WITHOUT_TIMEOUT, bench_runtime, seed_agents, sound_between, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import auditor
 from hansa.rooms.auditor import AuditVerdict
@@ -84,7 +84,7 @@ async def _timed(runtime: Runtime, *, from_zero: bool = False) -> tuple[float, A
 
 
 async def _add_history(runtime: Runtime, events: int, accounts: int) -> None:
-    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     for first in range(0, events, CHUNK):
         await connection.execute(_HISTORY, min(CHUNK, events - first), accounts, timeout=300)
     if events > CHUNK:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import asyncpg
 
-from bench.seed import PATIENT
+from bench.seed import WITHOUT_TIMEOUT
 from hansa.rooms.catalogue import rules
 from hansa.rooms.catalogue.card_formats import with_both_formats
 from hansa.rooms.catalogue.form import check_card
@@ -131,7 +131,7 @@ FROM catalogue_card WHERE NOT unlisted AND status = 'active' GROUP BY 1, 2, 3, 4
 async def load_cards(dsn: str, count: int, *, first: int = 0) -> None:
     """Write the cards `first` to `first + count - 1` as if each had been published or mirrored, one after another."""
     judge_some(first, count)
-    connection = await asyncpg.connect(dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(dsn, server_settings=WITHOUT_TIMEOUT)
     try:
         set_aside = await _without_indexes(connection) if count >= BULK else []
         await connection.execute("ALTER TABLE catalogue_card DISABLE TRIGGER USER")

@@ -14,7 +14,7 @@ from time import perf_counter
 import asyncpg
 
 from bench.figures import Figures
-from bench.seed import PATIENT, bench_runtime, temporary_directory
+from bench.seed import WITHOUT_TIMEOUT, bench_runtime, temporary_directory
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
@@ -80,7 +80,7 @@ async def run(*, full: bool) -> Figures:
             bench_runtime(directory) as runtime,
             hosts(hangs_every) as port,
         ):
-            connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+            connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
             await connection.execute(_SEED, count, port)
             await connection.execute("VACUUM ANALYZE")
             await _measure(figures, calling(runtime, count, port), connection, count, hangs_every)

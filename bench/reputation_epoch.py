@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import asyncpg
 
 from bench.figures import Figures, percentile
-from bench.seed import PATIENT, bench_runtime, temporary_directory
+from bench.seed import WITHOUT_TIMEOUT, bench_runtime, temporary_directory
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.jobs.running import run_in_transaction
 from hansa.foundation.plumbing.runtime import Runtime
@@ -41,7 +41,7 @@ async def run(*, full: bool) -> Figures:
 
 
 async def _add_signals(runtime: Runtime, count: int, agents: int, *, first: int) -> None:
-    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     await connection.execute(_SIGNALS, count, agents, first, timeout=300)
     await connection.execute("VACUUM ANALYZE reputation_signal", timeout=300)
     await connection.close()

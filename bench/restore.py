@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 
 from bench.figures import Figures
-from bench.seed import PATIENT, bench_runtime, grow_history, seed_agents, temporary_directory
+from bench.seed import WITHOUT_TIMEOUT, bench_runtime, grow_history, seed_agents, temporary_directory
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import auditor
 
@@ -59,7 +59,7 @@ async def run(*, full: bool) -> Figures:
 
 
 async def _content(runtime: Runtime) -> tuple[object, ...]:
-    connection = await asyncpg.connect(runtime.database.dsn, server_settings=PATIENT)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     try:
         row = await connection.fetchrow(_CONTENT)
         assert row is not None

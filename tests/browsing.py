@@ -112,6 +112,21 @@ class BrowserOf:
         )
         return self.page
 
+    async def upload(self, action: str, file: bytes) -> httpx2.Response:
+        """Send the form of the open page with a file."""
+        self.page = await self.http.post(
+            action,
+            data=dict(self.form(action).fields),
+            files={"file": ("file", file)},
+            headers={
+                "Origin": self.registry.settings.base_url,
+                "Sec-Fetch-Site": "same-origin",
+                **self.registry.elsewhere(),
+            },
+            follow_redirects=True,
+        )
+        return self.page
+
     async def log_in(self, email: str, password: str = PASSWORD) -> "BrowserOf":
         await self.open("/login")
         await self.send("/login", email=email, password=password)

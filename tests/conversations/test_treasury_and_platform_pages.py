@@ -5,8 +5,8 @@ import re
 import pytest
 
 from hansa.foundation.values.areas import ADMIN_AREAS
-from tests.browsing import browser_of
-from tests.registry import TestRegistry
+from tests.browsing import BrowserOf, browser_of
+from tests.registry import TestRegistry, at_once
 
 PAGES = {
     "/administration/invites": "admin_support",
@@ -162,6 +162,21 @@ async def test_a_baseline_of_projections_is_written_where_that_is_on(start_regis
     await browser.open("/administration/events")
     written = await browser.send("/administration/snapshot")
     assert "The baseline of projections is written." in written.text
+
+
+async def test_the_form_of_a_baseline_sent_twice_writes_one(start_registry):
+    registry = await start_registry(enable_projection_snapshots=True)
+    browser = await browser_of(registry, await registry.administrator("admin_platform"))
+    twin = BrowserOf(registry)
+    twin.http.cookies = browser.http.cookies
+    await browser.open("/administration/events")
+    fields = browser.form("/administration/snapshot").fields
+    await at_once(*(each.post("/administration/snapshot", fields) for each in (browser, twin)))
+    await browser.post("/administration/snapshot", fields)
+    for each in (browser, twin):
+        assert "The baseline of projections is written." in each.text
+    written = "SELECT count(*) FROM journal_event WHERE event_type = 'ProjectionSnapshot'"
+    assert await registry.database.look(lambda tx: tx.fetchval(written)) == 1
 
 
 async def test_without_snapshots_the_page_offers_none_and_the_act_is_refused(registry, everything):

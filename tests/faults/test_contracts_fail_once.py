@@ -4,16 +4,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-import asyncpg
 import pytest
 
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.commerce.contracts.deadlines import meet_deadline
 from hansa.rooms.commerce.contracts.suspension import end_of_revoked, resume, stop
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement, status_of
+from tests.faults.unchanged import (
+    FEW_CONNECTIONS,
+    Asking,
+    FailingAct,
+    FaultStage,
+    fault_stage,
+    status_of,
+)
 from tests.paying import Payments
-from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import DAY, Agreements, in_days, open_agreements, proposal
 
@@ -155,8 +159,7 @@ async def _revoke(world: World) -> Asking:
     return world.work(lambda tx: end_of_revoked(tx, contract["id"], world.bob.did, settings))
 
 
-# What is done, and what its repetition is answered after it was done and its answer was lost.
-ACTS: dict[str, tuple[Callable[[World], Awaitable[Asking]], set[int]]] = {
+ACTS: dict[str, FailingAct[World]] = {
     "propose": (_propose, {201}),
     "accept": (_accept, {409}),
     "accept and fund": (_accept_funded, {200}),
@@ -182,26 +185,17 @@ ACTS: dict[str, tuple[Callable[[World], Awaitable[Asking]], set[int]]] = {
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[World, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A registry with few connections, so that a spoilt one is met again at once."""
+) -> AsyncIterator[FaultStage[World]]:
     directory = tmp_path_factory.mktemp("contracts")
-    async with open_agreements(
-        database_farm, directory, database_pool_size=POOL_SIZE, rate_limit_writes="off"
-    ) as agreements:
+    async with open_agreements(database_farm, directory, **FEW_CONNECTIONS) as agreements:
         world = World(agreements, await agreements.contractor("10000"), await agreements.provider())
-        observer = await asyncpg.connect(agreements.registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(agreements.registry.database, plan)
-        yield world, plan, observer
-        await observer.close()
+        async with fault_stage(agreements.registry, world) as stage:
+            yield stage
 
 
 @pytest.mark.parametrize("name", ACTS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_act_on_a_contract_can_be_done(
-    name: str, stage: tuple[World, Plan, "asyncpg.Connection[asyncpg.Record]"]
+    name: str, stage: FaultStage[World]
 ) -> None:
-    world, plan, observer = stage
-    prepare, repeated = ACTS[name]
-    await fail_each_statement(lambda: prepare(world), plan, observer, repeated)
-    await prove_book(observer)
-    await world.agreements.prove()
+    await stage.fail_each(ACTS[name])
+    await stage.world.agreements.prove()

@@ -1,16 +1,13 @@
 """Each statement of each act on a dispute or a bond fails once: nothing has changed, and the act can be done afterwards."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-import asyncpg
 import pytest
 
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.commerce.disputes.deciding import meet_deadline
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement, status_of
-from tests.properties.proof import prove_book
+from tests.faults.unchanged import FEW_CONNECTIONS, Asking, FailingAct, FaultStage, fault_stage, status_of
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import in_days
 from tests.rooms.commerce.disputing import (
@@ -131,8 +128,7 @@ async def _unruled(world: World) -> Asking:
     return meet
 
 
-# What is done, and what its repetition is answered after it was done and its answer was lost.
-ACTS: dict[str, tuple[Callable[[World], Awaitable[Asking]], set[int]]] = {
+ACTS: dict[str, FailingAct[World]] = {
     "file": (_file, {409}),
     "add evidence": (_evidence, {201}),
     "open voting": (_voting, {409}),
@@ -151,27 +147,18 @@ ACTS: dict[str, tuple[Callable[[World], Awaitable[Asking]], set[int]]] = {
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[World, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A registry with few connections, so that a spoilt one is met again at once."""
+) -> AsyncIterator[FaultStage[World]]:
     directory = tmp_path_factory.mktemp("disputes")
-    async with open_disputing(
-        database_farm, directory, database_pool_size=POOL_SIZE, rate_limit_writes="off"
-    ) as disputing:
+    async with open_disputing(database_farm, directory, **FEW_CONNECTIONS) as disputing:
         agreements = disputing.agreements
         world = World(disputing, await agreements.contractor("10000"), await agreements.provider())
-        observer = await asyncpg.connect(disputing.registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(disputing.registry.database, plan)
-        yield world, plan, observer
-        await observer.close()
+        async with fault_stage(disputing.registry, world) as stage:
+            yield stage
 
 
 @pytest.mark.parametrize("name", ACTS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_act_can_be_done(
-    name: str, stage: tuple[World, Plan, "asyncpg.Connection[asyncpg.Record]"]
+    name: str, stage: FaultStage[World]
 ) -> None:
-    world, plan, observer = stage
-    prepare, repeated = ACTS[name]
-    await fail_each_statement(lambda: prepare(world), plan, observer, repeated)
-    await prove_book(observer)
-    await world.bonds.prove()
+    await stage.fail_each(ACTS[name])
+    await stage.world.bonds.prove()

@@ -7,14 +7,15 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
-from hansa.rooms.transfers.crossing.taking_in import Corridor, take_in
+from hansa.rooms.transfers.crossing.reserving import RESERVE
+from hansa.rooms.transfers.crossing.taking_in import take_in
 from tests.faults.failing import Plan, put_under_plan
 from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
 from tests.hostile.credentials import peer_of
@@ -35,7 +36,7 @@ class Scene:
     corridor: Corridor
 
     async def taken(self, message: Message) -> None:
-        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, message))
+        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
 
     def asking(self, message: Message) -> Asking:
         async def ask() -> int:
@@ -59,10 +60,15 @@ class Scene:
         body = Body(str(uuid4()), self.agent.did, f"did:hansa:{PEER}:{uuid4()}", AMOUNT, "AVT")
         corridor, transfer_id = self.corridor, UUID(body.transfer_id)
         new = store.NewSent(
-            body,
+            transfer_id,
             corridor.key,
             PEER,
-            FEE,
+            body.sender_did,
+            body.receiver_did,
+            Minor(AMOUNT),
+            body.currency,
+            None,
+            Minor(FEE),
             "2pc",
             is_counted=False,
             capability_id=None,
@@ -70,14 +76,9 @@ class Scene:
             deadline_seconds=3600.0,
             first_retry_seconds=60.0,
         )
-        order = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
-
-        async def write(tx: Tx) -> None:
-            await store.open_pair(tx, corridor.key)
-            await store.add_sent(tx, new)
-            await ledger.apply(tx, [order.order(corridor.book)], corridor.book)
-
-        await self.purses.registry.database.act(write)
+        reserve = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
+        order = RESERVE.on(reserve.order(corridor.book), new)
+        await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [order], corridor.book))
         return body
 
 
@@ -123,7 +124,7 @@ async def stage(
             lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
-        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.settings))
+        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))

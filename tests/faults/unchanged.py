@@ -1,12 +1,17 @@
 """An act of contracts, disputes, bonds or crossings whose statements fail one after the other: nothing has changed after each."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import asyncpg
 import httpx2
 
-from tests.faults.failing import Plan, Way
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.properties.proof import prove_book
+from tests.registry import TestRegistry
 
 POOL_SIZE = 2
 HANG_SECONDS = 30
@@ -24,15 +29,51 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(s::text, ',' ORDER BY s::text)) FROM transfers_sent s) AS sent,
   (SELECT md5(string_agg(e::text, ',' ORDER BY e::text)) FROM transfers_entry e) AS entries,
   (SELECT md5(string_agg(p::text, ',' ORDER BY peer)) FROM transfers_pair p) AS pairs,
+  (SELECT md5(string_agg(concat(saga_id, state, history), ',' ORDER BY saga_id)) FROM transfers_bridge_saga) AS sagas,
+  (SELECT md5(string_agg(d::text, ',' ORDER BY saga_id)) FROM transfers_bridge_decision d) AS decisions,
+  (SELECT md5(string_agg(w::text, ',' ORDER BY w::text)) FROM transfers_wrapped w) AS wrapped,
+  (SELECT md5(string_agg(b::text, ',' ORDER BY b::text)) FROM transfers_wrapped_balance b) AS wrapped_balances,
+  (SELECT count(*) FROM transfers_wrapped_posting) AS wrapped_postings,
+  (SELECT md5(string_agg(s::text, ',' ORDER BY settlement_id)) FROM commerce_settlement s) AS settlements,
+  (SELECT md5(string_agg(k::text, ',' ORDER BY transit_id)) FROM ledger_corridor k) AS corridors,
   (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
   (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
   (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
-    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%') AS events
+    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%') AS events
 """
 
+World = TypeVar("World")
 Asking = Callable[[], Awaitable[int]]
 """Does an act, or tries to; returns the status."""
+FailingAct: TypeAlias = tuple[Callable[[World], Awaitable[Asking]], set[int]]
+"""What prepares an act, and what its repetition is answered after it was done and its answer was lost."""
+FEW_CONNECTIONS: Mapping[str, Any] = {"database_pool_size": POOL_SIZE, "rate_limit_writes": "off"}
+
+
+@dataclass(frozen=True)
+class FaultStage(Generic[World]):
+    """Agents of a registry whose statements fail as planned, and a connection that sees what was written."""
+
+    world: World
+    plan: Plan
+    observer: "asyncpg.Connection[asyncpg.Record]"
+
+    async def fail_each(self, act: "FailingAct[World]") -> None:
+        """Fail every statement of the act once; the books stay sound."""
+        prepare, repeated = act
+        await fail_each_statement(lambda: prepare(self.world), self.plan, self.observer, repeated)
+        await prove_book(self.observer)
+
+
+@asynccontextmanager
+async def fault_stage(registry: TestRegistry, world: World) -> AsyncIterator[FaultStage[World]]:
+    """The registry under a plan. It needs few connections, so that a spoilt one is met again at once."""
+    observer = await asyncpg.connect(registry.runtime.database.dsn)
+    plan = Plan(observer)
+    await put_under_plan(registry.database, plan)
+    yield FaultStage(world, plan, observer)
+    await observer.close()
 
 
 def status_of(ask: Callable[[], Awaitable[httpx2.Response]]) -> Asking:

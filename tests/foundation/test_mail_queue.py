@@ -1,41 +1,20 @@
 """Letters: written with the act, handed over in the background, neither lost nor sent for nothing."""
 
 import asyncio
-import email
 from dataclasses import replace
 from datetime import timedelta
-from email.message import EmailMessage
-from email.policy import default as mail_policy
 
 import pytest
-from aiosmtpd.controller import Controller
 
 from hansa.foundation.plumbing.jobs import drop_job
 from hansa.foundation.plumbing.mail_queue import MAIL, OutgoingMail, enqueue_mail, enqueue_mails_without_job
 from hansa.foundation.plumbing.metrics import mails_total
+from tests.mail_server import MailServer
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry, at_once, text_of
 from tests.running_jobs import jobs_of, run_due, time_passes, working
 
 LINK = "https://registry.example.org/api/v1/auth/verify-email?token=evt_0&x=1"
-
-
-class MailServer:
-    """A real SMTP server; `answer` is what it says to a message."""
-
-    def __init__(self, port: int) -> None:
-        self.url = f"smtp://127.0.0.1:{port}"
-        self.taken = []
-        self.answer = "250 OK"
-        self.controller = Controller(self, hostname="127.0.0.1", port=port)
-
-    async def handle_DATA(self, server, session, envelope):  # noqa: N802
-        if self.answer.startswith("250"):
-            self.taken.append(envelope)
-        return self.answer
-
-    def letters(self) -> list[EmailMessage]:
-        return [email.message_from_bytes(one.content, policy=mail_policy) for one in self.taken]
 
 
 class NeverDone:

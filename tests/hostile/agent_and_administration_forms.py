@@ -2,9 +2,11 @@
 
 import itertools
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from tests.hostile.console_forms import FilledForm, form_key
+from tests.images import png
 
 SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 AGENT, OFFICE = "POST /account/agents/{did}", "POST /administration"
@@ -58,6 +60,11 @@ async def _grant(stage: Any) -> FilledForm:
     return await _administrators(payee=stage.payee.did, granted="0.01", grant_ref="Staged")(stage)
 
 
+async def _icon(stage: Any) -> FilledForm:
+    filled = await _administrators()(stage)
+    return replace(filled, files={"file": ("icon.png", png(1, 1))})
+
+
 AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/wallet/send": _transfer,
     f"{AGENT}/wallet/send/check": _transfer,
@@ -83,10 +90,12 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/invites/{{invite_id}}/revoke": _administrators(),
     f"{OFFICE}/jobs/{{job_id:int}}/{{act}}": _administrators(),
     f"{OFFICE}/licences": _administrators(trust_domain="hansa.local", name="north", plan="operator-free"),
+    f"{OFFICE}/licences/genesis": _administrators(),
     f"{OFFICE}/licences/{{lid}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/admissions": _admission,
     f"{OFFICE}/admissions/{{licence_id:uuid}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/registry-card": _administrators(description="A registry for tests."),
+    f"{OFFICE}/registry-card/icon": _icon,
     f"{OFFICE}/treasury/issue": _issue,
     f"{OFFICE}/treasury/grant": _grant,
     f"{OFFICE}/treasury/baseline": _administrators(baseline="12.5", baseline_ref="For a test."),

@@ -21,10 +21,11 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class FilledForm:
-    """The fields of a form, and cookies besides that of a session."""
+    """The fields of a form, its file, and cookies besides that of a session."""
 
     fields: Mapping[str, str | list[str]]
     cookies: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, bytes]] | None = None
 
 
 def headers_of_a_page(registry: TestRegistry) -> dict[str, str]:
@@ -221,6 +222,11 @@ async def _rights(stage: Any) -> FilledForm:
     return FilledForm({**filled.fields, "roles": ["trader", "client"]})
 
 
+async def _capability(stage: Any) -> FilledForm:
+    await _act(stage, "UPDATE agents_agent SET roles = '{client}'")
+    return await _proved(stage, permissions="teg.transfer", budget_total="1", ttl_seconds="60", payees="")
+
+
 CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /login": _login,
     "POST /logout": _empty,
@@ -262,6 +268,8 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/agents/{did}/approvals/{approval_id:uuid}/approve": _keyed,
     "POST /account/agents/{did}/approvals/{approval_id:uuid}/deny": _keyed,
     "POST /account/agents/{did}/capabilities/{capability_id:uuid}/revoke": _keyed,
+    "POST /account/agents/{did}/capabilities": _capability,
+    "POST /account/agents/{did}/enable-mtls": _proved,
     "POST /account/agents/{did}/rotate-secret": _proved,
     "POST /account/agents/{did}/rotate-signing-key": _proved,
     "POST /account/agents/{did}/disable-mtls": _proved,

@@ -23,7 +23,7 @@ from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
 from tests.hostile import federation_requests
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
-from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, headers_of_a_page
+from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, FilledForm, form_key, headers_of_a_page
 from tests.hostile.peer_signing import statement_of_totals
 from tests.images import png
 from tests.licences import TestGenesis
@@ -155,7 +155,9 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     if operation in _FORMS:
         filled = await _FORMS[operation](stage)
         headers = headers_of_a_page(stage.registry)
-        return WellFormed(method, path, form=filled.fields, headers=headers, cookies=filled.cookies)
+        return WellFormed(
+            method, path, form=filled.fields, files=filled.files, headers=headers, cookies=filled.cookies
+        )
     if operation in _BODIES:
         return replace(await _BODIES[operation](stage), method=method, path=path)
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
@@ -187,6 +189,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
         "{developer_id:int}": str(stage.bystander_id),
+        "{action}": "registry.operation",
         "{act}": ACTS_OF_PAGES.get(operation, ""),
         "{organization}": stage.card_name.partition("/")[0],
         "{name}": _name_in(operation, stage),
@@ -281,6 +284,12 @@ async def _genesis(stage: Stage) -> str:
 async def _before_genesis(stage: Stage) -> WellFormed:
     await _forget_licences(stage)
     return _json()
+
+
+async def _installation_form(stage: Stage) -> FilledForm:
+    delivered = (await _installation(stage)).json
+    fields = {"certificate": delivered["certificate"], "chain": delivered["chain"][0]}
+    return FilledForm({"form_key": await form_key(stage.registry, stage.administrator), **fields})
 
 
 def _operator() -> dict[str, Any]:
@@ -388,6 +397,40 @@ def _contract(
     return made
 
 
+async def _proved_contract(stage: Stage) -> str:
+    """The id of a countersigned attestation contract on which a live authorization rests."""
+    made = await _contract("submit", provided=True, kind="attestation")(stage)
+    contract_id = int(made.partition("/")[0])
+    await stage.registry.database.act(
+        lambda tx: tx.execute("UPDATE commerce_contract SET accepted_at = now() WHERE id = $1", contract_id)
+    )
+    await _record_authorization(stage, {"tier": "contract", "contract_id": contract_id})
+    return str(contract_id)
+
+
+async def _authorization_to_withdraw(stage: Stage) -> str:
+    return await _record_authorization(stage, {"tier": "reference", "reference": "Register no. 42"})
+
+
+async def _record_authorization(stage: Stage, evidence: dict[str, Any]) -> str:
+    """The id of a new authorization; there is room for it."""
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    body = {**_AUTHORIZATION, "evidence": evidence}
+    made = await stage.registry.post(
+        "/admin/jurisdiction/authorizations", json=body, headers=stage.administrator.headers
+    )
+    assert made.status_code == 201, made.text
+    return made.json()["id"]
+
+
+_AUTHORIZATION = {"action": "fiat.lane", "authority": "Example authority", "subject": "hansa.local"}
+
+
+async def _authorization(stage: Stage) -> WellFormed:
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    return _json(**_AUTHORIZATION, evidence={"tier": "hash", "sha256": "0" * 64})
+
+
 def _dispute(act: str, status: str) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on a new dispute of the staged agent, in this state."""
 
@@ -458,6 +501,8 @@ async def _forget_wallets(stage: Stage) -> None:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
+    "/jurisdiction/contracts/{contract_id}": _proved_contract,
+    "{authorization_id:uuid}": _authorization_to_withdraw,
     "/contracts/{contract_id:int}": _contract("", provided=False, kind="attestation"),
     "{contract_id}/page-link": _contract("page-link", provided=False),
     "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
@@ -499,6 +544,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
+    "{settlement_id}/approve": federation_requests.settlement_that_can("approve"),
+    "{settlement_id}/reject": federation_requests.settlement_that_can("reject"),
+    "{settlement_id}": federation_requests.settlement_that_can(""),
+    "/peer-slash-config/{peer_id}": federation_requests.peer_to_configure,
     "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),
     "/federation/peers/{name:peer}/pause": federation_requests.peer_that_can("pause"),
     "/federation/peers/{name:peer}/resume": federation_requests.peer_that_can("resume"),
@@ -524,8 +573,14 @@ async def _withdraw_proposals(stage: Stage) -> None:
 _BEFORE_A_FORM: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "POST /account/agents/{did}/wallet/bond/{act}": _fund_a_bond,
     "POST /account/agents/{did}/contracts": _withdraw_proposals,
+    "POST /administration/licences/genesis": _forget_licences,
+    "POST /administration/licences/install": _forget_licences,
 }
-_FORMS = {**CONSOLE_FORMS, **AGENT_AND_ADMINISTRATION_FORMS}
+_FORMS = {
+    **CONSOLE_FORMS,
+    **AGENT_AND_ADMINISTRATION_FORMS,
+    "POST /administration/licences/install": _installation_form,
+}
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
@@ -861,6 +916,23 @@ async def _crossing(stage: Stage) -> WellFormed:
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
 
 
+async def _bridge_transfer(stage: Stage) -> WellFormed:
+    return _json(receiver_did=f"did:hansa:elsewhere.example:{uuid4()}", amount="0.0001")
+
+
+async def _redemption(stage: Stage) -> WellFormed:
+    receiver = f"did:hansa:elsewhere.example:{uuid4()}"
+    return _json(wrapped_currency="AVT.elsewhere.example", amount="0.0001", receiver_did=receiver)
+
+
+async def _slash_config(stage: Stage) -> WellFormed:
+    return _json(auto_slash_enabled=True, auto_slash_max_avt=50)
+
+
+async def _step_of_a_saga(stage: Stage) -> WellFormed:
+    return _json(saga_id=str(uuid4()))
+
+
 async def _transfer_messages(stage: Stage) -> WellFormed:
     return _json(messages=["e30.e30.e30"])
 
@@ -1043,6 +1115,16 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/bridge/transfer": _bridge_transfer,
+    "POST /api/v1/bridge/redeem": _redemption,
+    "POST /api/v1/bridge/mint-wrapped": _step_of_a_saga,
+    "POST /api/v1/bridge/unlock": _step_of_a_saga,
+    "POST /api/v1/federation/bridge/messages": _transfer_messages,
+    "POST /api/v1/federation/disputes/slash-request": _transfer_messages,
+    "POST /api/v1/federation/disputes/slash-confirmation": _transfer_messages,
+    "POST /api/v1/federation/disputes/settlements/{settlement_id}/approve": lambda stage: _nothing(),
+    "POST /api/v1/federation/disputes/settlements/{settlement_id}/reject": _reason,
+    "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
     "POST /api/v1/teg/cross-registry-transfer": _crossing,
@@ -1073,6 +1155,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
+    "POST /api/v1/admin/jurisdiction/authorizations": _authorization,
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "PUT /api/v1/admin/registry-card": _registry_card,
     "POST /api/v1/admin/registry-card/icon": _icon,

@@ -9,8 +9,10 @@ _.accepts
 _.access_token
 _.account
 _.account_status
+_.accounts
 _.act
 _.acted_at
+_.action
 _.active_24h
 _.active_only
 _.active_positions
@@ -38,6 +40,7 @@ _.agent_type_hint
 _.agents
 _.aggregate_id
 _.aggregate_type
+_.agora_card_version
 _.alg
 _.alive
 _.allowed_currencies
@@ -71,14 +74,21 @@ _.attestation
 _.attestation_ids
 _.attestations
 _.authentication
+_.authority
+_.authorization
+_.authorization_id
 _.authorization_servers
+_.authorizations
+_.authorize
 _.auto_approve
+_.auto_approved
 _.auto_slash_enabled
 _.auto_slash_max_avt
 _.backend
 _.backup_codes
 _.balance
 _.balance_after
+_.balance_proof
 _.balances
 _.base_rate_percent
 _.baseline
@@ -101,6 +111,7 @@ _.budget_remaining
 _.budget_total
 _.bundle
 _.bundle_pem
+_.burning
 _.by
 _.bytes
 _.caller
@@ -149,6 +160,7 @@ _.collector
 _.color
 _.columns
 _.commitments
+_.compensated_amount
 _.compensation_amount
 _.complainant_did
 _.completed
@@ -159,6 +171,7 @@ _.computed_at
 _.consecutive_failures
 _.context
 _.contract
+_.contract_digest
 _.contract_id
 _.contract_type
 _.contractor_did
@@ -172,6 +185,7 @@ _.counterparty_allow
 _.counterparty_did
 _.counterparty_frame
 _.counterparty_registry
+_.counterparty_tx_id
 _.counts
 _.created
 _.created_at
@@ -193,6 +207,7 @@ _.days
 _.dead_at
 _.decided_at
 _.decimals
+_.declared
 _.declared_at
 _.defendant_did
 _.deleted_at
@@ -203,6 +218,7 @@ _.delta
 _.denied_features
 _.depth
 _.description
+_.destination
 _.destroyed
 _.detail
 _.developer_id
@@ -214,6 +230,7 @@ _.did_method
 _.did_namespace
 _.digest
 _.direction
+_.discover
 _.display_name
 _.dispute
 _.dispute_id
@@ -263,6 +280,7 @@ _.events_by_type
 _.events_waiting
 _.evidence
 _.evidence_until
+_.exchange
 _.exp
 _.expires
 _.expires_at
@@ -306,6 +324,7 @@ _.from_
 _.from_bond
 _.from_liquid
 _.funded
+_.gated
 _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grade
@@ -328,7 +347,9 @@ _.hold_id
 _.hold_release_at
 _.holder_agent_did
 _.holder_did
+_.holding_frame
 _.holds
+_.home_frame
 _.hop_distance
 _.host
 _.human_readable_id
@@ -381,6 +402,7 @@ _.jobs_foreign
 _.jobs_verified
 _.journal_months
 _.journal_sequence
+_.jwks_uri
 _.jwks_url
 _.key
 _.key_id
@@ -411,6 +433,7 @@ _.lease_until
 _.leaves
 _.ledger_id
 _.left
+_.liabilities
 _.licence
 _.licence_id
 _.licence_key
@@ -428,8 +451,11 @@ _.lock_days_max
 _.lock_days_min
 _.lock_period
 _.lock_period_max
+_.locked
 _.locked_balance
+_.locked_proved
 _.log
+_.log_checkpoint
 _.log_position
 _.logo_url
 _.logs
@@ -464,10 +490,12 @@ _.natives_only
 _.net_in_limit
 _.net_supply
 _.network
+_.networks
 _.never_attempted
 _.new_hash
 _.new_password
 _.new_sender_balance
+_.newest
 _.next
 _.next_mark_at
 _.next_try_at
@@ -480,6 +508,7 @@ _.note
 _.notified_at
 _.number
 _.offer
+_.offers
 _.offset
 _.ok
 _.old_hash
@@ -497,6 +526,7 @@ _.otpauth_uri
 _.out
 _.owned_only
 _.owner
+_.page
 _.page_size
 _.page_token
 _.pagination
@@ -505,6 +535,7 @@ _.params
 _.parent_token_id
 _.part
 _.partial_token
+_.passport_enabled
 _.password
 _.path
 _.paused_at
@@ -512,6 +543,7 @@ _.pay_to
 _.payee
 _.payer
 _.payload
+_.payment
 _.payment_payload
 _.payment_requirements
 _.payment_token
@@ -519,6 +551,7 @@ _.payment_tx_id
 _.payments
 _.peer
 _.peer_id
+_.peer_tx_id
 _.peer_type
 _.peers
 _.per_day_max
@@ -543,12 +576,14 @@ _.pricing_model
 _.privacy_url
 _.private_key_pem
 _.proof
+_.proofs
 _.properties
 _.proposal
 _.protected
 _.protocol
 _.protocol_type
 _.protocol_version
+_.protocols
 _.provider_did
 _.provider_registry
 _.public_key_jwk
@@ -559,6 +594,7 @@ _.qr_svg
 _.quarantine_reason
 _.quarantined_at
 _.query
+_.quote
 _.quote_token
 _.ranges
 _.rate
@@ -575,14 +611,17 @@ _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
 _.recipient_did
+_.recorded_at
 _.recover_margin
 _.recovery_key
 _.recovery_keys
 _.ref
+_.reference
 _.referrals
 _.refresh_token
 _.refused
 _.registry
+_.registry_card
 _.registry_card_version
 _.registry_name
 _.registry_url
@@ -604,6 +643,7 @@ _.reserved
 _.resource
 _.resource_documentation
 _.resource_name
+_.resources
 _.response_types_supported
 _.restrict_below
 _.result_type
@@ -629,6 +669,7 @@ _.rule_by
 _.ruled_by
 _.rules
 _.ruling
+_.saga_id
 _.said
 _.salt
 _.same_work
@@ -656,9 +697,11 @@ _.service_endpoint
 _.set_aside
 _.set_aside_at
 _.set_aside_count
+_.settle
 _.settle_on_timeout
 _.settled_at
 _.settlement_currency
+_.settlement_id
 _.settlement_tx_id
 _.sha256
 _.signature
@@ -675,9 +718,11 @@ _.skip_in_projection
 _.slash_amount
 _.slash_applied
 _.slash_requested
+_.slashed_amount
 _.soft
 _.soft_reinstate
 _.soft_suspend
+_.solvency_card_version
 _.sort
 _.sort_order
 _.source
@@ -711,6 +756,7 @@ _.sub_trust_domain
 _.subject
 _.submit_by
 _.submitted_at
+_.subset
 _.succeeded
 _.success
 _.summary
@@ -741,9 +787,11 @@ _.timestamp
 _.title
 _.to
 _.token
+_.token_aud
 _.token_endpoint
 _.token_endpoint_auth_methods_supported
 _.token_id
+_.token_typ
 _.token_type
 _.tokens
 _.tokens_destroyed
@@ -810,6 +858,7 @@ _.valid_until
 _.validated_card_data
 _.value
 _.velocity_scaling_factor
+_.verdict
 _.verdict_id
 _.verdicts
 _.verification_method
@@ -817,6 +866,7 @@ _.verified
 _.verified_at
 _.verified_jobs
 _.verified_only
+_.verify
 _.verify_enabled
 _.version
 _.versions
@@ -828,5 +878,7 @@ _.warn_below
 _.webhook_id
 _.why
 _.witnesses
+_.wrapped
+_.wrapped_currency
 _.x
 _.x402_version

@@ -95,7 +95,6 @@ _.is_central_registry
 _.sovereign_mainframes
 _.federation_sync_interval_seconds
 _.registry_tier
-_.jurisdiction_profile
 _.oauth_authorization_server_url
 _.security_contact
 _.security_policy_url
@@ -105,3 +104,7 @@ _.dispute_ruling_days
 _.dispute_slash_max
 
 # Policies for routes that are still to come: of peers, and of forms.
+
+# Read by functions of the database.
+_.deadline_seconds  # transfers_reserve_record
+_.first_retry_seconds  # transfers_reserve_record

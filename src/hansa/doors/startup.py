@@ -96,7 +96,7 @@ async def joined_database(settings: Settings) -> AsyncIterator[str]:
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
 
-    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the ground raises.
+    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the registry raises.
     """
     if settings.database_url is not None:
         await _require_schema(settings.database_url)
@@ -152,19 +152,24 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
     database = Database(dsn, pool_size=settings.database_pool_size)
     await database.open()
     try:
-        yield Runtime(
-            settings=settings,
-            database=database,
-            tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
-            mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
-            outgoing=Outgoing(settings.outgoing_allow_hosts),
-            internal_key=_internal_key(settings),
-            seal=Seal(Keyring(settings.data_dir)),
-            authority=identity_authority(settings),
-            slots=ASSEMBLY.slots(),
-        )
+        yield runtime_on(database, settings)
     finally:
         await database.close()
+
+
+def runtime_on(database: Database, settings: Settings) -> Runtime:
+    """The state of one process that uses this open database. Raises: BadKey."""
+    return Runtime(
+        settings=settings,
+        database=database,
+        tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
+        mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
+        outgoing=Outgoing(settings.outgoing_allow_hosts),
+        internal_key=_internal_key(settings),
+        seal=Seal(Keyring(settings.data_dir)),
+        authority=identity_authority(settings),
+        slots=ASSEMBLY.slots(),
+    )
 
 
 async def require_signing_key(settings: Settings, dsn: str) -> None:

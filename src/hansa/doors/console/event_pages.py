@@ -89,21 +89,21 @@ async def show_events(
     before: Cursor = "",
 ) -> Response:
     """The event log, newest first, by type and by DID."""
-    wanted = journal.PublicFilter(
+    query = journal.PublicFilter(
         settings.trust_domain, PAGE_SIZE, event_type or None, did.strip() or None, before or None
     )
-    found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, wanted, ledger)))
-    filters = {"type": wanted.event_type, "did": wanted.did}
+    found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, query, ledger)))
+    filters = {"type": query.event_type, "did": query.did}
     older = found.older and events_address(**filters, before=found.older)
     return page_or_json(
         request,
         "events.html",
         found,
         lines=lines_of(found.events),
-        wanted=wanted,
+        query=query,
         types=PUBLIC_TYPES,
         older=older,
-        newest=events_address(**filters) if wanted.cursor else None,
+        newest=events_address(**filters) if query.cursor else None,
         stream=events_address(**filters, after=found.live_from).replace("/events", "/events/stream", 1),
     )
 
@@ -120,9 +120,9 @@ async def stream_events(
     last_event_id: Annotated[str, Header(max_length=64)] = "",
 ) -> Response:
     """Public events as they are committed, as server-sent events; `Last-Event-ID` resumes after the last one received."""
-    wanted = journal.StreamFilter.of(event_type or None, did.strip() or None, last_event_id or after or None)
+    query = journal.StreamFilter.of(event_type or None, did.strip() or None, last_event_id or after or None)
     return EventStream(
-        journal.event_stream(feed, db, wanted),
+        journal.event_stream(feed, db, query),
         media_type="text/event-stream",
         # A proxy that collects an answer before it passes it on would hold back every event.
         headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"},

@@ -23,12 +23,14 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Agents and payments",
         (
+            "tutorial",
             "first-agent",
             "discovery",
             "pay-for-a-call",
             "be-paid",
             "payments",
             "pay-across-registries",
+            "bridge",
             "staking",
         ),
     ),
@@ -36,9 +38,18 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Accounts and programs", ("accounts", "agent-rights", "webhooks", "client", "command-line")),
     (
         "Operators",
-        ("settings", "backups", "several-machines", "observing", "administrators", "suspension", "services"),
+        (
+            "production",
+            "settings",
+            "backups",
+            "several-machines",
+            "observing",
+            "administrators",
+            "suspension",
+            "services",
+        ),
     ),
-    ("Federation", ("join-a-federation", "licences", "misbehaving-peers")),
+    ("Federation", ("join-a-federation", "licences", "jurisdiction", "misbehaving-peers")),
     ("Verification", ("auditing", "registry-card")),
 )
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
 from hansa.doors.console.access.forms import RESUME_FIELD
+from hansa.doors.console.access.pages import own_path
 from hansa.doors.console.access.resume import kept_form
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
@@ -83,10 +84,18 @@ async def confirm(sender: Act, request: Request, db: Db) -> Response:
         await people.confirm_password(db, person.developer, person.session.id, fields.password)
     except Refused as refusal:
         return account_page(
-            request, "confirm.html", person, form.refused(refusal), status=refusal.status, resume=resume
+            request,
+            "confirm.html",
+            person,
+            form.refused(refusal),
+            status=refusal.status,
+            resume=resume,
+            next=form.value("next"),
         )
     kept = kept_form(person.seal, resume)
-    return account_page(request, "resume.html", person, kept=kept) if kept else see_other("/account")
+    if kept:
+        return account_page(request, "resume.html", person, kept=kept)
+    return see_other(own_path(form.value("next")))
 
 
 def _logged_out(settings: Config) -> Response:

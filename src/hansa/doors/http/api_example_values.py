@@ -31,11 +31,13 @@ from hansa.doors.http.api_example_bodies import (
     SPIFFE_ID,
     THUMBPRINT,
 )
+from hansa.doors.http.api_example_bridges import BRIDGES
 from hansa.doors.http.api_example_federation import FEDERATION
 from hansa.doors.http.api_example_peers import PEERS
 
 VALUES: dict[str, Any] = {
     **BODIES,
+    **BRIDGES,
     **FEDERATION,
     **PEERS,
     # Identifiers.

@@ -24,7 +24,8 @@ class A2APaymentSettled(_Payment, frozen=True, kw_only=True):
     """A payment token was settled by this ledger transaction.
 
     `counts`: caller and payee had different owners at that moment, neither with an area of the administration; false for a
-    payment inside the approval of a contract, which counts by its own event.
+    payment inside the approval of a contract, which counts by its own event. `transfer_id`: it was paid to an agent of another
+    registry by this transfer, without a fee here.
     """
 
     source: ClassVar[str] = "ledger"
@@ -33,6 +34,7 @@ class A2APaymentSettled(_Payment, frozen=True, kw_only=True):
     tx_id: int
     fee: str
     counts: bool
+    transfer_id: str | None = None
 
 
 class A2APaymentFailed(_Payment, frozen=True, kw_only=True):
@@ -200,6 +202,9 @@ class DisputeSlash(AgentEvent, frozen=True):
     currency: str
     tx_id: int
     bond_tx_id: int | None
+    settlement_id: int | None = None
+    counterparty_frame: str | None = None
+    """Of a dispute that another registry decided: that registry, whose number `dispute_id` is."""
 
 
 class DisputeCompensationMinted(AgentEvent, frozen=True):
@@ -211,3 +216,7 @@ class DisputeCompensationMinted(AgentEvent, frozen=True):
     amount: str
     currency: str
     tx_id: int
+    settlement_id: int | None = None
+    counterparty_frame: str | None = None
+    """The registry that destroyed units of the defendant, and its transaction."""
+    counterparty_tx_id: str | None = None

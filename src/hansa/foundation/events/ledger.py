@@ -89,6 +89,35 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
         return self.sender_did if self.direction == "out" else self.receiver_did
 
 
+class _Bridged(Event, frozen=True, kw_only=True):
+    source: ClassVar[str] = "ledger"
+
+    saga_id: str
+    sender_did: str
+    receiver_did: str
+    amount: str
+    currency: str
+    wrapped_currency: str
+    home_frame: str
+    holding_frame: str
+
+
+class UnitsWrapped(_Bridged, frozen=True):
+    """Units are locked at their home and held wrapped at another registry; recorded once on each side."""
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.sender_did
+
+
+class UnitsUnwrapped(_Bridged, frozen=True):
+    """Wrapped units ended, and as many were unlocked at their home; recorded once on each side."""
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.sender_did
+
+
 class TokensDestroyed(Event, frozen=True, rename={"from_": "from"}):
     """Units of an account of the registry ceased to be."""
 

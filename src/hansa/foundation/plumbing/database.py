@@ -37,7 +37,7 @@ RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 OUT_OF_REACH = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    # What a connection answers that was told of the death of its server while it lay idle.
+    # What a connection answers whose server ended while it was idle.
     asyncpg.InternalClientError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
@@ -89,7 +89,8 @@ class Database:
     async def act(self, use_case: Callable[[Tx], Awaitable[Result]], *, one_snapshot: bool = False) -> Result:
         """Run `use_case` in one transaction and commit it; the answer is durable when this returns.
 
-        With `one_snapshot` all its statements see the same moment (REPEATABLE READ).
+        With `one_snapshot` all its statements see the same moment (REPEATABLE READ); a unique key that another transaction
+        took after that moment is a conflict as any other, and the whole is repeated.
 
         Raises: whatever the use case raises (rolled back), Unavailable when the database cannot be reached: a commit
         may then have happened, which an idempotency key settles.
@@ -97,8 +98,13 @@ class Database:
         isolation: Literal["repeatable_read"] | None = "repeatable_read" if one_snapshot else None
 
         async def once() -> Result:
-            async with self._connection() as connection, connection.transaction(isolation=isolation):
-                return await use_case(connection)
+            try:
+                async with self._connection() as connection, connection.transaction(isolation=isolation):
+                    return await use_case(connection)
+            except asyncpg.UniqueViolationError as trouble:
+                if one_snapshot:
+                    raise asyncpg.SerializationError("a unique key was taken after the snapshot") from trouble
+                raise
 
         return await _until_it_stands(once)
 

@@ -55,10 +55,24 @@ def transit_did(method: str, ledger_id: str) -> str:
     return f"did:{method}:system:transit:{quote(ledger_id, safe='')}"
 
 
+def bridge_did(method: str, ledger_id: str) -> str:
+    """The DID of the account for own units that are held wrapped at the registry with this ledger id."""
+    return f"did:{method}:system:bridge:{quote(ledger_id, safe='')}"
+
+
 def ledger_id_of_transit(did: str) -> str | None:
     """The other registry of a transit account; None for any other DID."""
+    return _ledger_id_of(did, "transit")
+
+
+def ledger_id_of_bridge(did: str) -> str | None:
+    """The other registry of a bridge account; None for any other DID."""
+    return _ledger_id_of(did, "bridge")
+
+
+def _ledger_id_of(did: str, kind: str) -> str | None:
     match did.split(":"):
-        case ["did", _, "system", "transit", ledger_id]:
+        case ["did", _, "system", named, ledger_id] if named == kind:
             return unquote(ledger_id)
     return None
 

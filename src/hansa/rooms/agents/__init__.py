@@ -13,19 +13,24 @@ from hansa.rooms.agents.capabilities import (
     DelegatorMayNot,
 )
 from hansa.rooms.agents.capabilities.give_up import revoke as revoke_capability
+from hansa.rooms.agents.capabilities.issue import issue as issue_capability
 from hansa.rooms.agents.capabilities.reading import delegations
-from hansa.rooms.agents.capabilities.schemas import CapabilityOut
+from hansa.rooms.agents.capabilities.schemas import CapabilityIn, CapabilityOut, CaveatsIn
+from hansa.rooms.agents.capabilities.schemas import IssuedOut as CapabilityIssuedOut
 from hansa.rooms.agents.check import active_agent
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
 from hansa.rooms.agents.errors import AgentUnknown
 from hansa.rooms.agents.keys import keys_of
+from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.rotate import rotate_key
 from hansa.rooms.agents.keys.routes import ROTATIONS as KEY_ROTATIONS
 from hansa.rooms.agents.keys.schemas import HeldKeyOut, RotateKeyOut
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
-from hansa.rooms.agents.mtls.enrol import disable_mtls, enrolment_of
+from hansa.rooms.agents.mtls.enrol import disable_mtls, enable_mtls, enrolment_of
+from hansa.rooms.agents.mtls.routes import CERTIFICATES, EnrollingAuthority
+from hansa.rooms.agents.mtls.schemas import EnableMtlsOut
 from hansa.rooms.agents.onboard import Onboarding, create_agent
 from hansa.rooms.agents.payment import (
     HeldBudget,
@@ -74,6 +79,7 @@ from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, re
 __all__ = [
     "ACT_TOKENS",
     "AGENT_TOKENS",
+    "CERTIFICATES",
     "CREATIONS",
     "KEY_ROTATIONS",
     "REQUIRE_UNBOUND",
@@ -88,13 +94,19 @@ __all__ = [
     "AuthzOut",
     "CapabilityBudgetSpent",
     "CapabilityEnded",
+    "CapabilityIn",
+    "CapabilityIssuedOut",
     "CapabilityOut",
     "CapabilityUnknown",
     "CaveatViolated",
+    "CaveatsIn",
     "Clearance",
     "CreateAgentOut",
     "DelegatorMayNot",
+    "EnableMtlsOut",
+    "EnrollingAuthority",
     "HeldBudget",
+    "HeldKey",
     "HeldKeyOut",
     "Onboarding",
     "OverDayLimit",
@@ -117,6 +129,7 @@ __all__ = [
     "decide_approval",
     "delegations",
     "disable_mtls",
+    "enable_mtls",
     "end_own_agent",
     "enrolment_of",
     "find_agents",
@@ -124,6 +137,7 @@ __all__ = [
     "hold_budget",
     "identities_ended",
     "issue_bootstrap_token",
+    "issue_capability",
     "keys_of",
     "lock_owner_and_status",
     "new_client_secret",

@@ -31,6 +31,7 @@ from hansa.rooms.auditor.witnessing import (
     ask_witnesses,
     list_log_witnesses,
     replace_sealed_witness_key,
+    rotate_witness_key,
 )
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "replace_sealed_auditor_key",
     "replace_sealed_witness_key",
     "rotate_auditor_key",
+    "rotate_witness_key",
     "run_cycle",
     "set_native_baseline",
     "supply_over_time",

@@ -14,8 +14,9 @@ from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
+from .solvency import solvency_router
 from .transparency import TILES, KeptTiles, log_router
-from .witnessing import ASK, ASK_SECONDS, ask_witnesses, witness_router
+from .witnessing import ASK, ASK_SECONDS, ask_witnesses, forget_retired_witness_keys, witness_router
 
 ROOM = Room(
     name="auditor",
@@ -28,6 +29,7 @@ ROOM = Room(
         Routes(3600, root_router, at_root=True),
         Routes(3610, log_router, at_root=True),
         Routes(3620, liabilities_router, at_root=True),
+        Routes(3625, solvency_router, at_root=True),
         Routes(3630, witness_router, at_root=True),
     ),
     jobs=(
@@ -35,10 +37,18 @@ ROOM = Room(
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
+        sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
     settings=frozenset(
-        {"log_witnesses", "registry_name", "settlement_currency", "trust_domain", "witnessed_logs"}
+        {
+            "base_url",
+            "log_witnesses",
+            "registry_name",
+            "settlement_currency",
+            "trust_domain",
+            "witnessed_logs",
+        }
     ),
     offers=(FOREST, TILES),
     fills=(

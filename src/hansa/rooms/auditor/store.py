@@ -23,7 +23,7 @@ from .rules import Compared
 CYCLE_SECONDS = 900
 CYCLE_MEMORY = "64MB"
 CYCLE_WORKERS = 2
-# Findings told in a verdict, for each kind.
+# Findings listed in a verdict, for each kind.
 FINDINGS_MAX = 50
 
 _KEEP_CHECKPOINT = """

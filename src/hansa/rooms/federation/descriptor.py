@@ -12,6 +12,7 @@ from .admission import router as admission_router
 from .charter import (
     LAST_AUDIT,
     admin_router,
+    authorizations_admin_router,
     card_admin_router,
     card_root_router,
     card_router,
@@ -23,6 +24,7 @@ from .charter import (
 )
 from .crossing import refresh_licences
 from .invitations import invitations_admin_router, invitations_router
+from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
 from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import renew_card
@@ -66,6 +68,8 @@ ROOM = Room(
         Routes(1710, card_router),
         Routes(1720, card_admin_router),
         Routes(1730, icon_admin_router),
+        Routes(1735, authorizations_admin_router),
+        Routes(1740, jurisdiction_router),
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
         Routes(1765, peer_trust_router),
@@ -105,6 +109,7 @@ ROOM = Room(
             "federation_sync_interval_seconds",
             "is_central_registry",
             "issuer",
+            "jurisdiction_profile",
             "jws_require_signature",
             "licence_list_max_age",
             "licensing_mode",
@@ -133,6 +138,7 @@ ROOM = Room(
     background=(connections_to_peers,),
     metrics=(peer_refusals_total,),
     offers=(
+        ATTESTED_CONTRACT,
         LAST_AUDIT,
         OWN_CERTIFICATE,
         PEER_CALLS,

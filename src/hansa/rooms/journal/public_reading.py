@@ -42,10 +42,10 @@ class PublicPage:
     live_from: str
 
 
-async def list_public_events(tx: Tx, wanted: PublicFilter, ledger: LedgerReadings) -> PublicPage:
+async def list_public_events(tx: Tx, query: PublicFilter, ledger: LedgerReadings) -> PublicPage:
     """One page of the log; `tx` must be one snapshot. Raises: CursorInvalid."""
     oldest_open = await participants_store.oldest_open(tx)
-    events, older = await (_of_log(tx, wanted) if wanted.did is None else _of_did(tx, wanted, ledger))
+    events, older = await (_of_log(tx, query) if query.did is None else _of_did(tx, query, ledger))
     return PublicPage(events, older, seal(oldest_open, 0))
 
 
@@ -61,39 +61,39 @@ async def public_events_of_transaction(tx: Tx, frame: str, tx_id: int) -> list[S
     return _seen(events)
 
 
-async def _of_log(tx: Tx, wanted: PublicFilter) -> tuple[list[StoredEvent], str | None]:
-    if wanted.event_type in PRIVATE_TYPES:
+async def _of_log(tx: Tx, query: PublicFilter) -> tuple[list[StoredEvent], str | None]:
+    if query.event_type in PRIVATE_TYPES:
         return [], None
-    xid, seq = unseal(wanted.cursor, 2) if wanted.cursor else (BIGGEST, BIGGEST)
-    if wanted.event_type is None:
-        events = await reading_store.public_events_before(tx, (xid, seq), PRIVATE_TYPES, limit=wanted.limit)
+    xid, seq = unseal(query.cursor, 2) if query.cursor else (BIGGEST, BIGGEST)
+    if query.event_type is None:
+        events = await reading_store.public_events_before(tx, (xid, seq), PRIVATE_TYPES, limit=query.limit)
     else:
         events = await reading_store.events_before(
-            tx, (xid, seq), event_type=wanted.event_type, limit=wanted.limit, offset=0
+            tx, (xid, seq), event_type=query.event_type, limit=query.limit, offset=0
         )
-    is_full = len(events) == wanted.limit
+    is_full = len(events) == query.limit
     return _seen(events), seal(events[-1].xid, events[-1].sequence) if is_full else None
 
 
 async def _of_did(
-    tx: Tx, wanted: PublicFilter, ledger: LedgerReadings
+    tx: Tx, query: PublicFilter, ledger: LedgerReadings
 ) -> tuple[list[StoredEvent], str | None]:
     """The events of a DID have no index by type: a page may be short, and goes on at `older`."""
-    assert wanted.did is not None
+    assert query.did is not None
     found: list[StoredEvent] = []
-    cursor = wanted.cursor
+    cursor = query.cursor
     for _ in range(READS_MAX):
         page = await placed_events(
             tx,
-            ParticipantFilter(wanted.did, wanted.frame, limit=READ_AT_ONCE, sort_order="desc", cursor=cursor),
+            ParticipantFilter(query.did, query.frame, limit=READ_AT_ONCE, sort_order="desc", cursor=cursor),
             ledger,
         )
         for placed in page.events:
             cursor = placed.position
             event = seen_by(placed.event, ())
-            if event is not None and wanted.event_type in (None, event.event_type):
+            if event is not None and query.event_type in (None, event.event_type):
                 found.append(event)
-            if len(found) == wanted.limit:
+            if len(found) == query.limit:
                 return found, cursor
         if page.is_last:
             return found, None

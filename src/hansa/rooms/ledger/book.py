@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.did import SystemAccount, system_did, transit_did
+from hansa.foundation.values.did import SystemAccount, bridge_did, system_did, transit_did
 
 
 @dataclass(frozen=True)
@@ -35,3 +35,7 @@ class Book:
     def transit(self, ledger_id: str) -> str:
         """The account for what crosses to and from the registry with this ledger id."""
         return transit_did(self.did_method, ledger_id)
+
+    def bridge(self, ledger_id: str) -> str:
+        """The account for units that are locked here and held wrapped at the registry with this ledger id."""
+        return bridge_did(self.did_method, ledger_id)

@@ -9,6 +9,7 @@
   `Book.unclaimed`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -192,15 +193,23 @@ async def crossing(
     return None if row is None else Crossing(**row)
 
 
-async def confirm_out(tx: Tx, frame: str, transfer_id: UUID, book: Book) -> bool:
-    """The other registry confirmed that it credited a committed transfer; whether this was not known before.
+async def transactions_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Book) -> dict[UUID, int]:
+    """The transactions by which the units of these transfers left; those that were never reserved are left out."""
+    return await store.transactions_out(tx, book.transit(frame), transfer_ids)
 
-    Raises: CrossingUnknown, where nothing was committed under this id.
+
+async def confirm_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Book) -> None:
+    """The other registry confirmed that it credited these committed transfers; repeated, nothing changes.
+
+    Raises: CrossingUnknown, where one of them is not committed.
     """
-    confirmed = await store.confirm(tx, book.transit(frame), transfer_id)
-    if confirmed is None:
+    if await store.confirm(tx, book.transit(frame), transfer_ids) < len(transfer_ids):
         raise CrossingUnknown
-    return confirmed
+
+
+async def has_crossed(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> bool:
+    """Whether this agent and that one of the other registry ever paid each other, in either direction."""
+    return await store.has_crossed(tx, agent, book.transit(frame), counterparty)
 
 
 async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:

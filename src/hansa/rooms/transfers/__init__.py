@@ -1,5 +1,57 @@
+from hansa.rooms.transfers.bridge import (
+    BRIDGE_JOBS,
+    AgentHoldsWrapped,
+    WrappedSupply,
+    require_no_wrapped,
+    wrapped_supply,
+)
 from hansa.rooms.transfers.bulk import ApprovalRequired
-from hansa.rooms.transfers.crossing import CROSSING_JOBS, UndecidedTransfer, undecided_transfers
+from hansa.rooms.transfers.crossing import (
+    CROSSING_JOBS,
+    CROSSING_REFUSALS,
+    PAYMENT_DECIDED,
+    Corridor,
+    CrossingDecision,
+    CrossingPayment,
+    CrossingView,
+    UndecidedTransfer,
+    ask_to_prepare,
+    corridor_to,
+    find_payment,
+    is_foreign,
+    namespace_of,
+    net_at_peer,
+    peer_of,
+    raised_by_fee,
+    reserve_payment,
+    undecided_transfers,
+)
 from hansa.rooms.transfers.descriptor import ROOM
 
-__all__ = ["CROSSING_JOBS", "ROOM", "ApprovalRequired", "UndecidedTransfer", "undecided_transfers"]
+__all__ = [
+    "BRIDGE_JOBS",
+    "CROSSING_JOBS",
+    "CROSSING_REFUSALS",
+    "PAYMENT_DECIDED",
+    "ROOM",
+    "AgentHoldsWrapped",
+    "ApprovalRequired",
+    "Corridor",
+    "CrossingDecision",
+    "CrossingPayment",
+    "CrossingView",
+    "UndecidedTransfer",
+    "WrappedSupply",
+    "ask_to_prepare",
+    "corridor_to",
+    "find_payment",
+    "is_foreign",
+    "namespace_of",
+    "net_at_peer",
+    "peer_of",
+    "raised_by_fee",
+    "require_no_wrapped",
+    "reserve_payment",
+    "undecided_transfers",
+    "wrapped_supply",
+]

@@ -250,16 +250,16 @@ async def _answer_to(
 ) -> Response:
     """The response to a transfer that was made, planned or put before the owner. Raises: AccountRevoked."""
     try:
-        told = await outcome
+        result = await outcome
     except ledger.AccountSuspended as refusal:
         # The book knows that the account is closed; why, the agents' room knows.
         statuses = await db.read(lambda tx: agents.statuses_of(tx, [order.payee]))
         if statuses.get(order.payee) == "revoked":
             raise _revoked(order.payee) from refusal
         raise
-    if isinstance(told, agents.Approval):
-        return approval_answer(told, currency)
-    return answer_once(told.answer, replayed=told.replayed)
+    if isinstance(result, agents.Approval):
+        return approval_answer(result, currency)
+    return answer_once(result.answer, replayed=result.replayed)
 
 
 async def _governed(

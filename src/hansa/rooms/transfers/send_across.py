@@ -29,7 +29,7 @@ async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, d
 
 async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut:
     settings, order, database = runtime.settings, asked.order, runtime.database
-    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, settings))
+    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, runtime))
     clearance = await database.read(lambda tx: agents.preview_payment(tx, agent, asked.payment, settings))
     left = await database.act(lambda tx: preview_crossing(tx, corridor, order))
     await require_receiver(runtime, corridor, order.payee)

@@ -4,7 +4,8 @@ The parameter type in a page's signature is its policy, as for the routes of the
 
 - `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well;
   `AnyAdministrator`: who administers any area. Without a session the answer leads to the login, and back.
-- `Act`: a form of such a person; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more.
+- `Act`: a form of such a person; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more;
+  `proved_upload_in(area, page, size)` takes a file as well.
 - `OpenForm`: a form that needs no login; `Visitor` and `VisitorAct`: one with a key, carried out once.
 
 A form is taken only from the registry's own pages (`same_origin`). The form of a person who is logged in carries a key
@@ -12,7 +13,7 @@ A form is taken only from the registry's own pages (`same_origin`). The form of 
 """
 
 from .errors import FormRefused
-from .form_acts import act_once, try_once
+from .form_acts import AtOneMoment, act_once, try_once
 from .form_keys import new_form_key
 from .forms import SentForm, whole_number
 from .pages import account_page, form_page, see_other
@@ -25,18 +26,21 @@ from .policy import (
     ProvedAct,
     SignedIn,
     SignedInPerson,
+    Uploading,
     Visiting,
     Visitor,
     VisitorAct,
     act_in,
     person_holding,
     proved_act_in,
+    proved_upload_in,
 )
 
 __all__ = [
     "Act",
     "Acting",
     "AnyAdministrator",
+    "AtOneMoment",
     "Diverted",
     "FormRefused",
     "OpenForm",
@@ -44,6 +48,7 @@ __all__ = [
     "SentForm",
     "SignedIn",
     "SignedInPerson",
+    "Uploading",
     "Visiting",
     "Visitor",
     "VisitorAct",
@@ -54,6 +59,7 @@ __all__ = [
     "new_form_key",
     "person_holding",
     "proved_act_in",
+    "proved_upload_in",
     "see_other",
     "try_once",
     "whole_number",

@@ -3,12 +3,13 @@
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable, recall, remember
 from hansa.foundation.plumbing.runtime import runtime_of
 
@@ -24,9 +25,20 @@ Result = TypeVar("Result")
 
 
 class Acts(Protocol):
-    """What carries out a use case in one transaction: the database, or `catalogue.CardWrites`."""
+    """What carries out a use case in one transaction: the database, `AtOneMoment`, or `catalogue.CardWrites`."""
 
     async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
+
+
+@dataclass(frozen=True)
+class AtOneMoment:
+    """Carries out a use case whose statements all see the same moment."""
+
+    database: Database
+
+    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """As `Database.act`."""
+        return await self.database.act(use_case, one_snapshot=True)
 
 
 async def act_once(

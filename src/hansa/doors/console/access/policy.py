@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from hashlib import sha256
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from fastapi.responses import Response
 from hansa.foundation.plumbing.caller import AdminNeeds2fa, AreaMissing, Developer
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.uploads import read_upload
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import people
 
@@ -21,6 +23,8 @@ from .forms import KEY_FIELD, SentForm, read_form
 from .pages import account_page, form_page, see_other
 from .resume import KeptForm, keep_form
 from .same_origin import require_same_origin
+
+FILE_FIELD = "file"
 
 
 class Diverted(Exception):
@@ -89,6 +93,13 @@ class Acting:
         return self.form.value(KEY_FIELD)
 
 
+@dataclass(frozen=True)
+class Uploading(Acting):
+    """A person who sent a form with a file; a field of the form has the digest of the file."""
+
+    file: bytes = field(repr=False, default=b"")
+
+
 async def signed_in(request: Request) -> SignedIn:
     """The person who is logged in. Raises: Diverted to the login, which leads back."""
     person = await _person_of(request)
@@ -117,6 +128,25 @@ async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acti
         kept = keep_form(sender.person.seal, KeptForm(request.url.path, sender.form.kept))
         raise Diverted(account_page(request, "confirm.html", sender.person, status=403, resume=kept))
     return sender
+
+
+async def proved_uploading(request: Request, page: str, size_max: int) -> Uploading:
+    """Who sent this form with a file. A file is not kept: after the login or the password the browser is led to `page`.
+
+    Raises: CrossSiteForm, FormExpired, UnsupportedMediaType, PayloadTooLarge, BodyInvalid, Diverted.
+    """
+    runtime = runtime_of(request)
+    require_same_origin(request, runtime.settings)
+    person = await _person_of(request)
+    if person is None:
+        answer = form_page(request, "login.html", status=401, resume="", next=page, notice="file")
+        raise Diverted(answer)
+    fields, file = await read_upload(request, FILE_FIELD, size_max)
+    form = SentForm([*fields, ("file_sha256", sha256(file).hexdigest())])
+    require_form_key(runtime.seal, person.developer.id, person.now, form.value(KEY_FIELD))
+    if not person.session.is_proved_recently:
+        raise Diverted(account_page(request, "confirm.html", person, status=403, resume="", next=page))
+    return Uploading(person, form, file)
 
 
 async def open_form(request: Request) -> SentForm:
@@ -177,6 +207,17 @@ def proved_act_in(area: str) -> Any:
         return sender
 
     return _in_area(administrator_acting, area)
+
+
+def proved_upload_in(area: str, page: str, size_max: int) -> Any:
+    """As `proved_act_in`, with a file of at most `size_max` bytes in the field `file`; `page` has the form."""
+
+    async def administrator_uploading(request: Request) -> Uploading:
+        sender = await proved_uploading(request, page, size_max)
+        _require_area(request, sender.person, area)
+        return sender
+
+    return _in_area(administrator_uploading, area)
 
 
 def _in_area(dependency: Callable[..., Any], area: str) -> Any:

@@ -47,12 +47,12 @@ async def make_key(sender: ProvedAct, request: Request, db: Db, settings: Config
     """Make an API key and show it."""
     person = sender.person
     try:
-        asked = _asked(sender.form)
-        days = settings.api_key_default_ttl_days if asked.expires_in_days is None else asked.expires_in_days
+        body = _requested(sender.form)
+        days = settings.api_key_default_ttl_days if body.expires_in_days is None else body.expires_in_days
 
         async def made(tx: Tx) -> people.MadeKeyOut:
             key = await people.make_key(
-                tx, person.developer, name=asked.key_name, scopes=asked.scopes, ttl_days=days
+                tx, person.developer, name=body.key_name, scopes=body.scopes, ttl_days=days
             )
             return people.MadeKeyOut.of(key)
 
@@ -73,7 +73,7 @@ async def revoke_key(key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], sender: 
     return see_other("/account/api-keys?done=revoked")
 
 
-def _asked(form: SentForm) -> people.ApiKeyIn:
+def _requested(form: SentForm) -> people.ApiKeyIn:
     """Raises: FormRefused."""
     days = form.value("expires_in_days")
     if days and not (days.isascii() and days.isdigit() and len(days) <= DAYS_MAX_DIGITS):

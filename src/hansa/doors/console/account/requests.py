@@ -33,7 +33,7 @@ async def show_requests(
     await people.write_calls(runtime_of(request))
     offset = (number - 1) * CALLS_ON_A_PAGE
     calls, total = await db.read(
-        lambda tx: people.calls_of(tx, person.developer, limit=CALLS_ON_A_PAGE, offset=offset)
+        lambda tx: people.calls_of(tx, person.developer.id, limit=CALLS_ON_A_PAGE, offset=offset)
     )
     return account_page(
         request,

@@ -42,12 +42,12 @@ async def create_webhook(
     person = sender.person
     try:
         asked = sender.form.read_as(notifications.WebhookIn, event_types=sender.form.values("event_types"))
-        wanted = notifications.Subscription(
+        subscription = notifications.Subscription(
             asked.url, asked.event_types, asked.description, settings.outgoing_allow_hosts
         )
 
         async def made(tx: Tx) -> notifications.NewWebhookOut:
-            webhook, secret = await notifications.subscribe(tx, seal, person.developer.id, wanted)
+            webhook, secret = await notifications.subscribe(tx, seal, person.developer.id, subscription)
             return notifications.NewWebhookOut(**vars(webhook), secret=secret)
 
         new = await act_once(request, sender, notifications.NewWebhookOut, made)

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other, whole_number
+from hansa.doors.console.access import SentForm, SignedIn, act_once, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
@@ -14,17 +14,16 @@ from hansa.rooms import federation
 
 from .pages import (
     SHOWN,
-    Done,
     FederationAct,
     FederationAdministrator,
     Offset,
     administration_page,
     administration_router,
+    carry_out,
+    reason_in,
 )
 
 router = administration_router()
-
-REASON_MAX = 2000
 
 
 @router.get("/administration/admissions")
@@ -73,19 +72,18 @@ async def change_admission(
     db: Db,
 ) -> Response:
     """Suspend, reinstate or revoke an admission."""
-    reason = sender.form.value("reason").strip()
 
-    async def changed(tx: Tx) -> Done:
+    async def changed(tx: Tx) -> None:
+        reason = reason_in(sender.form)
         await federation.change_licence(tx, sender.person.developer, licence_id, act, reason)
-        return Done()
 
-    try:
-        if not 0 < len(reason) <= REASON_MAX:
-            raise FormRefused({"reason": f"A reason of at most {REASON_MAX} characters is required."})
-        await act_once(request, sender, Done, changed)
-    except Refused as refusal:
-        return await _page(request, sender.person, db, sender.form.refused(refusal), code=refusal.status)
-    return see_other(f"/administration/admissions?done={act}")
+    return await carry_out(
+        request,
+        sender,
+        changed,
+        done=f"/administration/admissions?done={act}",
+        refused=lambda form, status: _page(request, sender.person, db, form, code=status),
+    )
 
 
 async def _page(
@@ -101,5 +99,4 @@ async def _page(
         admissions=[federation.LicenceOut.of(one) for one in found],
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
     )

@@ -177,7 +177,6 @@ async def _list(
         owners=owners,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
         q=q,
-        wanted=status,
+        chosen=status,
     )

@@ -1,22 +1,38 @@
 """The registry card for administrators of the platform: what the operator writes of it, block by block."""
 
+import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import (
+    FormRefused,
+    SentForm,
+    SignedIn,
+    Uploading,
+    proved_upload_in,
+)
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 
-from .pages import Done, PlatformAct, PlatformAdministrator, administration_page, administration_router
+from .pages import (
+    PLATFORM,
+    PlatformAct,
+    PlatformAdministrator,
+    administration_page,
+    administration_router,
+    carry_out,
+)
 
 router = administration_router()
+
+CARD = "/administration/registry-card"
+IconUpload = Annotated[Uploading, proved_upload_in(PLATFORM, CARD, federation.ICON_MAX_BYTES)]
 
 AS_JSON = ("operator", "visual", "links", "commitments")
 
@@ -33,21 +49,36 @@ async def edit_card(
 ) -> Response:
     """Replace every block of the form; an empty one is removed. The card is signed again."""
 
-    async def edited(tx: Tx) -> Done:
+    async def edited(tx: Tx) -> None:
         editor = federation.CardEditor(sender.person.developer, settings, seal)
-        await federation.edit_card(tx, editor, given)
-        return Done()
+        await federation.edit_card(tx, editor, _blocks(sender.form))
 
-    try:
-        given = _blocks(sender.form)
-        await act_once(request, sender, Done, edited)
-    except Refused as refusal:
-        form = sender.form.refused(refusal)
-        if refusal.field:
-            block = refusal.field.partition(".")[0].partition("[")[0]
-            form = SentForm(form.fields, {block: refusal.detail}, refusal.detail)
-        return await _page(request, sender.person, db, form, status=refusal.status)
-    return see_other("/administration/registry-card?done=signed")
+    async def refused(form: SentForm, status: int) -> HTMLResponse:
+        errors = {name.partition(".")[0].partition("[")[0]: text for name, text in form.errors.items()}
+        shown = SentForm(form.fields, errors, form.message)
+        return await _page(request, sender.person, db, shown, status=status)
+
+    return await carry_out(request, sender, edited, done=f"{CARD}?done=signed", refused=refused)
+
+
+@router.post("/administration/registry-card/icon")
+async def replace_icon(
+    sender: IconUpload, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Replace the icon: a PNG or JPEG image of at most 500 KB, rewritten without metadata. The card is signed again."""
+
+    async def replaced(tx: Tx) -> None:
+        image, media_type = await asyncio.to_thread(federation.rewritten_icon, sender.file)
+        editor = federation.CardEditor(sender.person.developer, settings, seal)
+        await federation.set_icon(tx, editor, image, media_type)
+
+    return await carry_out(
+        request,
+        sender,
+        replaced,
+        done=f"{CARD}?done=icon",
+        refused=lambda form, status: _page(request, sender.person, db, icon=form, status=status),
+    )
 
 
 def _blocks(form: SentForm) -> dict[str, Any]:
@@ -78,7 +109,13 @@ def _fields(editable: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 async def _page(
-    request: Request, person: SignedIn, db: Database, form: SentForm | None = None, *, status: int = 200
+    request: Request,
+    person: SignedIn,
+    db: Database,
+    form: SentForm | None = None,
+    *,
+    icon: SentForm | None = None,
+    status: int = 200,
 ) -> HTMLResponse:
     async def reading(tx: Tx) -> federation.RegistryCardEdited:
         return federation.RegistryCardEdited.of(*await federation.read_editable_version(tx))
@@ -90,6 +127,9 @@ async def _page(
         person,
         form or SentForm(_fields(shown.editable)),
         status=status,
+        section=CARD,
         shown=shown,
+        icon=icon or SentForm(),
+        icon_bytes_max=federation.ICON_MAX_BYTES,
         blocks=AS_JSON,
     )

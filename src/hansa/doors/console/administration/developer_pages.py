@@ -31,7 +31,6 @@ async def find_developers(
         developers=found,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
         q=q,
     )
 

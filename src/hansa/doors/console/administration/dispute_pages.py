@@ -5,14 +5,22 @@ from typing import Annotated, Literal
 from fastapi import Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import SentForm, SignedIn
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Refused
 from hansa.rooms import commerce, federation
 
-from .pages import SHOWN, Done, EnforcementAct, Enforcer, Offset, administration_page, administration_router
+from .pages import (
+    SHOWN,
+    EnforcementAct,
+    Enforcer,
+    Offset,
+    RefusedPage,
+    administration_page,
+    administration_router,
+    carry_out,
+)
 
 router = administration_router()
 
@@ -27,8 +35,8 @@ async def list_disputes(
     person: Enforcer, request: Request, db: Db, *, status: Status = "", offset: Offset = 0
 ) -> HTMLResponse:
     """Every dispute, newest first."""
-    wanted = commerce.DisputeFilter(None, None, None, status or None, SHOWN, offset)
-    found, total = await db.read(lambda tx: commerce.list_disputes(tx, wanted))
+    query = commerce.DisputeFilter(None, None, None, status or None, SHOWN, offset)
+    found, total = await db.read(lambda tx: commerce.list_disputes(tx, query))
     return administration_page(
         request,
         "disputes.html",
@@ -36,8 +44,7 @@ async def list_disputes(
         disputes=[commerce.DisputeOut.of(one) for one in found],
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
-        wanted=status,
+        chosen=status,
     )
 
 
@@ -65,19 +72,13 @@ async def open_voting(
     dispute_id: DisputeId, sender: EnforcementAct, request: Request, db: Db, settings: Config
 ) -> Response:
     """End the time for evidence."""
-
-    async def opened(tx: Tx) -> Done:
-        await commerce.open_voting(tx, sender.person.developer, dispute_id)
-        return Done()
-
-    try:
-        await act_once(request, sender, Done, opened)
-    except Refused as refusal:
-        refused = sender.form.refused(refusal)
-        return await _page(
-            request, sender.person, dispute_id, refused, db, settings=settings, status=refusal.status
-        )
-    return see_other(f"/administration/disputes/{dispute_id}?done=voting")
+    return await carry_out(
+        request,
+        sender,
+        lambda tx: commerce.open_voting(tx, sender.person.developer, dispute_id),
+        done=f"/administration/disputes/{dispute_id}?done=voting",
+        refused=_refused(request, sender.person, dispute_id, db, settings),
+    )
 
 
 @router.post("/administration/disputes/{dispute_id:int}/ruling")
@@ -92,20 +93,24 @@ async def rule(
 ) -> Response:
     """Rule on the dispute: units, contract and dispute change in one transaction."""
 
-    async def ruled(tx: Tx) -> Done:
+    async def ruled(tx: Tx) -> None:
+        body = sender.form.read_as(commerce.RulingIn)
         ordered = commerce.Ordered(dispute_id, body.decision())
         await commerce.rule(tx, sender.person.developer, ordered, slash_bond, settings)
-        return Done()
 
-    try:
-        body = sender.form.read_as(commerce.RulingIn)
-        await act_once(request, sender, Done, ruled)
-    except Refused as refusal:
-        refused = sender.form.refused(refusal)
-        return await _page(
-            request, sender.person, dispute_id, refused, db, settings=settings, status=refusal.status
-        )
-    return see_other(f"/administration/disputes/{dispute_id}?done=ruled")
+    return await carry_out(
+        request,
+        sender,
+        ruled,
+        done=f"/administration/disputes/{dispute_id}?done=ruled",
+        refused=_refused(request, sender.person, dispute_id, db, settings),
+    )
+
+
+def _refused(
+    request: Request, person: SignedIn, dispute_id: int, db: Database, settings: Settings
+) -> RefusedPage:
+    return lambda form, status: _page(request, person, dispute_id, form, db, settings=settings, status=status)
 
 
 async def _page(

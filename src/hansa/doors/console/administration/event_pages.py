@@ -5,14 +5,20 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import AtOneMoment, SentForm, SignedIn
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Refused
 from hansa.rooms import journal
 
-from .pages import Done, PlatformAct, PlatformAdministrator, administration_page, administration_router
+from .pages import (
+    PlatformAct,
+    PlatformAdministrator,
+    RefusedPage,
+    administration_page,
+    administration_router,
+    carry_out,
+)
 
 router = administration_router()
 
@@ -40,42 +46,44 @@ async def change_policy(
         "skip_in_projection": form.value("skip_in_projection") == "true",
     }
 
-    async def changed(tx: Tx) -> Done:
-        await journal.change_policy(tx, event_type, change, sender.person.developer)
-        return Done()
-
-    try:
-        await act_once(request, sender, Done, changed)
-    except Refused as refusal:
-        refused = form.refused(refusal)
-        return await _page(request, sender.person, db, refused, settings=settings, code=refusal.status)
-    return see_other("/administration/events?done=changed")
+    return await carry_out(
+        request,
+        sender,
+        lambda tx: journal.change_policy(tx, event_type, change, sender.person.developer),
+        done="/administration/events?done=changed",
+        refused=_refused(request, sender.person, db, settings),
+    )
 
 
 @router.post("/administration/snapshot")
 async def write_snapshot(
     sender: PlatformAct, request: Request, db: Db, settings: Config, readings: Readings
 ) -> Response:
-    """Write the balances of all accounts into the event log as the baseline of projections.
+    """Write the balances of all accounts at one moment into the event log as the baseline of projections."""
 
-    It reads one moment, so that its transaction begins with it; written again it is the same baseline of a later moment.
-    """
-    try:
+    async def written(tx: Tx) -> None:
         if not settings.enable_projection_snapshots:
             raise journal.SnapshotsDisabled
-        await db.act(
-            lambda tx: journal.write_baseline(
-                tx,
-                readings,
-                frame=settings.trust_domain,
-                currency=settings.settlement_currency,
-                administrator=sender.person.developer,
-            )
+        await journal.write_baseline(
+            tx,
+            readings,
+            frame=settings.trust_domain,
+            currency=settings.settlement_currency,
+            administrator=sender.person.developer,
         )
-    except Refused as refusal:
-        refused = sender.form.refused(refusal)
-        return await _page(request, sender.person, db, refused, settings=settings, code=refusal.status)
-    return see_other("/administration/events?done=snapshot")
+
+    return await carry_out(
+        request,
+        sender,
+        written,
+        done="/administration/events?done=snapshot",
+        refused=_refused(request, sender.person, db, settings),
+        database=AtOneMoment(db),
+    )
+
+
+def _refused(request: Request, person: SignedIn, db: Database, settings: Settings) -> RefusedPage:
+    return lambda form, status: _page(request, person, db, form, settings=settings, code=status)
 
 
 async def _page(

@@ -6,14 +6,22 @@ from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
-from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other, whole_number
+from hansa.doors.console.access import SentForm, SignedIn, act_once, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import people
 
-from .pages import SHOWN, Done, Offset, SupportAct, Supporter, administration_page, administration_router
+from .pages import (
+    SHOWN,
+    Offset,
+    SupportAct,
+    Supporter,
+    administration_page,
+    administration_router,
+    carry_out,
+)
 
 router = administration_router()
 
@@ -69,16 +77,13 @@ async def make_invites(sender: SupportAct, request: Request, db: Db, settings: C
 @router.post("/administration/invites/{invite_id}/revoke")
 async def revoke_invite(invite_id: InviteId, sender: SupportAct, request: Request, db: Db) -> Response:
     """Revoke what is left of an invitation."""
-
-    async def revoked(tx: Tx) -> Done:
-        await people.revoke_invite(tx, sender.person.developer, invite_id)
-        return Done()
-
-    try:
-        await act_once(request, sender, Done, revoked)
-    except Refused as refusal:
-        return await _page(request, sender.person, db, sender.form.refused(refusal), code=refusal.status)
-    return see_other("/administration/invites?done=revoked")
+    return await carry_out(
+        request,
+        sender,
+        lambda tx: people.revoke_invite(tx, sender.person.developer, invite_id),
+        done="/administration/invites?done=revoked",
+        refused=lambda form, status: _page(request, sender.person, db, form, code=status),
+    )
 
 
 async def _page(
@@ -94,6 +99,5 @@ async def _page(
         invites=[people.InviteInfo.of(one) for one in found],
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
         areas=[area for area in ADMIN_AREAS if area in person.areas],
     )

@@ -5,21 +5,20 @@ from typing import Annotated, Literal
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import SentForm, SignedIn
 from hansa.foundation.plumbing import jobs, mail_queue
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.job_health import Waiting
 from hansa.foundation.plumbing.runtime import Db
-from hansa.foundation.values.errors import Refused
 
 from .pages import (
     SHOWN,
-    Done,
     Offset,
     PlatformAct,
     PlatformAdministrator,
     administration_page,
     administration_router,
+    carry_out,
 )
 
 router = administration_router()
@@ -49,17 +48,14 @@ async def act_on_job(
     job_id: JobId, act: Literal["retry", "drop"], sender: PlatformAct, request: Request, db: Db
 ) -> Response:
     """Run a job now, or delete it with its content."""
-    carry_out = jobs.retry_job if act == "retry" else jobs.drop_job
-
-    async def done(tx: Tx) -> Done:
-        await carry_out(tx, job_id, sender.person.developer)
-        return Done()
-
-    try:
-        await act_once(request, sender, Done, done)
-    except Refused as refusal:
-        return await _page(request, sender.person, db, sender.form.refused(refusal), code=refusal.status)
-    return see_other(f"/administration/jobs?done={DONE[act]}")
+    change = jobs.retry_job if act == "retry" else jobs.drop_job
+    return await carry_out(
+        request,
+        sender,
+        lambda tx: change(tx, job_id, sender.person.developer),
+        done=f"/administration/jobs?done={DONE[act]}",
+        refused=lambda form, status: _page(request, sender.person, db, form, code=status),
+    )
 
 
 @router.get("/administration/mail")
@@ -67,10 +63,10 @@ async def show_mail_queue(
     person: PlatformAdministrator, request: Request, db: Db, *, offset: Offset = 0
 ) -> HTMLResponse:
     """The e-mails that the mail server has not accepted yet, without addresses and contents."""
-    wanted = jobs.JobFilter(mail_queue.KIND, None, SHOWN, offset)
+    query = jobs.JobFilter(mail_queue.KIND, None, SHOWN, offset)
 
     async def reading(tx: Tx) -> tuple[Waiting, list[jobs.JobView], int]:
-        return await mail_queue.waiting_mail(tx), *await jobs.list_jobs(tx, wanted)
+        return await mail_queue.waiting_mail(tx), *await jobs.list_jobs(tx, query)
 
     waiting, found, total = await db.read(reading)
     return administration_page(
@@ -81,7 +77,6 @@ async def show_mail_queue(
         jobs=found,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
     )
 
 
@@ -96,8 +91,8 @@ async def _page(
     offset: int = 0,
     code: int = 200,
 ) -> HTMLResponse:
-    wanted = jobs.JobFilter(kind or None, state or None, SHOWN, offset)
-    found, total = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    query = jobs.JobFilter(kind or None, state or None, SHOWN, offset)
+    found, total = await db.read(lambda tx: jobs.list_jobs(tx, query))
     return administration_page(
         request,
         "jobs.html",
@@ -107,7 +102,6 @@ async def _page(
         jobs=found,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
-        wanted=state,
+        chosen=state,
         kind=kind,
     )

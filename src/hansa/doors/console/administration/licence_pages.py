@@ -1,39 +1,47 @@
-"""Licence certificates for administrators of federation: listed, issued, suspended, reinstated, revoked."""
+"""Licence certificates for administrators of federation: the own one, and those that this registry issued."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other, whole_number
+from hansa.doors.console.access import (
+    Acting,
+    SentForm,
+    SignedIn,
+    whole_number,
+)
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.values.errors import Refused
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation
+from hansa_verify import read_certificate
 
 from .pages import (
     SHOWN,
-    Done,
     FederationAct,
     FederationAdministrator,
     Offset,
     administration_page,
     administration_router,
+    carry_out,
+    reason_in,
 )
 
 router = administration_router()
 
 Lid = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[0-9A-Za-z-]+$")]
-REASON_MAX = 2000
+LICENCES = "/administration/licences"
 FIELD_OF = {"sub.trust_domain": "trust_domain", "sub.name": "name", "sub.url": "url", "key.x": "key"}
 
 
 @router.get("/administration/licences")
 async def list_licences(
-    person: FederationAdministrator, request: Request, db: Db, *, offset: Offset = 0
+    person: FederationAdministrator, request: Request, db: Db, settings: Config, *, offset: Offset = 0
 ) -> HTMLResponse:
-    """The certificates that this registry issued, newest first."""
-    return await _page(request, person, db, SentForm(), offset=offset)
+    """The certificate that this registry holds, and those that it issued, newest first."""
+    return await _page(request, person, db, SentForm(), settings=settings, offset=offset)
 
 
 @router.post("/administration/licences")
@@ -42,16 +50,38 @@ async def issue_licence(
 ) -> Response:
     """Issue a certificate: a genesis to a frame, a frame to an operator of its trust domain."""
 
-    async def issued(tx: Tx) -> Done:
-        asked = federation.certificate_request(_members(sender.form))
-        await federation.issue_certificate(tx, sender.person.developer, settings, seal, asked)
-        return Done()
+    async def issued(tx: Tx) -> None:
+        body = federation.certificate_request(_members(sender.form))
+        await federation.issue_certificate(tx, sender.person.developer, settings, seal, body)
 
-    try:
-        await act_once(request, sender, Done, issued)
-    except Refused as refusal:
-        return await _refused(request, sender.person, db, sender.form, refusal)
-    return see_other("/administration/licences?done=issued")
+    return await _carry_out(request, sender, db, settings, issued, done="issued")
+
+
+@router.post("/administration/licences/genesis")
+async def issue_genesis(
+    sender: FederationAct, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Issue the genesis certificate to this registry, once, and state it on the registry card."""
+
+    async def issued(tx: Tx) -> None:
+        await federation.found_network(tx, sender.person.developer, settings, seal)
+
+    return await _carry_out(request, sender, db, settings, issued, done="genesis")
+
+
+@router.post("/administration/licences/install")
+async def install_licence(
+    sender: FederationAct, request: Request, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Install the certificate that the genesis issued to this registry, and state it on the registry card."""
+
+    async def installed(tx: Tx) -> None:
+        certificate, chain = sender.form.value("certificate").strip(), sender.form.value("chain").split()
+        body = sender.form.read_as(federation.InstallIn, certificate=certificate, chain=chain)
+        delivered = federation.Delivered(body.certificate, body.chain)
+        await federation.join_network(tx, sender.person.developer, settings, seal, delivered)
+
+    return await _carry_out(request, sender, db, settings, installed, done="installed")
 
 
 @router.post("/administration/licences/{lid}/{act}")
@@ -65,20 +95,12 @@ async def change_licence(
     settings: Config,
 ) -> Response:
     """Suspend, reinstate or revoke the certificates of a subject."""
-    reason = sender.form.value("reason").strip()
 
-    async def changed(tx: Tx) -> Done:
-        change = federation.CertificateAct(lid, act, reason)
+    async def changed(tx: Tx) -> None:
+        change = federation.CertificateAct(lid, act, reason_in(sender.form))
         await federation.change_certificate(tx, sender.person.developer, settings, change)
-        return Done()
 
-    try:
-        if not 0 < len(reason) <= REASON_MAX:
-            raise FormRefused({"reason": f"A reason of at most {REASON_MAX} characters is required."})
-        await act_once(request, sender, Done, changed)
-    except Refused as refusal:
-        return await _refused(request, sender.person, db, sender.form, refusal)
-    return see_other(f"/administration/licences?done={act}")
+    return await _carry_out(request, sender, db, settings, changed, done=act)
 
 
 def _members(form: SentForm) -> dict[str, Any]:
@@ -98,29 +120,51 @@ def _members(form: SentForm) -> dict[str, Any]:
     return members
 
 
-async def _refused(
-    request: Request, person: SignedIn, db: Database, form: SentForm, refusal: Refused
-) -> HTMLResponse:
-    shown = form.refused(refusal)
-    if refusal.field:
-        name = FIELD_OF.get(refusal.field, refusal.field.rpartition(".")[2])
-        shown = SentForm(form.fields, {name: refusal.detail}, refusal.detail)
-    return await _page(request, person, db, shown, code=refusal.status)
+async def _carry_out(
+    request: Request,
+    sender: Acting,
+    db: Database,
+    settings: Settings,
+    act: Callable[[Tx], Awaitable[None]],
+    *,
+    done: str,
+) -> Response:
+    async def refused(form: SentForm, status: int) -> HTMLResponse:
+        errors = {FIELD_OF.get(name, name.rpartition(".")[2]): text for name, text in form.errors.items()}
+        shown = SentForm(form.fields, errors, form.message)
+        return await _page(request, sender.person, db, shown, settings=settings, code=status)
+
+    return await carry_out(request, sender, act, done=f"{LICENCES}?done={done}", refused=refused)
 
 
 async def _page(
-    request: Request, person: SignedIn, db: Database, form: SentForm, *, offset: int = 0, code: int = 200
+    request: Request,
+    person: SignedIn,
+    db: Database,
+    form: SentForm,
+    *,
+    settings: Settings,
+    offset: int = 0,
+    code: int = 200,
 ) -> HTMLResponse:
-    wanted = federation.CertificateFilter(limit=SHOWN, offset=offset)
-    found, total = await db.read(lambda tx: federation.list_licence_certificates(tx, wanted))
+    query = federation.CertificateFilter(limit=SHOWN, offset=offset)
+
+    async def reading(tx: Tx) -> tuple[list[federation.IssuedCertificate], int, federation.OwnLicence | None]:
+        found, total = await federation.list_licence_certificates(tx, query)
+        return found, total, await federation.held_licence(tx, settings)
+
+    found, total, own = await db.read(reading)
     return administration_page(
         request,
         "licences.html",
         person,
         form,
         status=code,
+        section=LICENCES,
+        own=own,
+        own_payload=read_certificate(own.network.certificate).payload if own else None,
+        is_mainframe=federation.is_mainframe(settings),
         licences=found,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
     )

@@ -97,8 +97,8 @@ async def _of_disk(settings: Settings) -> list[Alert]:
 
 
 async def _of_jobs(db: Database) -> list[Alert]:
-    wanted = jobs.JobFilter(None, "dead", ONE, 0)
-    _, dead = await db.read(lambda tx: jobs.list_jobs(tx, wanted))
+    query = jobs.JobFilter(None, "dead", ONE, 0)
+    _, dead = await db.read(lambda tx: jobs.list_jobs(tx, query))
     detail = f"{dead} jobs have no attempts left."
     return (
         [Alert("warning", "Failed jobs", detail, "/administration/jobs?state=dead", PLATFORM)] if dead else []

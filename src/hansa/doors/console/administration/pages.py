@@ -1,20 +1,34 @@
 """What every page of the administration has: its navigation, in which only what one may open is shown."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
-from hansa.doors.console.access import SentForm, SignedIn, account_page, person_holding, proved_act_in
-from hansa.doors.console.access.policy import Acting
+from hansa.doors.console.access import (
+    Acting,
+    FormRefused,
+    SentForm,
+    SignedIn,
+    account_page,
+    act_once,
+    person_holding,
+    proved_act_in,
+    see_other,
+)
+from hansa.doors.console.access.form_acts import Acts
 from hansa.doors.console.navigation import Link
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.values.errors import Refused
 
 ENFORCEMENT, PLATFORM = "admin_enforcement", "admin_platform"
 TREASURY, SUPPORT, FEDERATION = "admin_treasury", "admin_support", "admin_federation"
 SHOWN = 50
+REASON_MAX_CHARACTERS = 2000
 LINKS = (
     Link("/administration", "Overview"),
     Link("/administration/developers", "Developers", ENFORCEMENT),
@@ -49,8 +63,42 @@ SupportAct = Annotated[Acting, proved_act_in(SUPPORT)]
 FederationAct = Annotated[Acting, proved_act_in(FEDERATION)]
 
 
+RefusedPage = Callable[[SentForm, int], Awaitable[HTMLResponse]]
+"""The page of a form that was refused: the form with what is wrong with it, and the status."""
+
+
 class Done(BaseModel):
     """The outcome of an act of which nothing is shown."""
+
+
+async def carry_out(
+    request: Request,
+    sender: Acting,
+    act: Callable[[Tx], Awaitable[object]],
+    *,
+    done: str,
+    refused: RefusedPage,
+    database: Acts | None = None,
+) -> Response:
+    """Carry out an act once, and lead to the page `done`; a refusal is answered by the page of the form."""
+
+    async def once(tx: Tx) -> Done:
+        await act(tx)
+        return Done()
+
+    try:
+        await act_once(request, sender, Done, once, database=database)
+    except Refused as refusal:
+        return await refused(sender.form.refused(refusal), refusal.status)
+    return see_other(done)
+
+
+def reason_in(form: SentForm) -> str:
+    """The reason that an act is given. Raises: FormRefused."""
+    reason = form.value("reason").strip()
+    if not 0 < len(reason) <= REASON_MAX_CHARACTERS:
+        raise FormRefused({"reason": f"A reason of at most {REASON_MAX_CHARACTERS} characters is required."})
+    return reason
 
 
 def administration_router() -> APIRouter:
@@ -87,5 +135,5 @@ def administration_page(
         status=status,
         pages=shown,
         current=current,
-        **{"done": request.query_params.get("done", ""), **content},
+        **{"done": request.query_params.get("done", ""), "shown_at_most": SHOWN, **content},
     )

@@ -30,8 +30,8 @@ async def show_log(
     offset: Offset = 0,
 ) -> HTMLResponse:
     """Every act of an administrator, newest first."""
-    wanted = AdminActFilter(None, act.strip() or None, subject.strip() or None, SHOWN, offset)
-    acts, names, total = await db.read(lambda tx: people.read_audit_log(tx, wanted))
+    query = AdminActFilter(None, act.strip() or None, subject.strip() or None, SHOWN, offset)
+    acts, names, total = await db.read(lambda tx: people.read_audit_log(tx, query))
     return administration_page(
         request,
         "log.html",
@@ -40,7 +40,6 @@ async def show_log(
         names=names,
         total=total,
         offset=offset,
-        shown_at_most=SHOWN,
         act=act,
         subject=subject,
     )

@@ -1,20 +1,20 @@
 """The treasury for its administrators: units issued and granted, and the baselines of the audit, each with a reference."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
-from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
 from hansa.rooms import agents, auditor, ledger
 
-from .pages import Done, Treasurer, TreasuryAct, administration_page, administration_router
+from .pages import Treasurer, TreasuryAct, administration_page, administration_router, carry_out
 
 router = administration_router()
 
@@ -60,7 +60,8 @@ async def show_treasury(person: Treasurer, request: Request, db: Db, settings: C
 async def issue(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
     """Issue units to the treasury, once for each reference."""
 
-    async def issued(tx: Tx) -> Done:
+    async def issued(tx: Tx) -> None:
+        fields = sender.form.read_as(IssueFields)
         await ledger.issue_by_administrator(
             tx,
             sender.person.developer,
@@ -69,21 +70,16 @@ async def issue(sender: TreasuryAct, request: Request, db: Db, settings: Config)
             amount_max=parse_amount(settings.teg_mint_max_avt),
             book=ledger.Book.of(settings),
         )
-        return Done()
 
-    try:
-        fields = sender.form.read_as(IssueFields)
-        await act_once(request, sender, Done, issued)
-    except Refused as refusal:
-        return await _refused(request, sender, db, refusal, settings=settings)
-    return see_other("/administration/treasury?done=issued")
+    return await _carry_out(request, sender, db, settings, issued, done="issued")
 
 
 @router.post("/administration/treasury/grant")
 async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
     """Pay an agent from the treasury, without a fee."""
 
-    async def granted(tx: Tx) -> Done:
+    async def granted(tx: Tx) -> None:
+        fields = sender.form.read_as(GrantFields)
         payee = fields.payee.strip()
         if (await agents.statuses_of(tx, [payee])).get(payee) in {None, "revoked"}:
             raise FormRefused({"payee": "No agent of this registry that is not revoked has this DID."})
@@ -95,14 +91,8 @@ async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config)
             ref=fields.grant_ref,
             book=ledger.Book.of(settings),
         )
-        return Done()
 
-    try:
-        fields = sender.form.read_as(GrantFields)
-        await act_once(request, sender, Done, granted)
-    except Refused as refusal:
-        return await _refused(request, sender, db, refusal, settings=settings)
-    return see_other("/administration/treasury?done=granted")
+    return await _carry_out(request, sender, db, settings, granted, done="granted")
 
 
 @router.post("/administration/treasury/baseline")
@@ -111,20 +101,15 @@ async def set_baseline(
 ) -> Response:
     """Set the native baseline of the audit, or remove it; the act is a record of the attestations."""
 
-    async def changed(tx: Tx) -> Done:
+    async def changed(tx: Tx) -> None:
+        fields = sender.form.read_as(BaselineFields)
         baseline = None if fields.baseline is None else parse_positive(fields.baseline)
         attestor = auditor.Attestor.of(settings, seal)
         await auditor.set_native_baseline(
             tx, sender.person.developer, attestor, baseline=baseline, ref=fields.baseline_ref
         )
-        return Done()
 
-    try:
-        fields = sender.form.read_as(BaselineFields)
-        await act_once(request, sender, Done, changed)
-    except Refused as refusal:
-        return await _refused(request, sender, db, refusal, settings=settings)
-    return see_other("/administration/treasury?done=baseline")
+    return await _carry_out(request, sender, db, settings, changed, done="baseline")
 
 
 @router.post("/administration/treasury/transit")
@@ -133,24 +118,32 @@ async def rebaseline(
 ) -> Response:
     """Take the units in transit at the last audit cycle as reconciled; the act is a record of the attestations."""
 
-    async def changed(tx: Tx) -> Done:
+    async def changed(tx: Tx) -> None:
+        fields = sender.form.read_as(TransitFields)
         attestor = auditor.Attestor.of(settings, seal)
         await auditor.rebaseline_transit(tx, sender.person.developer, attestor, ref=fields.transit_ref)
-        return Done()
 
-    try:
-        fields = sender.form.read_as(TransitFields)
-        await act_once(request, sender, Done, changed)
-    except Refused as refusal:
-        return await _refused(request, sender, db, refusal, settings=settings)
-    return see_other("/administration/treasury?done=transit")
+    return await _carry_out(request, sender, db, settings, changed, done="transit")
 
 
-async def _refused(
-    request: Request, sender: Acting, db: Database, refusal: Refused, *, settings: Settings
-) -> HTMLResponse:
-    form = sender.form.refused(refusal)
-    return await _page(request, sender.person, db, form, settings=settings, status=refusal.status)
+async def _carry_out(
+    request: Request,
+    sender: Acting,
+    db: Database,
+    settings: Settings,
+    act: Callable[[Tx], Awaitable[None]],
+    *,
+    done: str,
+) -> Response:
+    return await carry_out(
+        request,
+        sender,
+        act,
+        done=f"/administration/treasury?done={done}",
+        refused=lambda form, status: _page(
+            request, sender.person, db, form, settings=settings, status=status
+        ),
+    )
 
 
 async def _page(

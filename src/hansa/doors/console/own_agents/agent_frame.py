@@ -2,17 +2,31 @@
 
 from typing import Annotated, Any
 
-from fastapi import Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
 from hansa.doors.console.navigation import AGENT_LINKS
+from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents
 
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
-PREFIX = "/account/agents/{did}"
+
+
+def settings_router() -> APIRouter:
+    """A router of pages below the settings of an own agent."""
+    return APIRouter(
+        prefix="/account/agents/{did}",
+        include_in_schema=False,
+        default_response_class=HTMLResponse,
+        route_class=LazyRoute,
+        dependencies=[Depends(within_read_limit)],
+    )
 
 
 async def require_own(database: Database, person: SignedIn, did: str) -> agents.OwnedAgent:
@@ -42,6 +56,12 @@ def agent_page(
         agent_links=AGENT_LINKS,
         **content,
     )
+
+
+def acting_as(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
+    """The agent as its owner acts as it, with the permissions of its roles."""
+    permissions = permissions_of(agent.roles)
+    return Agent(agent.did, person.developer.id, agent.roles, permissions, is_governed=False)
 
 
 def path_of(did: str) -> str:

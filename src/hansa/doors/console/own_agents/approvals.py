@@ -1,27 +1,18 @@
-"""Payments of an own agent that wait for its owner, and what the agent delegates or holds."""
+"""Payments of an own agent that wait for its owner."""
 
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, see_other
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
-from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+from .agent_frame import Did, agent_page, path_of, require_own, settings_router
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 APPROVALS_SHOWN = 100
 
@@ -42,30 +33,6 @@ async def approve(did: Did, approval_id: UUID, sender: Act, request: Request, db
 async def deny(did: Did, approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
     """Deny one payment."""
     return await _decide(request, sender, db, did, approval_id=approval_id, is_approved=False)
-
-
-@router.get("/capabilities")
-async def show_capabilities(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """The capabilities that the agent issued or holds."""
-    return await _capabilities(request, person, db, did)
-
-
-@router.post("/capabilities/{capability_id:uuid}/revoke")
-async def revoke_capability(did: Did, capability_id: UUID, sender: Act, request: Request, db: Db) -> Response:
-    """Revoke a capability with all that was derived from it, in the name of the agent."""
-    person = sender.person
-    await require_own(db, person, did)
-
-    async def revoked(tx: Tx) -> None:
-        await agents.act_as(tx, person.developer, did)
-        await agents.revoke_capability(tx, capability_id, did)
-
-    try:
-        await db.act(revoked)
-    except Refused as refusal:
-        refused = sender.form.refused(refusal)
-        return await _capabilities(request, person, db, did, refused, status=refusal.status)
-    return see_other(f"{path_of(did)}/capabilities?done=revoked")
 
 
 async def _decide(
@@ -111,22 +78,5 @@ async def _approvals(
         status=status,
         approvals=[agents.SpendApprovalOut.of(one, did, currency) for one in found],
         total=total,
-        done=request.query_params.get("done", ""),
-    )
-
-
-async def _capabilities(
-    request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
-) -> HTMLResponse:
-    agent = await require_own(db, person, did)
-    chains = await db.read(lambda tx: agents.delegations(tx, person.developer, did))
-    return agent_page(
-        request,
-        "own_agents/capabilities.html",
-        person,
-        agent,
-        form,
-        status=status,
-        capabilities=[agents.CapabilityOut.seen_by(did, chain) for chain in chains],
         done=request.query_params.get("done", ""),
     )

@@ -73,8 +73,8 @@ async def show_contracts(
 ) -> HTMLResponse:
     """The contracts of an own agent, newest first."""
     agent = await own_agent(db, person, did)
-    wanted = commerce.ContractFilter(did, did, None, None, None, is_open=False, limit=SHOWN, offset=offset)
-    found, total = await db.read(lambda tx: commerce.list_contracts(tx, wanted))
+    query = commerce.ContractFilter(did, did, None, None, None, is_open=False, limit=SHOWN, offset=offset)
+    found, total = await db.read(lambda tx: commerce.list_contracts(tx, query))
     return agent_page(
         request,
         "agreements/contracts.html",
@@ -88,23 +88,23 @@ async def show_contracts(
 
 
 @router.get("/account/agents/{did}/contracts/new", dependencies=READS)
-async def show_proposal(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
-) -> HTMLResponse:
+async def show_proposal(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The form of a proposal; `provider` in the address fills it in."""
     agent = await own_agent(db, person, did)
     form = SentForm([("provider_did", request.query_params.get("provider", ""))])
-    return _proposal_page(request, person, agent, form, settings=settings)
+    return agent_page(request, "agreements/propose.html", person, agent, form)
 
 
 @router.post("/account/agents/{did}/contracts", dependencies=ACTS)
-async def propose(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def propose(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
     """Propose a contract."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, "/contracts", _proposal(sender.form))
     if answer.is_refused:
         refused = answer.on(sender.form)
-        return _proposal_page(request, sender.person, agent, refused, settings=settings, status=answer.status)
+        return agent_page(
+            request, "agreements/propose.html", sender.person, agent, refused, status=answer.status
+        )
     return see_other(address_of(did, f"contracts/{answer.document['id']}", "proposed"))
 
 
@@ -174,21 +174,6 @@ def _proposal(form: SentForm) -> dict[str, Any]:
 def _moment(text: str) -> str:
     """A moment as a browser gives it, in UTC."""
     return f"{text}:00Z" if MOMENT.fullmatch(text) else text
-
-
-def _proposal_page(
-    request: Request,
-    person: SignedIn,
-    agent: agents.OwnedAgent,
-    form: SentForm,
-    *,
-    settings: Settings,
-    status: int = 200,
-) -> HTMLResponse:
-    currency = settings.settlement_currency
-    return agent_page(
-        request, "agreements/propose.html", person, agent, form, status=status, currency=currency
-    )
 
 
 async def _contract_page(

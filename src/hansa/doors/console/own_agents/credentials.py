@@ -1,6 +1,6 @@
 """The credentials of an own agent: client secret, signing keys, workload identity, and a test of the secret."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
@@ -13,24 +13,19 @@ from hansa.doors.console.access import (
     see_other,
 )
 from hansa.doors.console.account.text_file import environment_file, text_file
+from hansa.foundation.plumbing.caller import require_permission
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import admit, limited, within_read_limit
+from hansa.foundation.plumbing.limits import admit, limited
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
-from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+from .agent_frame import Did, acting_as, agent_page, path_of, require_own, settings_router
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 KEYS_SHOWN = 20
+ENROLS = "identity.mtls"
 
 
 @router.get("/credentials")
@@ -96,6 +91,49 @@ async def rotate_signing_key(did: Did, sender: ProvedAct, request: Request, db: 
         agent,
         new=new,
         private_key=text_file((new.private_key_pem or "").rstrip("\n")),
+    )
+
+
+@router.post("/enable-mtls")
+async def enable_mtls(
+    did: Did,
+    sender: ProvedAct,
+    request: Request,
+    authority: agents.EnrollingAuthority,
+    db: Db,
+    *,
+    settings: Config,
+) -> Response:
+    """Enrol the agent, or renew its certificate, in its name, and show the certificate with its key."""
+    person = sender.person
+    agent = await require_own(db, person, did)
+
+    async def enrolled(tx: Tx) -> agents.EnableMtlsOut:
+        await agents.act_as(tx, person.developer, did)
+        enrolment = await agents.enable_mtls(tx, did, settings.trust_domain)
+        return agents.EnableMtlsOut.issued(authority, enrolment)
+
+    try:
+        require_permission(acting_as(agent, person), ENROLS, settings.agent_rbac_mode)
+        await admit(db, agents.CERTIFICATES, did)
+        new = await act_once(request, sender, agents.EnableMtlsOut, enrolled)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _credentials(request, person, db, did, refused, status=refusal.status)
+    return agent_page(
+        request,
+        "own_agents/certificate-shown.html",
+        person,
+        agent,
+        svid=new.svid,
+        files=[
+            (label, name, text_file(text.rstrip("\n")))
+            for label, name, text in (
+                ("Download the certificate", "agent-certificate.pem", new.svid.svid_pem),
+                ("Download the private key", "agent-certificate-key.pem", new.svid.key_pem),
+                ("Download the trust bundle", "trust-bundle.pem", new.svid.bundle_pem),
+            )
+        ],
     )
 
 

@@ -32,8 +32,8 @@ async def show_disputes(
 ) -> HTMLResponse:
     """The disputes of an own agent, newest first."""
     agent = await own_agent(db, person, did)
-    wanted = commerce.DisputeFilter(did, did, None, None, SHOWN, offset)
-    found, total = await db.read(lambda tx: commerce.list_disputes(tx, wanted))
+    query = commerce.DisputeFilter(did, did, None, None, SHOWN, offset)
+    found, total = await db.read(lambda tx: commerce.list_disputes(tx, query))
     return agent_page(
         request,
         "agreements/disputes.html",
@@ -47,25 +47,23 @@ async def show_disputes(
 
 
 @router.get("/account/agents/{did}/disputes/new", dependencies=READS)
-async def show_complaint(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
-) -> HTMLResponse:
+async def show_complaint(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The form of a complaint; the address fills in what it is about."""
     agent = await own_agent(db, person, did)
     names = ("defendant_did", "contract_id", "token_id", "transaction_id")
     form = SentForm([(name, request.query_params.get(name, "")) for name in names])
-    return _complaint_page(request, person, agent, form, settings=settings)
+    return agent_page(request, "agreements/complain.html", person, agent, form)
 
 
 @router.post("/account/agents/{did}/disputes", dependencies=ACTS)
-async def file_dispute(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def file_dispute(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
     """File a dispute."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, DISPUTES, _complaint(sender.form))
     if answer.is_refused:
         refused = answer.on(sender.form)
-        return _complaint_page(
-            request, sender.person, agent, refused, settings=settings, status=answer.status
+        return agent_page(
+            request, "agreements/complain.html", sender.person, agent, refused, status=answer.status
         )
     return see_other(address_of(did, f"disputes/{answer.document['id']}", "filed"))
 
@@ -139,21 +137,6 @@ def _complaint(form: SentForm) -> dict[str, Any]:
     if contract := form.value("contract_id").strip():
         body["contract_id"] = whole_number(contract)
     return body
-
-
-def _complaint_page(
-    request: Request,
-    person: SignedIn,
-    agent: agents.OwnedAgent,
-    form: SentForm,
-    *,
-    settings: Settings,
-    status: int = 200,
-) -> HTMLResponse:
-    currency = settings.settlement_currency
-    return agent_page(
-        request, "agreements/complain.html", person, agent, form, status=status, currency=currency
-    )
 
 
 async def _dispute_page(

@@ -1,6 +1,6 @@
 """The end of an own agent: permanent, so the password and its name are asked for."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
@@ -11,21 +11,13 @@ from hansa.doors.console.access import (
     SignedInPerson,
     see_other,
 )
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents, catalogue
 
-from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+from .agent_frame import Did, agent_page, path_of, require_own, settings_router
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 
 @router.get("/end")

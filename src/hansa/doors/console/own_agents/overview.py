@@ -1,25 +1,17 @@
 """One own agent at a glance: its state, its health, its listing."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import catalogue
 
-from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+from .agent_frame import Did, agent_page, path_of, require_own, settings_router
 from .card_state import editor_of
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 
 @router.get("")

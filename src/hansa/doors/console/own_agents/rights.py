@@ -1,25 +1,17 @@
 """What an own agent may do and pay: its roles and its spend policy."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import FormRefused, ProvedAct, SentForm, SignedIn, SignedInPerson, see_other
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa.rooms import agents
 
-from .agent_frame import PREFIX, Did, agent_page, path_of, require_own
+from .agent_frame import Did, agent_page, path_of, require_own, settings_router
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 LIMITS = ("per_tx_max", "per_day_max", "approval_over")
 PAYEES = "allowlist"
@@ -38,7 +30,7 @@ async def change_rights(did: Did, sender: ProvedAct, request: Request, db: Db) -
     person, form = sender.person, sender.form
     await require_own(db, person, did)
     try:
-        replacement = _asked(form).replacement()
+        replacement = _requested(form).replacement()
         await db.act(lambda tx: agents.replace_authz(tx, person.developer, did, replacement))
     except Refused as refusal:
         refused = form.refused(refusal)
@@ -46,7 +38,7 @@ async def change_rights(did: Did, sender: ProvedAct, request: Request, db: Db) -
     return see_other(f"{path_of(did)}/rights?done=saved")
 
 
-def _asked(form: SentForm) -> agents.AuthzIn:
+def _requested(form: SentForm) -> agents.AuthzIn:
     """What the form asks for; without a limit there is no policy. Raises: FormRefused."""
     limits: dict[str, object] = {
         name: form.value(name).strip() for name in LIMITS if form.value(name).strip()

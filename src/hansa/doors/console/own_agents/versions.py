@@ -2,26 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SignedInPerson
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import catalogue
 
-from .agent_frame import PREFIX, Did, agent_page, require_own
+from .agent_frame import Did, agent_page, require_own, settings_router
 from .card_text import difference, text_of
 
-router = APIRouter(
-    prefix=PREFIX,
-    include_in_schema=False,
-    default_response_class=HTMLResponse,
-    route_class=LazyRoute,
-    dependencies=[Depends(within_read_limit)],
-)
+router = settings_router()
 
 VERSION_MAX = 2**31 - 1
 

@@ -116,8 +116,8 @@ async def show_statement(
 ) -> HTMLResponse:
     """A page of the statement, newest first, with the balance after each transaction."""
     agent = await own_agent(db, person, did)
-    wanted = ledger.StatementFilter(LINES_OF_PAGE, before=before)
-    lines, total = await db.read(lambda tx: ledger.lines_of(tx, did, wanted))
+    query = ledger.StatementFilter(LINES_OF_PAGE, before=before)
+    lines, total = await db.read(lambda tx: ledger.lines_of(tx, did, query))
     return agent_page(
         request,
         "wallet/statement.html",
@@ -138,8 +138,8 @@ async def download_statement(
 ) -> Response:
     """The statement as CSV, at most 1000 transactions."""
     await own_agent(db, person, did)
-    wanted = ledger.StatementFilter(LINES_OF_FILE, before=before)
-    lines, _ = await db.read(lambda tx: ledger.lines_of(tx, did, wanted))
+    query = ledger.StatementFilter(LINES_OF_FILE, before=before)
+    lines, _ = await db.read(lambda tx: ledger.lines_of(tx, did, query))
     return Response(
         ledger.as_csv(lines),
         media_type="text/csv",

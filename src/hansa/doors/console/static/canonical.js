@@ -1,7 +1,7 @@
 // JSON that means one thing to everybody, and the one text of it that is signed: keys sorted by code point at every level,
 // no blanks, everything beyond ASCII escaped, numbers as Python prints them. JSON.parse would lose digits of large numbers
 // and forget how 1.0 was written, so a number stays the text it is. Refused is what two readers could take differently: a
-// member told twice, a number that a double does not hold as it is written, half of a surrogate pair, nesting without end.
+// member given twice, a number that a double does not hold as it is written, half of a surrogate pair, nesting without end.
 
 const DEPTH_MAX = 64;
 const DIGITS_MAX = 1000;

@@ -1,11 +1,13 @@
-"""Settings of what other registries are trusted with: licences at crossing, and the scores of peers."""
+"""Settings of what other registries are trusted with, licences at crossing and the scores of peers, and of the jurisdiction."""
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from .jurisdiction import profile_file
 from .values import fraction, plan
 
 
@@ -18,6 +20,8 @@ class FederationSettings(BaseSettings):
     licensing_mode: Literal["off", "manual", "automatic"] = "off"
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
     licence_list_max_age: int = Field(default=7, ge=2, le=365)
+
+    jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None
 
     peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"
     peer_trust_min_interactions: int = Field(default=10, ge=1, le=1_000_000)

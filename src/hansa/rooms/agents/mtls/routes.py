@@ -15,7 +15,6 @@ from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended
 
 from .enrol import disable_mtls, enable_mtls, ended_identities, enrolment_of
 from .errors import IdentityIssuerMissing, IdentityRevoked
-from .rules import SVID_LIFETIME
 from .schemas import DisableMtlsOut, EnableMtlsOut, MtlsStatusOut, RevokedIdentitiesOut
 
 CERTIFICATES = Limit("mtls-certificate", 60, seconds=3600)
@@ -23,7 +22,8 @@ CERTIFICATES = Limit("mtls-certificate", 60, seconds=3600)
 router = APIRouter(prefix="/agent", tags=["mutual TLS"], route_class=GuardedRoute)
 
 
-async def _authority(request: Request) -> IdentityAuthority:
+async def identity_authority(request: Request) -> IdentityAuthority:
+    """The issuer of workload identities. Raises: IdentityIssuerMissing."""
     authority = runtime_of(request).authority
     if authority is None:
         raise IdentityIssuerMissing
@@ -31,7 +31,7 @@ async def _authority(request: Request) -> IdentityAuthority:
 
 
 EnrollingAgent = Annotated[Agent, agent_holding("identity.mtls")]
-Authority = Annotated[IdentityAuthority, Depends(_authority)]
+EnrollingAuthority = Annotated[IdentityAuthority, Depends(identity_authority)]
 
 
 @router.post(
@@ -47,14 +47,12 @@ Authority = Annotated[IdentityAuthority, Depends(_authority)]
     ),
 )
 async def enrol_for_mtls(
-    agent: EnrollingAgent, authority: Authority, db: Db, config: Config
+    agent: EnrollingAgent, authority: EnrollingAuthority, db: Db, config: Config
 ) -> EnableMtlsOut:
     """Issue or renew a certificate of 30 minutes for mutual TLS, with its key."""
     await admit(db, CERTIFICATES, agent.did)
     enrolment = await db.act(lambda tx: enable_mtls(tx, agent.did, config.trust_domain))
-    return EnableMtlsOut.of(
-        authority.issue(enrolment.spiffe_id, now=enrolment.issued_at, lifetime=SVID_LIFETIME)
-    )
+    return EnableMtlsOut.issued(authority, enrolment)
 
 
 @router.post("/disable-mtls", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from hansa.foundation.plumbing.authority import Svid
+from hansa.foundation.plumbing.authority import IdentityAuthority
 
 from .rules import SVID_LIFETIME, EndedIdentity, Enrolment
 
@@ -30,8 +30,9 @@ class EnableMtlsOut(BaseModel):
     svid: SvidOut
 
     @classmethod
-    def of(cls, svid: Svid) -> "EnableMtlsOut":
-        """The answer that shows the certificate and its key."""
+    def issued(cls, authority: IdentityAuthority, enrolment: Enrolment) -> "EnableMtlsOut":
+        """A new certificate for an enrolled agent, with its key."""
+        svid = authority.issue(enrolment.spiffe_id, now=enrolment.issued_at, lifetime=SVID_LIFETIME)
         shown = SvidOut(
             svid_pem=svid.certificate_pem,
             key_pem=svid.key_pem,

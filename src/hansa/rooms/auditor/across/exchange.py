@@ -52,7 +52,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
     async with turns:
         before = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
         try:
-            stated = await _asked(runtime, peer, before)
+            stated = await _request_totals(runtime, peer, before)
         except (OutgoingTrouble, PeerClosed, StatementRefused, federation.FederationOff) as trouble:
             _log.info(
                 "totals could not be compared", peer=ledger_id, error=str(trouble) or type(trouble).__name__
@@ -70,7 +70,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
         )
 
 
-async def _asked(runtime: Runtime, peer: federation.PeerRecord, own: Totals) -> Totals:
+async def _request_totals(runtime: Runtime, peer: federation.PeerRecord, own: Totals) -> Totals:
     """What the peer states now, in answer to what this registry states. Raises: StatementRefused, OutgoingTrouble."""
     nonce = token_urlsafe(24)
     statements = await state_totals(runtime, peer, own, [nonce])

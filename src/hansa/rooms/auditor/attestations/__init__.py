@@ -7,6 +7,7 @@ from .appending import (
     rebaseline_transit,
     set_native_baseline,
 )
+from .errors import AttestationUnknown
 from .keys import (
     checkpoint_keys,
     forget_retired_keys,
@@ -14,14 +15,24 @@ from .keys import (
     replace_sealed_auditor_key,
     rotate_auditor_key,
 )
-from .reading import Watch, attestation_of_cycle, list_attestations, prove_records, read_watch
+from .reading import (
+    ANY_ORIGIN,
+    Watch,
+    attestation_of_cycle,
+    list_attestations,
+    prove_records,
+    read_newest_audit,
+    read_watch,
+)
 from .records import Attestation, AuditorKey
 from .routes import admin_router, root_router
 from .schemas import AttestationOut
 
 __all__ = [
+    "ANY_ORIGIN",
     "Attestation",
     "AttestationOut",
+    "AttestationUnknown",
     "Attestor",
     "AuditorKey",
     "Watch",
@@ -34,6 +45,7 @@ __all__ = [
     "initialize_attestations",
     "list_attestations",
     "prove_records",
+    "read_newest_audit",
     "read_watch",
     "rebaseline_transit",
     "replace_sealed_auditor_key",

@@ -4,6 +4,17 @@ from hansa.foundation.plumbing.database import Tx
 
 from .records import LogWitness, NewCheckpoint, WitnessedLog
 
+_SEALED_KEYS = """
+SELECT sealed_key FROM auditor_witness_key
+WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - $1 * interval '1 day')
+ORDER BY retired_at DESC NULLS FIRST
+"""
+
+_FORGET_KEYS = """
+UPDATE auditor_witness_key SET sealed_key = NULL
+WHERE sealed_key IS NOT NULL AND retired_at <= clock_timestamp() - $1 * interval '1 day'
+"""
+
 _BEGIN = """
 INSERT INTO auditor_witnessed_log (origin, size, root, note, cosigned_at) VALUES ($1, $2, $3, $4, to_timestamp($5))
 ON CONFLICT DO NOTHING
@@ -27,20 +38,37 @@ ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = exclude
 """
 
 
-async def read_key(tx: Tx) -> tuple[bytes, bytes] | None:
-    """The public key of the witness and its sealed private half."""
-    row = await tx.fetchrow("SELECT public_key, sealed_key FROM auditor_witness_key")
-    return (row["public_key"], row["sealed_key"]) if row else None
+async def lock_keys(tx: Tx) -> None:
+    """Let no other transaction begin or retire a key of the witness until this one ends."""
+    await tx.execute("LOCK TABLE auditor_witness_key IN SHARE ROW EXCLUSIVE MODE")
 
 
-async def put_key(tx: Tx, public_key: bytes, sealed: bytes) -> None:
-    """Begin the key of the witness, or replace it."""
-    await tx.execute(
-        "INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)"
-        " ON CONFLICT (is_only) DO UPDATE SET public_key = excluded.public_key, sealed_key = excluded.sealed_key",
-        public_key,
-        sealed,
+async def public_key(tx: Tx) -> bytes | None:
+    """The public half of the current key."""
+    found: bytes | None = await tx.fetchval(
+        "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
     )
+    return found
+
+
+async def sealed_keys(tx: Tx, days: int) -> list[bytes]:
+    """The sealed private halves of the current key and of those retired in the last so many days, the newest first."""
+    return [row["sealed_key"] for row in await tx.fetch(_SEALED_KEYS, days)]
+
+
+async def retire_key(tx: Tx) -> None:
+    """Retire the current key. The keys are locked."""
+    await tx.execute("UPDATE auditor_witness_key SET retired_at = clock_timestamp() WHERE retired_at IS NULL")
+
+
+async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
+    """Begin a key. No other one is current."""
+    await tx.execute("INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)", key, sealed)
+
+
+async def forget_retired_keys(tx: Tx, days: int) -> None:
+    """Delete the private halves of keys that were retired so many days ago."""
+    await tx.execute(_FORGET_KEYS, days)
 
 
 async def lock_log(tx: Tx, origin: str) -> WitnessedLog | None:

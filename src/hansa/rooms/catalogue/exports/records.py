@@ -1,5 +1,7 @@
 """What is read of own cards for peers."""
 
+from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from hansa.rooms.catalogue.records import Card
@@ -26,3 +28,9 @@ class Range(NamedTuple):
     prefix: str
     cards: int
     digest: str
+
+
+def digest_of_ranges(ranges: Sequence[Range]) -> str:
+    """One hash for ranges: equal where every card of them has the same version."""
+    lines = "".join(f"{part.prefix} {part.cards} {part.digest}\n" for part in ranges)
+    return sha256(lines.encode()).hexdigest()

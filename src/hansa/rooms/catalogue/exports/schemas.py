@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 from hansa.rooms.catalogue.schemas import Listing
 from hansa.rooms.catalogue.signatures.schemas import CardSignature
 
-from .ranges import digest_of_ranges
-from .records import Range
+from .records import Range, digest_of_ranges
 
 
 class PeerItemOut(BaseModel):

@@ -16,6 +16,7 @@ from hansa.rooms.commerce.contracts.errors import (
     PageLinkInvalid,
     WrongState,
 )
+from hansa.rooms.commerce.contracts.evidence import read_attested_contract
 from hansa.rooms.commerce.contracts.federated_routes import router as federated_router
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
@@ -66,6 +67,7 @@ __all__ = [
     "open_contracts_of",
     "paid_by",
     "public_contracts_of",
+    "read_attested_contract",
     "read_by_ticket",
     "read_contract",
     "read_public_contract",

@@ -15,6 +15,7 @@ from .contract import Contract
 from .errors import BondRequired, ContractUnfunded
 from .moves import Act, move, require_in_time, take
 from .paying import OWNER_KIND
+from .reading import ContractShown
 
 HOLD_MARGIN = timedelta(days=1)
 BONDED_VERSION = 2
@@ -22,7 +23,7 @@ BONDED_VERSION = 2
 
 async def accept(
     tx: Tx, agent: Agent, contract_id: int, settings: Settings, bond_admits: BondAdmits
-) -> Contract:
+) -> ContractShown:
     """Accept; of an open proposal the first to accept becomes the provider.
 
     Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, ContractUnfunded,

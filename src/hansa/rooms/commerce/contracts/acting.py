@@ -15,9 +15,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents
 
-from .contract import Contract
 from .errors import PaymentNeedsApproval
-from .reading import shown
+from .reading import ContractShown
 from .schemas import ContractOut
 
 
@@ -52,7 +51,7 @@ class ContractAct:
         """What a repetition of the request is known by; None without a key."""
         return self.request.scope if self.request else None
 
-    async def once(self, act: Callable[[Tx], Awaitable[Contract | agents.Approval]]) -> Response:
+    async def once(self, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]) -> Response:
         """Carry it out once. What waits for the agent's owner leaves its key free, and is refused.
 
         Raises: TooManyRequests, KeyReused, KeyInProgress, PaymentNeedsApproval, and what the act raises.
@@ -67,14 +66,14 @@ class ContractAct:
         return answer_once(answer, replayed=replayed)
 
     async def _recalled_or_done(
-        self, tx: Tx, act: Callable[[Tx], Awaitable[Contract | agents.Approval]]
+        self, tx: Tx, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]
     ) -> tuple[str, bool] | agents.Approval:
         if self.request is not None and (kept := await idempotency.recall(tx, self.request)) is not None:
             return kept, True
-        contract = await act(tx)
-        if isinstance(contract, agents.Approval):
-            return contract
-        answer = ContractOut.of(await shown(tx, contract), self.settings.trust_domain).model_dump_json()
+        outcome = await act(tx)
+        if isinstance(outcome, agents.Approval):
+            return outcome
+        answer = ContractOut.of(outcome, self.settings.trust_domain).model_dump_json()
         if self.request is not None:
             await idempotency.remember(tx, self.request, answer)
         return answer, False

@@ -1,6 +1,8 @@
 """The contractor approves what was submitted: it is paid in the commit that says so."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -10,6 +12,7 @@ from hansa.rooms import agents
 from . import paying, recorded, rules, store
 from .contract import Contract, Payment, Status
 from .moves import Act, move, require_in_time, take
+from .reading import ContractShown
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Approval:
 
 async def approve(
     tx: Tx, agent: Agent, contract_id: int, approval: Approval, settings: Settings
-) -> Contract | agents.Approval:
+) -> ContractShown | agents.Approval:
     """Pay and approve what was submitted, or ask the agent's owner about the payment.
 
     Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, what `paying.pay_part` and
@@ -35,8 +38,8 @@ async def approve(
     await require_in_time(tx, contract)
     rules.require_next(contract, approval.milestone)
     if approval.payment_token is not None:
-        paid = await paying.settle_token(tx, contract, approval.payment_token, settings)
-        return await approve_paid(tx, contract, paid, agent.did)
+        settling = partial(paying.settle_token, secret=approval.payment_token, settings=settings)
+        return await approve_once_paid(tx, contract, settling, agent.did)
     if agent.is_governed and not contract.funded and not contract.auto_approve:
         assert contract.provider_did is not None
         asked = await paying.clear(
@@ -44,19 +47,27 @@ async def approve(
         )
         if asked is not None:
             return asked
-    payment = await paying.pay_part(tx, contract, settings)
-    return await approve_paid(tx, contract, payment, agent.did)
+    return await approve_once_paid(tx, contract, partial(paying.pay_part, settings=settings), agent.did)
 
 
-async def approve_paid(tx: Tx, contract: Contract, payment: Payment, actor: str | None) -> Contract:
-    """Write that the submitted part is approved and paid."""
+async def approve_once_paid(
+    tx: Tx, contract: Contract, pay: Callable[[Tx, Contract], Awaitable[Payment]], actor: str | None
+) -> ContractShown:
+    """Pay the submitted part and write that it is approved. Raises: what `pay` raises."""
+    # Read before the payment, which keeps the account of the fees locked until the commit.
+    counts = await _counts(tx, contract)
+    payment = await pay(tx, contract)
     after = rules.approved(contract, payment)
     milestone = contract.current.index if contract.current else None
     if after.status == Status.COMPLETED:
-        assert after.provider_did is not None
-        counts = await store.counts(tx, after.contractor_did, after.provider_did)
         event = recorded.completed(after, counts=counts)
     else:
         assert milestone is not None
         event = recorded.milestone_approved(after, milestone, payment)
     return await move(tx, contract, after, Act("approved", actor, milestone), event)
+
+
+async def _counts(tx: Tx, contract: Contract) -> bool:
+    """Whether the job counts toward the records of the two, once its last part is paid."""
+    assert contract.provider_did is not None
+    return contract.is_last_part and await store.counts(tx, contract.contractor_did, contract.provider_did)

@@ -1,5 +1,7 @@
 """What a deadline brings: carried out by a job when it has come, in one transaction under the lock of the contract."""
 
+from functools import partial
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, PutOff, TransactionalKind
 from hansa.foundation.plumbing.runtime import Runtime
@@ -7,7 +9,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import ledger
 
 from . import paying, rules, store
-from .approve import approve_paid
+from .approve import approve_once_paid
 from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
 from .moves import DEADLINES, Act, move, suspensions_at_deadline
@@ -54,11 +56,10 @@ async def meet_deadline(tx: Tx, contract_id: int, settings: Settings) -> None:
 async def _not_reviewed(tx: Tx, contract: Contract, settings: Settings) -> None:
     if contract.auto_approve:
         try:
-            payment = await paying.pay_part(tx, contract, settings)
+            await approve_once_paid(tx, contract, partial(paying.pay_part, settings=settings), None)
         except _UNPAYABLE:
             pass
         else:
-            await approve_paid(tx, contract, payment, None)
             return
     await fail(tx, contract, Ending.NOT_REVIEWED, Act("not_reviewed", None), settings)
 

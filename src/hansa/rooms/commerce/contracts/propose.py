@@ -11,9 +11,10 @@ from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents
 
 from . import paying, recorded, rules, store
-from .contract import Contract, Terms
+from .contract import Terms
 from .errors import ProviderUnknown, TermsInvalid, TooManyProposals
-from .moves import Act, publish, schedule
+from .moves import Act, begin
+from .reading import ContractShown
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Proposal:
     request_scope: bytes | None = None
 
 
-async def propose(tx: Tx, agent: Agent, proposal: Proposal, settings: Settings) -> Contract | agents.Approval:
+async def propose(
+    tx: Tx, agent: Agent, proposal: Proposal, settings: Settings
+) -> ContractShown | agents.Approval:
     """Make a proposal, or ask the agent's owner about the payment that it commits the agent to.
 
     Raises: OwnContract, TermsInvalid, ProviderUnknown, TooManyProposals, and what a spend policy refuses with.
@@ -53,9 +56,7 @@ async def propose(tx: Tx, agent: Agent, proposal: Proposal, settings: Settings) 
         if asked is not None:
             return asked
     contract = await store.insert(tx, terms, settings.settlement_currency, now)
-    await schedule(tx, contract)
-    await publish(tx, contract, Act("proposed", agent.did), recorded.proposed(contract))
-    return contract
+    return await begin(tx, contract, Act("proposed", agent.did), recorded.proposed(contract))
 
 
 async def _require_provider(tx: Tx, did: str | None) -> None:

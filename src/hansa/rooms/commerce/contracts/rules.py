@@ -80,7 +80,7 @@ def require_seen(contract: Contract, did: str) -> None:
 
 
 def require_contractor(contract: Contract, did: str) -> None:
-    """Raises: ContractUnknown for a stranger, WrongParty for the provider."""
+    """Raises: ContractUnknown for an agent that is no party, WrongParty for the provider."""
     if did not in contract.parties:
         raise ContractUnknown
     if did != contract.contractor_did:
@@ -88,7 +88,7 @@ def require_contractor(contract: Contract, did: str) -> None:
 
 
 def require_provider(contract: Contract, did: str) -> None:
-    """Raises: ContractUnknown for a stranger, WrongParty for the contractor."""
+    """Raises: ContractUnknown for an agent that is no party, WrongParty for the contractor."""
     if did not in contract.parties:
         raise ContractUnknown
     if did != contract.provider_did:

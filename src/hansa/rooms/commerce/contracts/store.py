@@ -85,19 +85,24 @@ INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, n
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 
+_LINE = "contract_id, act, actor_did, milestone, note, deliverable, at"
 _OF_LINE = ", ".join(f"${place}" for place in range(len(_CHANGING) + 3, len(_CHANGING) + 9))
 
+# The whole history, the new line last; nothing when the contract was not in the state that it is moved from.
 _SAVE_AND_NOTE = f"""
 WITH saved AS ({_SAVE}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, note, deliverable, at)
-  SELECT $1, {_OF_LINE} FROM saved
-) SELECT 1 FROM saved
+  SELECT $1, {_OF_LINE} FROM saved RETURNING {_LINE}, id
+)
+SELECT {_LINE} FROM (
+  SELECT {_LINE}, id FROM commerce_contract_history WHERE contract_id = $1 AND EXISTS (SELECT FROM saved)
+  UNION ALL SELECT * FROM noted
+) lines ORDER BY id
 """  # noqa: S608
 
-_HISTORY = """
-SELECT contract_id, act, actor_did, milestone, note, deliverable, at FROM commerce_contract_history
-WHERE contract_id = ANY($1) ORDER BY contract_id, id
-"""
+_HISTORY = f"""
+SELECT {_LINE} FROM commerce_contract_history WHERE contract_id = ANY($1) ORDER BY contract_id, id
+"""  # noqa: S608
 
 # What the reader may see: everything, or as a party, or what is public.
 _WANTED = """
@@ -240,15 +245,34 @@ async def count_open(tx: Tx, did: str) -> int:
     return count
 
 
-async def save(tx: Tx, before: Contract, after: Contract, line: HistoryLine | None) -> bool:
-    """Write what has changed, and the line of the history where there is one.
+async def save(tx: Tx, before: Contract, after: Contract) -> bool:
+    """Write what has changed.
 
     Returns whether the contract was still in the state that it is moved from; else nothing is written.
     """
-    values = [getattr(after, name) for name in _CHANGING]
-    statement, noted = (_SAVE, []) if line is None else (_SAVE_AND_NOTE, _noted(line))
-    if await tx.fetchval(statement, before.id, before.status, *values, *noted) is None:
+    if await tx.fetchval(_SAVE, before.id, before.status, *_changing(after)) is None:
         return False
+    await _save_milestones(tx, before, after)
+    return True
+
+
+async def save_with_line(tx: Tx, before: Contract, after: Contract, line: HistoryLine) -> list[HistoryLine]:
+    """Write what has changed and the line of the history, in one statement.
+
+    Returns the history with that line, oldest first; nothing, and nothing is written, when the contract was no longer in
+    the state that it is moved from.
+    """
+    rows = await tx.fetch(_SAVE_AND_NOTE, before.id, before.status, *_changing(after), *_noted(line))
+    if rows:
+        await _save_milestones(tx, before, after)
+    return [_read_line(row) for row in rows]
+
+
+def _changing(contract: Contract) -> list[Any]:
+    return [getattr(contract, name) for name in _CHANGING]
+
+
+async def _save_milestones(tx: Tx, before: Contract, after: Contract) -> None:
     known = {one.index: one for one in before.milestones}
     if changed := [one for one in after.milestones if known[one.index] != one]:
         await tx.execute(
@@ -260,7 +284,6 @@ async def save(tx: Tx, before: Contract, after: Contract, line: HistoryLine | No
             [one.payment_tx_id for one in changed],
             [one.submitted_at for one in changed],
         )
-    return True
 
 
 async def note(tx: Tx, line: HistoryLine) -> None:
@@ -277,9 +300,13 @@ async def history(tx: Tx, contract_ids: Sequence[int]) -> dict[int, list[History
     """The histories of these contracts, oldest line first."""
     lines: dict[int, list[HistoryLine]] = {contract_id: [] for contract_id in contract_ids}
     for row in await tx.fetch(_HISTORY, list(contract_ids)):
-        deliverable = None if row["deliverable"] is None else json.loads(row["deliverable"])
-        lines[row["contract_id"]].append(HistoryLine(**{**dict(row), "deliverable": deliverable}))
+        lines[row["contract_id"]].append(_read_line(row))
     return lines
+
+
+def _read_line(row: asyncpg.Record) -> HistoryLine:
+    deliverable = None if row["deliverable"] is None else json.loads(row["deliverable"])
+    return HistoryLine(**{**dict(row), "deliverable": deliverable})
 
 
 async def counts(tx: Tx, payer: str, payee: str) -> bool:

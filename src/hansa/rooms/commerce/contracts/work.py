@@ -7,8 +7,9 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 
 from . import recorded, rules
-from .contract import Contract, Status
+from .contract import Status
 from .moves import Act, move, require_in_time, take
+from .reading import ContractShown
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Submission:
     milestone: int | None
 
 
-async def submit(tx: Tx, agent: Agent, contract_id: int, submission: Submission) -> Contract:
+async def submit(tx: Tx, agent: Agent, contract_id: int, submission: Submission) -> ContractShown:
     """Submit the work, or the next milestone of it.
 
     Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, TooManySubmissions.
@@ -35,7 +36,7 @@ async def submit(tx: Tx, agent: Agent, contract_id: int, submission: Submission)
     return await move(tx, contract, after, act, recorded.submitted(after, milestone))
 
 
-async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | None) -> Contract:
+async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | None) -> ContractShown:
     """Return what was submitted.
 
     Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed.

@@ -1,18 +1,18 @@
 """Disputes: an agent complains about another, and an administrator rules."""
 
 from hansa.rooms.commerce.disputes.account_end import ACCOUNT_END, open_disputes_of, require_unbound
-from hansa.rooms.commerce.disputes.bond import (
-    SLASH_BOND,
-    BondSlash,
-    BondSlashed,
-    SlashBond,
-)
-from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle
+from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
 from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
 from hansa.rooms.commerce.disputes.dispute import Dispute, DisputeFilter, DisputeStatus
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
 from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
+from hansa.rooms.commerce.slash_bond import (
+    SLASH_BOND,
+    BondSlash,
+    BondSlashed,
+    SlashBond,
+)
 
 __all__ = [
     "ACCOUNT_END",
@@ -39,4 +39,5 @@ __all__ = [
     "router",
     "rule",
     "signed_bundle",
+    "signed_verdict",
 ]

@@ -11,9 +11,10 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, store
-from .bond import BondSlash, BondSlashed, SlashBond
+from .abroad import Abroad, abroad_of
 from .dispute import Decision, Dispute
 
 _NOTHING = BondSlashed(ZERO, None)
@@ -39,6 +40,8 @@ class Awards:
     winner: str | None
     hold_id: int | None
     earlier: Minor
+    abroad: Abroad | None
+    """The registry of the defendant, where it is another: nothing of the defendant is moved here, and nothing issued yet."""
 
     @classmethod
     async def of(
@@ -54,7 +57,8 @@ class Awards:
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
-        return cls(dispute, decision, settings, contract, winner, hold_id, earlier)
+        abroad = await abroad_of(tx, dispute, settings)
+        return cls(dispute, decision, settings, contract, winner, hold_id, earlier, abroad)
 
     @property
     def given(self) -> Minor:
@@ -78,7 +82,7 @@ class Awards:
         )
 
     async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
-        if not self.decision.slash:
+        if not self.decision.slash or self.abroad is not None:
             return _NOTHING
         taken = BondSlash(self.dispute.defendant_did, self.decision.slash, f"{self._reference}:bond")
         return await slash_bond(tx, taken, self.settings)
@@ -87,6 +91,8 @@ class Awards:
         orders = {}
         if self.contract is not None and self.hold_id is not None and self.winner is not None:
             orders["hold"] = contracts.award(self.contract, self.hold_id, self.winner)
+        if self.abroad is not None:
+            return orders
         if slash:
             defendant = self.dispute.defendant_did
             orders["slash"] = ledger.orders.destroy(defendant, slash, self._reference, at_most=True)

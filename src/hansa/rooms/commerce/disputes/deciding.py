@@ -15,10 +15,11 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.slash_bond import SlashBond
 
 from . import recorded, rules
+from .abroad import ask_to_slash, require_settleable
 from .awards import Awards, Moved
-from .bond import SlashBond
 from .bundle import proposal_for
 from .dispute import Decision, Dispute, DisputeStatus
 from .moves import DEADLINES, begin_voting, move, take
@@ -61,9 +62,13 @@ async def rule(
     rules.require_reason(decision, await proposal_for(tx, await with_evidence(tx, dispute), settings))
     awards = await Awards.of(tx, dispute, contract, decision, settings)
     rules.require_bounds(dispute, decision, awards.given, parse_amount(settings.dispute_slash_max))
+    if awards.abroad is not None:
+        require_settleable(decision, awards.abroad, settings)
     await record_admin_act(
         tx, administrator, act="dispute.rule", subject=str(dispute.id), reason=decision.note
     )
+    if awards.abroad is not None:
+        await ask_to_slash(tx, dispute, decision, awards.abroad)
     moved = await awards.move_units(tx, slash_bond)
     if contract is not None:
         contract = await _end_of(tx, contract, awards, moved)

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, journal
-from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce import contracts, settlements
 
 from . import recorded, rules, store
 from .dispute import Complaint, Dispute, Piece
@@ -77,6 +77,8 @@ async def _lock_parties(tx: Tx, complaint: Complaint) -> None:
     for did in sorted((complaint.complainant_did, complaint.defendant_did)):
         owned = await agents.lock_owner_and_status(tx, did)
         if owned is None and did == complaint.defendant_did:
-            raise DefendantUnknown
+            if await settlements.peer_of_defendant(tx, did) is None:
+                raise DefendantUnknown
+            continue
         if did == complaint.complainant_did and (owned is None or owned[1] != "active"):
             raise Forbidden("The agent is not active.")

@@ -6,8 +6,9 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal, TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, ZERO, Minor
-from hansa.rooms import agents, catalogue, ledger
+from hansa.rooms import agents, catalogue, ledger, transfers
 
 from . import rules
 from .store import now
@@ -20,7 +21,10 @@ Source: TypeAlias = Literal["legacy", "extension", "none"]
 
 @dataclass(frozen=True)
 class Quote:
-    """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here."""
+    """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here.
+
+    `amount_received` is what the payee gets: of a payment to another registry, the amount less the border fee.
+    """
 
     payee: str
     price: Decimal | None
@@ -28,6 +32,7 @@ class Quote:
     pricing_model: str | None
     source: Source
     amount: Minor | None
+    amount_received: Minor | None
     fee: Minor | None
     expires_at: datetime
 
@@ -41,18 +46,27 @@ class Quote:
         return "1" if self.price_currency == currency else None
 
 
-async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: ledger.Book) -> Quote:
+async def quote(
+    tx: Tx, caller: str, payee: str, amount: Minor | None, settings: Settings, *, gross_up: bool = False
+) -> Quote:
     """Read the price of a service, or of the amount that is named instead.
+
+    With `gross_up` the amount is raised by the border fee, so that a payee of another registry gets the whole price.
 
     Raises: TargetMalformed, CardUnknown.
     """
     rules.require_target(caller, payee)
+    book = ledger.Book.of(settings)
     card = await catalogue.card_of_agent(tx, payee)
     source, terms = effective_price(card.card_data or {})
     price = Decimal(0) if source == "none" else catalogue.rate_of(terms)
     currency = _text(terms.get("currency")).upper() or card.settlement_currency or book.currency
     if amount is None and price is not None and currency == book.currency:
         amount = amount_of(price)
+    peer = await transfers.peer_of(tx, payee) if transfers.is_foreign(payee, settings) else None
+    if amount and peer is not None and gross_up:
+        amount = transfers.raised_by_fee(peer, amount)
+    received = amount if amount is None or peer is None else transfers.net_at_peer(peer, amount)
     return Quote(
         payee=payee,
         price=price,
@@ -62,6 +76,7 @@ async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: led
         else _text(terms.get("model")) or _text(terms.get("pricing_model")) or PRICING_MODEL_DEFAULT,
         source=source,
         amount=amount,
+        amount_received=received,
         fee=None if amount is None else await _fee(tx, caller, payee, amount, book),
         expires_at=(await now(tx)).replace(microsecond=0) + QUOTED_FOR,
     )

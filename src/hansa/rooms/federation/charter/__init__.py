@@ -1,8 +1,9 @@
 """The charter: the keys that stand for the registry."""
 
+from .authorizing import authorizations_admin_router
 from .card_content import BORDER_FEE
-from .card_editing import CardEditor, edit_card, read_editable_version
-from .card_icon import icon_admin_router, icon_router
+from .card_editing import CardEditor, edit_card, read_editable_version, set_icon
+from .card_icon import ICON_MAX_BYTES, icon_admin_router, icon_router, rewritten_icon
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
 from .card_publication import publish_card_with_licence
@@ -25,6 +26,7 @@ from .well_known import well_known_router
 __all__ = [
     "BORDER_FEE",
     "CARD_PATHS",
+    "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "CardEditor",
     "CardMark",
@@ -43,6 +45,7 @@ __all__ = [
     "SigningKey",
     "admin_router",
     "all_keys",
+    "authorizations_admin_router",
     "card_admin_router",
     "card_root_router",
     "card_router",
@@ -61,8 +64,10 @@ __all__ = [
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",
+    "rewritten_icon",
     "root_router",
     "rotate_key",
     "router",
+    "set_icon",
     "well_known_router",
 ]

@@ -41,6 +41,9 @@ class CardFacts:
     licence: Mapping[str, Any] | None = None
     """The block `federation.licence` of the certificate that the registry holds, or None without one."""
 
+    compliance: Mapping[str, Any] | None = None
+    """The block `compliance`, or None without a profile and without authorizations."""
+
     @property
     def licence_type(self) -> str | None:
         """The type of the certificate, where it is in force."""
@@ -62,6 +65,7 @@ def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "federation": _federation(settings, policy, facts),
         "policy": policy,
         "endpoints": _endpoints(settings.base_url),
+        **({"compliance": dict(facts.compliance)} if facts.compliance else {}),
     }
 
 
@@ -184,6 +188,7 @@ def _endpoints(base: str) -> dict[str, Any]:
         "registry_card_schema": base + SCHEMA_AT,
         "attestations": f"{base}/api/auditor/attestations",
         "log_checkpoint": f"{base}/log/checkpoint",
+        "authorizations": f"{base}{API}/jurisdiction/authorizations",
     }
 
 

@@ -4,21 +4,19 @@ The kind of the image is decided by its content; what the upload says of it does
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, read_within
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.entity_tags import tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.uploads import read_upload
 from hansa.foundation.values.errors import (
     PayloadTooLarge,
     Unauthorized,
@@ -36,7 +34,6 @@ from .icon_png import MAGIC as PNG_MAGIC
 from .icon_png import NotAnImage, rewritten_png
 
 ICON_MAX_BYTES = 500_000
-FRAMING_MAX_BYTES = 4096
 MEMBER = "file"
 FORM: dict[str, Any] = {
     "requestBody": {
@@ -94,8 +91,8 @@ async def upload_registry_icon(
     seal: Sealing,
 ) -> RegistryCardEdited:
     """Replace the icon: a PNG or JPEG image of at most 500 KB and 1024 by 1024 pixels. Metadata is removed."""
-    uploaded = await _uploaded(request)
-    image, media_type = await asyncio.to_thread(rewritten, uploaded)
+    _, uploaded = await read_upload(request, MEMBER, ICON_MAX_BYTES)
+    image, media_type = await asyncio.to_thread(rewritten_icon, uploaded)
     editor = CardEditor(administrator, settings, seal)
 
     async def replace(tx: Tx) -> RegistryCardEdited:
@@ -105,8 +102,10 @@ async def upload_registry_icon(
     return await db.act(replace)
 
 
-def rewritten(image: bytes) -> tuple[bytes, str]:
+def rewritten_icon(image: bytes) -> tuple[bytes, str]:
     """The image as it is stored, and its media type. Raises: IconUnusable."""
+    if not image:
+        raise IconUnusable(f"The body must have a file as the member `{MEMBER}`.", field=MEMBER)
     is_png = image.startswith(PNG_MAGIC)
     if not is_png and not image.startswith(JPEG_MAGIC):
         raise IconUnusable("The icon is neither a PNG nor a JPEG image.", field=MEMBER)
@@ -117,26 +116,3 @@ def rewritten(image: bytes) -> tuple[bytes, str]:
     if len(written) > ICON_MAX_BYTES:
         raise IconUnusable(f"The icon cannot be used: it has more than {ICON_MAX_BYTES} bytes.", field=MEMBER)
     return written, "image/png" if is_png else "image/jpeg"
-
-
-async def _uploaded(request: Request) -> bytes:
-    """The uploaded file. Raises: UnsupportedMediaType, PayloadTooLarge, BodyInvalid, IconUnusable."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
-        raise UnsupportedMediaType("This route expects multipart/form-data.")
-    body = await read_within(request, ICON_MAX_BYTES + FRAMING_MAX_BYTES)
-
-    async def stream() -> AsyncGenerator[bytes, None]:
-        yield body
-
-    try:
-        form = await MultiPartParser(request.headers, stream(), max_files=1, max_fields=1).parse()
-        file = form.get(MEMBER)
-        image = await file.read() if isinstance(file, UploadFile) else b""
-        await form.close()
-    except (MultiPartException, ValueError, KeyError) as trouble:
-        raise BodyInvalid("The body is not valid multipart/form-data.") from trouble
-    if not image:
-        raise IconUnusable(f"The body must have a file as the member `{MEMBER}`.", field=MEMBER)
-    if len(image) > ICON_MAX_BYTES:
-        raise PayloadTooLarge(f"The icon is larger than {ICON_MAX_BYTES} bytes.")
-    return image

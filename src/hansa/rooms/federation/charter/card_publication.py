@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.jurisdiction import compliance_block
 
 from . import card_store
 from .card_content import CardFacts, card_body
@@ -30,8 +31,10 @@ async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
     await card_store.lock_card(tx)
     written = await card_store.written_card(tx)
     assert written.founded_at is not None
+    compliance = await compliance_block(tx, settings)
     body = card_body(
-        settings, CardFacts(written.founded_at, written.editable, written.icon_digest, written.licence)
+        settings,
+        CardFacts(written.founded_at, written.editable, written.icon_digest, written.licence, compliance),
     )
     return await _sign_unless_signed(tx, body, seal)
 

@@ -15,8 +15,10 @@ from .records import (
     OwnLicence,
     Subject,
 )
+from .rotating import NewLicensingKey, rotate_licensing_key
 from .routes import admin_router, peer_router, root_router, router
-from .schemas import certificate_request
+from .rules import is_mainframe
+from .schemas import InstallIn, certificate_request
 from .states import change_certificate
 from .verdicts import (
     are_licences_demanded,
@@ -33,7 +35,9 @@ __all__ = [
     "CertificateFilter",
     "CertificateRequest",
     "Delivered",
+    "InstallIn",
     "IssuedCertificate",
+    "NewLicensingKey",
     "OwnLicence",
     "Subject",
     "admin_router",
@@ -44,6 +48,7 @@ __all__ = [
     "held_delivered",
     "held_licence",
     "initialize_licensing_key",
+    "is_mainframe",
     "issue_certificate",
     "join_network",
     "judge_licence",
@@ -59,5 +64,6 @@ __all__ = [
     "renew_card",
     "replace_sealed_licensing_key",
     "root_router",
+    "rotate_licensing_key",
     "router",
 ]

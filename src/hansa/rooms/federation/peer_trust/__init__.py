@@ -1,8 +1,16 @@
 """Peer trust: how far other registries are trusted, by what was observed of them."""
 
-from .effects import accepts_cards, may_cross
-from .recording import classify_peers, record_signal
+from .recording import classify_peers, record_crossings, record_signal
 from .routes import router
 from .rules import SignalKind
+from .verdicts import accepts_cards, may_cross
 
-__all__ = ["SignalKind", "accepts_cards", "classify_peers", "may_cross", "record_signal", "router"]
+__all__ = [
+    "SignalKind",
+    "accepts_cards",
+    "classify_peers",
+    "may_cross",
+    "record_crossings",
+    "record_signal",
+    "router",
+]

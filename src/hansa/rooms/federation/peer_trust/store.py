@@ -10,15 +10,15 @@ from .rules import HALF_LIFE_DAYS, TrustState
 # What is that old weighs a four-hundredth.
 KEPT_DAYS = 780
 
-# Of the crossings of an hour the first free place is taken; two at once may take one.
-_ADD_CROSSING = """
+# Of the crossings of an hour the first free places are taken; two at once may take one.
+_ADD_CROSSINGS = """
 INSERT INTO federation_peer_signal (peer_id, kind, mark)
 SELECT p.id, 'crossing', h.hour || ' ' || n FROM federation_peer p
 CROSS JOIN (SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24') AS hour) h
 CROSS JOIN generate_series(1, $2) n
 WHERE p.id = $1 AND NOT EXISTS (
   SELECT FROM federation_peer_signal s WHERE s.peer_id = $1 AND s.kind = 'crossing' AND s.mark = h.hour || ' ' || n)
-ORDER BY n LIMIT 1
+ORDER BY n LIMIT $3
 ON CONFLICT DO NOTHING RETURNING 1
 """
 
@@ -28,7 +28,7 @@ ON CONFLICT DO NOTHING RETURNING 1
 """
 
 _COUNT = """
-UPDATE federation_peer SET total_interactions = total_interactions + 1,
+UPDATE federation_peer SET total_interactions = total_interactions + $3,
   disputes_lost_with = disputes_lost_with + CASE WHEN $2 THEN 1 ELSE 0 END, last_interaction_at = clock_timestamp()
 WHERE id = $1
 """
@@ -56,9 +56,9 @@ class Evidence:
 NO_EVIDENCE = Evidence({}, {})
 
 
-async def add_crossing(tx: Tx, peer_id: int, most: int) -> bool:
-    """Whether this crossing counts: at most so many in an hour."""
-    return await tx.fetchval(_ADD_CROSSING, peer_id, most) is not None
+async def add_crossings(tx: Tx, peer_id: int, count: int, most: int) -> int:
+    """How many of these crossings count: at most so many in an hour."""
+    return len(await tx.fetch(_ADD_CROSSINGS, peer_id, most, count))
 
 
 async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
@@ -66,9 +66,9 @@ async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
     return await tx.fetchval(_ADD, peer_id, kind, mark) is not None
 
 
-async def count_interaction(tx: Tx, peer_id: int, *, is_lost_dispute: bool) -> None:
+async def count_interactions(tx: Tx, peer_id: int, count: int, *, is_lost_dispute: bool) -> None:
     """Count what was added in the row of the peer."""
-    await tx.execute(_COUNT, peer_id, is_lost_dispute)
+    await tx.execute(_COUNT, peer_id, is_lost_dispute, count)
 
 
 async def evidence(tx: Tx) -> dict[int, Evidence]:

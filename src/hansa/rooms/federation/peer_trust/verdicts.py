@@ -1,4 +1,4 @@
-"""What the evidence says of a peer, and its form for administrators."""
+"""What the evidence says of a peer, its form for administrators, and its effects where PEER_TRUST_MODE is `enforce`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -91,3 +91,13 @@ class PeerTrustReport(BaseModel):
             peers=[PeerTrust.of(verdict) for verdict in verdicts],
             summary=dict(Counter(verdict.peer.trust_state for verdict in verdicts)),
         )
+
+
+def accepts_cards(peer: PeerRecord, settings: Settings) -> bool:
+    """Whether cards of this peer are taken in: not of a restricted or suspended one, where scores have effects."""
+    return settings.peer_trust_mode != "enforce" or peer.trust_state not in {"restricted", "suspended"}
+
+
+def may_cross(peer: PeerRecord, settings: Settings) -> bool:
+    """Whether money may cross to and from this peer: not of a suspended one, where scores have effects."""
+    return settings.peer_trust_mode != "enforce" or peer.trust_state != "suspended"

@@ -40,7 +40,7 @@ class StreamFilter:
         return cls(event_type, did, Place(*unseal(position, 2)) if position else None)
 
 
-async def event_stream(feed: LiveFeed, database: Database, wanted: StreamFilter) -> AsyncIterator[bytes]:
+async def event_stream(feed: LiveFeed, database: Database, query: StreamFilter) -> AsyncIterator[bytes]:
     """The stream, as bytes on the wire. It ends when the reader falls behind or the process stops; readers come back."""
     retry = b"retry: %d\n\n" % RETRY_MILLISECONDS
     if feed.is_ending:
@@ -48,12 +48,12 @@ async def event_stream(feed: LiveFeed, database: Database, wanted: StreamFilter)
         return
     try:
         async with feed.place():
-            with feed.listening(wanted.event_type, wanted.did) as queue:
+            with feed.listening(query.event_type, query.did) as queue:
                 # Read in the step in which the queue was opened: later events wait there, the others are in the log.
                 now = feed.position
                 yield retry
-                if wanted.after is not None:
-                    async for part in _missed(database, wanted.after, now, queue):
+                if query.after is not None:
+                    async for part in _missed(database, query.after, now, queue):
                         yield part
                 while not queue.is_over:
                     events = await queue.take(KEEP_ALIVE_SECONDS)

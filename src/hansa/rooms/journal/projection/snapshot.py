@@ -32,7 +32,7 @@ class Baseline:
 async def write_baseline(
     tx: Tx, readings: LedgerReadings, *, frame: str, currency: str, administrator: Developer
 ) -> Baseline:
-    """Write the balances of all accounts as the baseline of projections. `tx` must be fresh: it reads one moment.
+    """Write the balances of all accounts as the baseline of projections. `tx` is fresh, or reads one moment already.
 
     Raises: ProjectionDiverges, SnapshotWithheld.
     """

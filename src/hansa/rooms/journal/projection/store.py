@@ -69,7 +69,7 @@ GROUP BY account, bucket HAVING sum(units) <> 0 ORDER BY account COLLATE "C", bu
 
 
 async def read_one_moment(tx: Tx) -> None:
-    """Make this transaction, which must be fresh, read one snapshot, and give its folds time."""
+    """Make this transaction, which is fresh or reads one snapshot already, read one, and give its folds time."""
     await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     await tx.execute(f"SET LOCAL statement_timeout = '{FOLD_SECONDS:g}s'")
 

@@ -84,6 +84,7 @@ DECLARE
   crossing_transfers uuid[]; crossing_agents text[]; crossing_closed boolean[]; crossing_counterparties text[];
   crossing_amounts bigint[]; crossing_fees bigint[]; crossing_states text[]; crossing_txs bigint[];
   crossing_returns bigint[]; crossing_changed boolean[]; moved_by int[]; returned_by int[]; net_in_change numeric[];
+  net_in_before numeric[]; entry_room numeric;
   -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
   is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
   -- Of the order at hand.
@@ -240,6 +241,7 @@ BEGIN
         crossing_changed, moved_by, returned_by
       FROM (SELECT n.*, row_number() OVER (ORDER BY n.key) AS place FROM ledger_named_crossings(crossing_orders, more) n) c;
       net_in_change := array_fill(0::numeric, ARRAY[coalesce(cardinality(account_ids), 0)]);
+      net_in_before := array_fill(NULL::numeric, ARRAY[coalesce(cardinality(account_ids), 0)]);
     END IF;
     is_paced := is_changed;
     collector_place := (place_of ->> collector)::int;
@@ -383,18 +385,23 @@ BEGIN
             CONTINUE;
           END IF;
         END IF;
-        IF p IS NULL OR h IS NOT NULL THEN
-          NULL;
-        ELSIF is_still THEN
+        IF is_still THEN
           IF step = 'reserve' THEN
-            IF ledger_net_in(account_ids[p]) + net_in_change[p] + amount
+            -- Both are sums over many rows, which no order of this batch has written yet. A registry whose account a dry
+            -- run does not open has sent nothing.
+            IF p IS NOT NULL AND net_in_before[p] IS NULL THEN
+              net_in_before[p] := ledger_net_in(account_ids[p]);
+            END IF;
+            entry_room := coalesce(entry_room, ledger_room_for_entry((own -> 'crossing' ->> 'supply_max')::bigint));
+            IF coalesce(net_in_before[p] + net_in_change[p], 0) + amount
               > (own -> 'crossing' ->> 'net_in_limit')::bigint THEN
               refusal := 'beyond_net_in';
-            ELSIF (SELECT sum(change) FROM unnest(net_in_change) change) + amount
-              > ledger_room_for_entry((own -> 'crossing' ->> 'supply_max')::bigint) THEN
+            ELSIF coalesce((SELECT sum(change) FROM unnest(net_in_change) change), 0) + amount > entry_room THEN
               refusal := 'beyond_supply';
             END IF;
           END IF;
+        ELSIF p IS NULL OR h IS NOT NULL THEN
+          NULL;
         ELSIF from_bucket = 4 THEN
           IF funds[p][4] - amount < floors[p] THEN
             refusal := 'beyond_limit';

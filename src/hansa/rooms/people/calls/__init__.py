@@ -1,8 +1,7 @@
 """The last API calls of each developer, and of the developer's agents: for the page that shows them."""
 
 from .batch import CALLS, Call, CallBatch
-from .reading import calls_of
-from .store import forget_older
+from .store import calls_of, forget_older
 from .writing import WRITE_CALLS, write_calls, writing_the_rest
 
 __all__ = [

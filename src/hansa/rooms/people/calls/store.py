@@ -66,15 +66,11 @@ async def trim(tx: Tx, developer_ids: Sequence[int], kept: int) -> None:
     await tx.execute(_TRIM, developer_ids, kept)
 
 
-async def page(tx: Tx, developer_id: int, *, limit: int, offset: int) -> list[WrittenCall]:
-    """Calls of a developer, the newest first."""
-    return [WrittenCall(**row) for row in await tx.fetch(_PAGE, developer_id, limit, offset)]
-
-
-async def count(tx: Tx, developer_id: int) -> int:
-    """How many calls of a developer are kept."""
+async def calls_of(tx: Tx, developer_id: int, *, limit: int, offset: int) -> tuple[list[WrittenCall], int]:
+    """A page of the last calls of the developer and the developer's agents, newest first, and how many are kept."""
+    shown = [WrittenCall(**row) for row in await tx.fetch(_PAGE, developer_id, limit, offset)]
     total: int = await tx.fetchval("SELECT count(*) FROM people_call WHERE developer_id = $1", developer_id)
-    return total
+    return shown, total
 
 
 async def forget_older(tx: Tx, days: int) -> None:

@@ -5,6 +5,7 @@ had itself.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -68,16 +69,22 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
     return members | {name: value for name, value in optional.items() if value is not None}
 
 
-def read_message(text: str, peer_keys: Mapping[str, bytes], own_keys: Mapping[str, bytes]) -> Message:
-    """The message of a peer with these keys by their kid. Raises: MalformedMessage."""
-    message = _signed_by(text, peer_keys)
-    proof = message.proof
-    if proof is None:
+def read_message(text: str, peer_keys: Mapping[str, bytes]) -> Message:
+    """The message of a peer with these keys by their kid; its proof is a claim still. Raises: MalformedMessage."""
+    return _signed_by(text, peer_keys)
+
+
+def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
+    """The message with its proof, if it bears a statement of this registry, which has or had these keys.
+
+    Raises: MalformedMessage.
+    """
+    if message.claim is None:
         return message
-    assert proof.raw is not None
-    if _signed_by(proof.raw, own_keys) != proof:
-        raise MalformedMessage("proof")
-    return message
+    proof = _signed_by(message.claim, own_keys)
+    # What a statement of this registry relied on was verified when it was made.
+    relied_on = None if proof.claim is None else kept_message(proof.claim)
+    return replace(message, proof=replace(proof, proof=relied_on))
 
 
 def kept_message(text: str) -> Message:
@@ -108,7 +115,6 @@ def _message(signature: CompactSignature, text: str) -> Message:
         seen = payload.get("seen")
         if not isinstance(seen, dict):
             raise MalformedMessage("seen")
-        proof = _optional(payload, "proof", MESSAGE_MAX_CHARACTERS)
         return Message(
             kind,
             None if kind in WITHOUT_TRANSFER else _body(payload),
@@ -118,18 +124,11 @@ def _message(signature: CompactSignature, text: str) -> Message:
             nonce=_optional(payload, "nonce", CODE_MAX_CHARACTERS),
             own=own,
             seen=_position(seen),
-            proof=None if proof is None else _nested(proof),
             raw=text,
+            claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
         )
     except (ValueError, NotAnAmount) as trouble:
         raise MalformedMessage("members") from trouble
-
-
-def _nested(text: str) -> Message:
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    if signature is None:
-        raise MalformedMessage("proof")
-    return _message(signature, text)
 
 
 def _body(payload: Mapping[str, Any]) -> Body:

@@ -96,6 +96,8 @@ class Message:
     proof: "Message | None" = None
     raw: str | None = field(default=None, compare=False, repr=False)
     """The statement as its author signed it, where it came from outside."""
+    claim: str | None = field(default=None, compare=False, repr=False)
+    """The text of a proof that was not verified yet: it is read only where something rests on it."""
 
     def is_of(self, body: Body) -> bool:
         """Whether the message is about exactly this transfer."""
