@@ -15,7 +15,7 @@ from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
 from .solvency import solvency_router
-from .transparency import log_router
+from .transparency import TILES, KeptTiles, log_router
 from .witnessing import (
     ASK,
     ASK_SECONDS,
@@ -62,7 +62,11 @@ ROOM = Room(
         }
     ),
     sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
-    offers=(FOREST,),
-    fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
+    offers=(FOREST, TILES),
+    fills=(
+        federation.LAST_AUDIT.filled_with(last_audit),
+        FOREST.built_by(lambda _: KeptForest()),
+        TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
+    ),
     metrics=(audit_status, supply_delta),
 )
