@@ -50,6 +50,8 @@ async def test_a_database_whose_schema_was_changed_is_not_used_again(
         registries = RegistriesOfATest(database_farm, founded_registries, tmp_path / str(use))
         registry = await registries.start()
         addresses.append(registry.database.dsn)
-        await registry.database.act(lambda tx: tx.execute("ALTER TABLE journal_emission_policy ADD mark integer"))
+        await registry.database.act(
+            lambda tx: tx.execute("ALTER TABLE journal_emission_policy ADD mark integer")
+        )
         await registries.end()
     assert addresses[0] != addresses[1]

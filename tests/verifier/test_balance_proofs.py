@@ -19,7 +19,7 @@ PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key().public_bytes_raw()
 KEY = AuditorKey(sha256(PUBLIC).hexdigest()[:16], PUBLIC)
 ACCOUNTS = 2500
-MUTANTS = by_tier(600, 20_000, 200_000)
+MUTANTS = by_tier(250, 20_000, 200_000)
 
 
 def attested(root: bytes, total: str, accounts: int) -> dict[str, Any]:
