@@ -59,6 +59,7 @@ async def test_a_database_behind_the_file_begins_an_epoch_and_crossing_waits_for
     await settle(pair.a, pair.b)
     await HIGH_WATER.of(pair.a.registry.runtime).compare()
     (place,) = json.loads(file_of(pair.a).read_text())["pairs"].values()
+    assert file_of(pair.a).stat().st_mode & 0o777 == 0o600
     assert place == [1, 2]
     await run(pair.a, "DELETE FROM transfers_entry WHERE seq = 2")
     await run(
@@ -102,6 +103,18 @@ async def test_without_a_readable_file_nothing_is_aborted_by_time_before_the_pee
         (1, 200.0 - 0.05),
         (1, 200.0 - 0.1),
     }
+
+
+async def test_a_file_that_cannot_be_written_stops_neither_the_start_nor_crossing(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    file_of(pair.a).mkdir()
+    await started_again(pair.a)
+    assert (await across(alice, bob.did, "10")).status_code == 200
+    await settle(pair.a, pair.b)
+    await HIGH_WATER.of(pair.a.registry.runtime).compare()
+    assert (await alice.balance(), await bob.balance()) == ("90", "109.95")
+    assert file_of(pair.a).is_dir()
+    assert [draft.name for draft in file_of(pair.a).parent.glob("crossing-high-water.*")] == [FILE]
 
 
 async def test_a_registry_that_never_crossed_has_nothing_to_compare(pair: Neighbours):

@@ -7,6 +7,7 @@
 """
 
 import json
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -36,6 +37,7 @@ class HighWater:
         self._path: Path = runtime.settings.data_dir / "keys" / FILE
         self._known: dict[str, Place] | None = None
         self._is_missing = False
+        self._is_unwritable = False
 
     async def require_compared(self) -> None:
         """Asked before anything is decided by time: at the first time it compares."""
@@ -78,17 +80,32 @@ class HighWater:
             return {peer: (int(epoch), int(number)) for peer, (epoch, number) in pairs.items()}, False
         except FileNotFoundError:
             return {}, True
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as trouble:
             _log.warning(
-                "the file of the high-water marks cannot be read; it is written anew", path=str(self._path)
+                "the file of high-water marks cannot be read; it is written anew",
+                path=str(self._path),
+                reason=str(trouble),
             )
             return {}, True
 
     def _write(self, places: dict[str, Place]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self._path.with_suffix(f".{uuid4().hex}")
-        draft.write_text(json.dumps({"pairs": places}, sort_keys=True))
-        draft.replace(self._path)
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps({"pairs": places}, sort_keys=True))
+            draft.replace(self._path)
+        except OSError as trouble:
+            with suppress(OSError):
+                draft.unlink()
+            # Without the file the peers show a restore, by the pair chain.
+            if not self._is_unwritable:
+                _log.warning(
+                    "the file of high-water marks cannot be written",
+                    path=str(self._path),
+                    reason=str(trouble),
+                )
+            self._is_unwritable = True
 
 
 HIGH_WATER: Slot[HighWater] = Slot("transfers: high-water marks of the own chains")
