@@ -4,7 +4,8 @@ Keys are read from each peer itself, over mutual TLS. A fork is kept with both s
 """
 
 import asyncio
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 import msgspec
@@ -36,14 +37,31 @@ FOLLOW = "auditor: logs of peers"
 FOLLOW_SECONDS = 60
 AT_ONCE = 8
 FORKS_MAX = 100
+COMPARED_MAX = 32
+"""Logs compared with one peer in a cycle, drawn from those that differ."""
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
 OK = 200
 
 _log = structlog.get_logger()
 
 
-class _OwnWitness(msgspec.Struct):
+class _WitnessedLog(msgspec.Struct):
+    origin: str
+    size: int
+    root: str
+
+
+class _Witness(msgspec.Struct):
     key: str
+    logs: list[_WitnessedLog]
+
+    def differing(self, own: Mapping[str, tuple[int, str]]) -> list[str]:
+        """The logs of which this registry was shown another checkpoint than the peer was."""
+        return [
+            one.origin
+            for one in self.logs
+            if own.get(one.origin, (one.size, one.root)) != (one.size, one.root)
+        ]
 
 
 class _Consistency(msgspec.Struct):
@@ -86,16 +104,28 @@ async def _follow(
     turns: asyncio.Semaphore,
 ) -> None:
     async with turns:
-        kept = await _read_keys(runtime, peer)
+        witness = await _witness_of(runtime, peer)
+        kept = await _read_keys(runtime, peer, witness)
         if kept is not None:
             await runtime.database.act(lambda tx: store.keep_peer_log(tx, kept))
-        for origin in await runtime.database.read(store.origins):
+        own = await runtime.database.read(store.roots)
+        differing = [] if witness is None else witness.differing(own)
+        for origin in random.sample(differing, min(COMPARED_MAX, len(differing))):
             await _compare(runtime, peer, origin, others)
 
 
-async def _read_keys(runtime: Runtime, peer: federation.PeerRecord) -> PeerLog | None:
+async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:
+    answer = await _asked(runtime, peer, "/witness")
+    try:
+        return None if answer is None else msgspec.json.decode(answer.body, type=_Witness)
+    except msgspec.DecodeError:
+        return None
+
+
+async def _read_keys(
+    runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None
+) -> PeerLog | None:
     keys = await _asked(runtime, peer, "/.well-known/auditor-jwks.json")
-    witness = await _asked(runtime, peer, "/witness")
     if keys is None or peer.ledger_id is None:
         return None
     origin = origin_of(peer.ledger_id)
@@ -108,11 +138,10 @@ async def _read_keys(runtime: Runtime, peer: federation.PeerRecord) -> PeerLog |
     return PeerLog(peer.ledger_id, log_keys, _witness_key(witness))
 
 
-def _witness_key(answer: Answer | None) -> VerifierKey | None:
+def _witness_key(witness: _Witness | None) -> VerifierKey | None:
     try:
-        own = None if answer is None else msgspec.json.decode(answer.body, type=_OwnWitness)
-        return None if own is None else read_verifier_key(own.key, WITNESS_KEY)
-    except (msgspec.DecodeError, NotAKey):
+        return None if witness is None else read_verifier_key(witness.key, WITNESS_KEY)
+    except NotAKey:
         return None
 
 

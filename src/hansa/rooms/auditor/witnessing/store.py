@@ -167,11 +167,10 @@ async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
     )
 
 
-async def origins(tx: Tx) -> list[str]:
-    """The logs that were cosigned."""
-    return [
-        row["origin"] for row in await tx.fetch("SELECT origin FROM auditor_witnessed_log ORDER BY origin")
-    ]
+async def roots(tx: Tx) -> dict[str, tuple[int, str]]:
+    """Size and root, in hex, of what was cosigned last, by origin."""
+    rows = await tx.fetch("SELECT origin, size, root FROM auditor_witnessed_log")
+    return {row["origin"]: (row["size"], row["root"].hex()) for row in rows}
 
 
 async def seen(tx: Tx, origin: str) -> Seen | None:
